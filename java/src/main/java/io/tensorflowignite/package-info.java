@@ -1,0 +1,2 @@
+/** Distributed TensorFlow training inside an Apache Ignite cluster. */
+package io.tensorflowignite;

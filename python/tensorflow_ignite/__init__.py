@@ -1,0 +1,1 @@
+"""Distributed TensorFlow training inside an Apache Ignite cluster."""

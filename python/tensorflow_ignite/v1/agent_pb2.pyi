@@ -1,0 +1,172 @@
+import datetime
+
+from google.protobuf import duration_pb2 as _duration_pb2
+from tensorflow_ignite.v1 import job_pb2 as _job_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class AgentStart(_message.Message):
+    __slots__ = ("secret", "work_directory", "lease_timeout", "host", "node_id", "log_limit_bytes")
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    WORK_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
+    LEASE_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    LOG_LIMIT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    secret: str
+    work_directory: str
+    lease_timeout: _duration_pb2.Duration
+    host: str
+    node_id: str
+    log_limit_bytes: int
+    def __init__(self, secret: _Optional[str] = ..., work_directory: _Optional[str] = ..., lease_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., host: _Optional[str] = ..., node_id: _Optional[str] = ..., log_limit_bytes: _Optional[int] = ...) -> None: ...
+
+class AgentReady(_message.Message):
+    __slots__ = ("port", "info")
+    PORT_FIELD_NUMBER: _ClassVar[int]
+    INFO_FIELD_NUMBER: _ClassVar[int]
+    port: int
+    info: _job_pb2.AgentInfo
+    def __init__(self, port: _Optional[int] = ..., info: _Optional[_Union[_job_pb2.AgentInfo, _Mapping]] = ...) -> None: ...
+
+class TaskKey(_message.Message):
+    __slots__ = ("job_id", "attempt", "role", "index", "incarnation")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    INCARNATION_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    attempt: int
+    role: _job_pb2.Role
+    index: int
+    incarnation: int
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., incarnation: _Optional[int] = ...) -> None: ...
+
+class HeartbeatRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class HeartbeatResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ReservePortsRequest(_message.Message):
+    __slots__ = ("tasks",)
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    tasks: _containers.RepeatedCompositeFieldContainer[TaskKey]
+    def __init__(self, tasks: _Optional[_Iterable[_Union[TaskKey, _Mapping]]] = ...) -> None: ...
+
+class ReservePortsResponse(_message.Message):
+    __slots__ = ("ports",)
+    PORTS_FIELD_NUMBER: _ClassVar[int]
+    ports: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, ports: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class StartTaskRequest(_message.Message):
+    __slots__ = ("key", "spec", "code_archive", "env", "context")
+    class EnvEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    CODE_ARCHIVE_FIELD_NUMBER: _ClassVar[int]
+    ENV_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    key: TaskKey
+    spec: _job_pb2.JobSpec
+    code_archive: str
+    env: _containers.ScalarMap[str, str]
+    context: TaskContext
+    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ...) -> None: ...
+
+class StartTaskResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class TaskContext(_message.Message):
+    __slots__ = ("job_id", "attempt", "role", "index", "cache", "node_address", "checkpoint_directory", "workers", "assignment_digest", "job_name", "kind", "incarnation")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    CACHE_FIELD_NUMBER: _ClassVar[int]
+    NODE_ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
+    ASSIGNMENT_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    JOB_NAME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    INCARNATION_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    attempt: int
+    role: _job_pb2.Role
+    index: int
+    cache: str
+    node_address: str
+    checkpoint_directory: str
+    workers: _containers.RepeatedCompositeFieldContainer[WorkerAssignment]
+    assignment_digest: str
+    job_name: str
+    kind: _job_pb2.JobKind
+    incarnation: int
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., cache: _Optional[str] = ..., node_address: _Optional[str] = ..., checkpoint_directory: _Optional[str] = ..., workers: _Optional[_Iterable[_Union[WorkerAssignment, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., job_name: _Optional[str] = ..., kind: _Optional[_Union[_job_pb2.JobKind, str]] = ..., incarnation: _Optional[int] = ...) -> None: ...
+
+class WorkerAssignment(_message.Message):
+    __slots__ = ("index", "node_id", "partitions", "rows")
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    index: int
+    node_id: str
+    partitions: _containers.RepeatedScalarFieldContainer[int]
+    rows: int
+    def __init__(self, index: _Optional[int] = ..., node_id: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ..., rows: _Optional[int] = ...) -> None: ...
+
+class StopAttemptRequest(_message.Message):
+    __slots__ = ("job_id", "attempt", "grace")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    GRACE_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    attempt: int
+    grace: _duration_pb2.Duration
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class StopAttemptResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class WatchRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class WatchResponse(_message.Message):
+    __slots__ = ("key", "status", "log")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    LOG_FIELD_NUMBER: _ClassVar[int]
+    key: TaskKey
+    status: _job_pb2.TaskStatus
+    log: LogChunk
+    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., status: _Optional[_Union[_job_pb2.TaskStatus, _Mapping]] = ..., log: _Optional[_Union[LogChunk, _Mapping]] = ...) -> None: ...
+
+class LogChunk(_message.Message):
+    __slots__ = ("sequence", "data", "dropped_bytes")
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    sequence: int
+    data: bytes
+    dropped_bytes: int
+    def __init__(self, sequence: _Optional[int] = ..., data: _Optional[bytes] = ..., dropped_bytes: _Optional[int] = ...) -> None: ...
