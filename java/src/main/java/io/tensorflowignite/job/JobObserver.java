@@ -18,6 +18,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -35,11 +36,14 @@ final class JobObserver {
   /**
    * The row after everything that the observation implies: reports folded in, then events applied
    * until none is left.
+   *
+   * @param told hears of each transition.
    */
-  static Job step(Job job, Observation seen) {
+  static Job step(Job job, Observation seen, Consumer<JobMachine.Transition> told) {
     Job current = fold(job, seen);
     Optional<JobEvent> event = next(current, seen);
     while (event.isPresent()) {
+      told.accept(JobMachine.transition(current, event.get()));
       current = JobMachine.apply(current, event.get(), seen.now);
       event = next(current, seen);
     }

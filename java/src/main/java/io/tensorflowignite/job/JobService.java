@@ -13,7 +13,9 @@ import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.NodeReport;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -109,9 +111,16 @@ public final class JobService implements Service {
           return true;
         }
         Observation seen = observe(row.get(), reports, assignments);
+        List<JobMachine.Transition> transitions = new ArrayList<>();
         Job after =
-            jobs.update(jobId, job -> JobObserver.step(hostedHere(job), seen)).orElse(row.get());
-        logTransition(row.get(), after);
+            jobs.update(
+                    jobId,
+                    job -> {
+                      transitions.clear();
+                      return JobObserver.step(hostedHere(job), seen, transitions::add);
+                    })
+                .orElse(row.get());
+        transitions.forEach(transition -> log(transition, after));
         if (JobMachine.isOver(after)) {
           after.getAttemptsList().forEach(attempt -> reports.remove(after, attempt));
           return true;
@@ -153,20 +162,20 @@ public final class JobService implements Service {
     return ignite.cluster().localNode().id().toString();
   }
 
-  private void logTransition(Job before, Job after) {
-    if (before.getState() != after.getState()) {
-      log.info(
-          "Job changed state [job="
-              + jobId
-              + ", from="
-              + before.getState()
-              + ", to="
-              + after.getState()
-              + ", attempt="
-              + after.getAttemptsCount()
-              + (after.getCause().isEmpty() ? "" : ", cause=" + after.getCause())
-              + "]");
-    }
+  private void log(JobMachine.Transition transition, Job job) {
+    log.info(
+        "Job changed state [job="
+            + jobId
+            + ", from="
+            + transition.from
+            + ", event="
+            + transition.event
+            + ", to="
+            + transition.to
+            + ", attempt="
+            + job.getAttemptsCount()
+            + (job.getCause().isEmpty() ? "" : ", cause=" + job.getCause())
+            + "]");
   }
 
   private void wakeFor(String id) {
