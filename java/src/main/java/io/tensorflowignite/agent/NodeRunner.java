@@ -235,7 +235,7 @@ public final class NodeRunner implements AutoCloseable {
   private void start(Job job, Attempt attempt, Task task, LocalAttempt local) {
     TaskKey key = LocalAttempt.key(local.jobId, local.number, task);
     AgentConnection agent = supervisor.agent().orElse(null);
-    if (!local.knows(key)) {
+    if (!local.knows(key) && !local.replace(task)) {
       local.error(
           "the node's service was started anew and knows nothing of attempt " + local.number);
     }
