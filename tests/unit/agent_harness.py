@@ -161,9 +161,9 @@ class Agent:
             enough.set()
             thread.join()
 
-    def told(self, wanted: Callable[[list[agent_pb2.WatchResponse]], T]) -> T:
+    def told(self, wanted: Callable[[list[agent_pb2.WatchResponse]], T], seconds: float = DEADLINE_SECONDS) -> T:
         """Waits until what has been told satisfies a test, and gives what that gave."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        deadline = time.monotonic() + seconds
         with self._changed:
             while not (found := wanted(self.events)):
                 assert self._changed.wait(deadline - time.monotonic()), f"never told; told was: {self.events}"
@@ -177,9 +177,9 @@ class Agent:
             )
         )
 
-    def printed(self, text: str) -> None:
+    def printed(self, text: str, seconds: float = DEADLINE_SECONDS) -> None:
         """Waits for output."""
-        self.told(lambda events: text in self.output)
+        self.told(lambda _: text in self.output, seconds)
 
     def living(self) -> set[process.ProcessId]:
         """Every process that carries the mark of one of this agent's tasks."""
