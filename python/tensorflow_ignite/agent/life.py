@@ -66,9 +66,14 @@ async def _live(start: AgentStart) -> int:
         if lease.done():
             # Without a lease tasks could outlive their service: better none.
             _log.error("the lease cannot be kept, the agent ends: %r", lease.exception())
-        return await _end(tasks, edge)
+        code = await _end(tasks, edge)
     finally:
-        await asyncio.to_thread(work.remove)
+        try:
+            await asyncio.to_thread(work.remove)
+        except OSError as error:
+            _log.error("work directory %s could not be removed, the next agent will: %s", work.path, error)
+            code = 1
+    return code
 
 
 async def _end(tasks: Tasks, edge: Edge) -> int:

@@ -31,7 +31,7 @@ class Output:
 
     def __init__(self, path: Path, limit: int) -> None:
         """Creates the file; `limit` is the number of bytes of which chunks are made."""
-        self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         self._limit = limit
         self._live_limit = limit - min(TAIL_BYTES, limit // 2)
         # Chunk i is [starts[i], ends[i]): arrays of 8-byte numbers, since a long training makes millions.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hmac
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from types import TracebackType
 from typing import Any, TypeAlias
 
 import grpc
@@ -22,6 +24,8 @@ _STATUS = {
     refusal.ABORTED: grpc.StatusCode.ABORTED,
 }
 _LOOPBACK = "127.0.0.1"
+
+_log = logging.getLogger(__name__)
 
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
@@ -89,37 +93,44 @@ class _Service(agent_pb2_grpc.AgentServiceServicer):
     async def ReservePorts(
         self, request: agent_pb2.ReservePortsRequest, context: _Context
     ) -> agent_pb2.ReservePortsResponse:
-        ports: list[int] = []
-        try:
-            ports = self._tasks.reserve(request.tasks)
-        except Refusal as refused:
-            await _abort(context, refused)
-        return agent_pb2.ReservePortsResponse(ports=ports)
+        async with _Answering(context):
+            return agent_pb2.ReservePortsResponse(ports=self._tasks.reserve(request.tasks))
 
     async def StartTask(self, request: agent_pb2.StartTaskRequest, context: _Context) -> agent_pb2.StartTaskResponse:
-        try:
+        async with _Answering(context):
             self._tasks.start(request)
-        except Refusal as refused:
-            await _abort(context, refused)
-        return agent_pb2.StartTaskResponse()
+            return agent_pb2.StartTaskResponse()
 
     async def StopAttempt(
         self, request: agent_pb2.StopAttemptRequest, context: _Context
     ) -> agent_pb2.StopAttemptResponse:
         grace = request.grace.ToTimedelta().total_seconds() if request.HasField("grace") else DEFAULT_GRACE_SECONDS
-        try:
+        async with _Answering(context):
             await self._tasks.stop(request.job_id, request.attempt, grace)
-        except Refusal as refused:
-            await _abort(context, refused)
-        return agent_pb2.StopAttemptResponse()
+            return agent_pb2.StopAttemptResponse()
 
     async def Watch(self, request: agent_pb2.WatchRequest, context: _Context) -> AsyncIterator[agent_pb2.WatchResponse]:
-        try:
+        async with _Answering(context):
             async for response in self._watchers.watch():
                 yield response
-        except Refusal as refused:
-            await _abort(context, refused)
 
 
-async def _abort(context: _Context, refused: Refusal) -> None:
-    await context.abort(_STATUS[refused.kind], f"{refused.text} [code=INVALID_REQUEST]")
+class _Answering:
+    """Turns what a call raises into its status."""
+
+    def __init__(self, context: _Context) -> None:
+        self._context = context
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, Refusal):
+            await self._context.abort(_STATUS[error.kind], f"{error.text} [code=INVALID_REQUEST]")
+        elif isinstance(error, Exception):
+            _log.error("a call failed", exc_info=error)
+            await self._context.abort(
+                grpc.StatusCode.INTERNAL,
+                f"the agent could not do it: {error!r}; a call that keeps the rules succeeds; see the log of the node "
+                "[code=INTERNAL_ERROR]",
+            )

@@ -72,7 +72,7 @@ class Task:
         self._directory = work / path
         self._code = code
         self._changes = changes
-        self._directory.mkdir(parents=True, mode=0o700)
+        self._directory.mkdir(parents=True, mode=0o700, exist_ok=True)
         self.output = Output(self._directory / "log", log_limit)
         self._progress = ProgressFile(self._directory / "progress.json")
         self._process: subprocess.Popen[bytes] | None = None
@@ -120,8 +120,9 @@ class Task:
 
     def forget(self) -> None:
         """Closes its output; nobody may ask for a chunk any more."""
-        self.known = False
-        self.output.close()
+        if self.known:
+            self.known = False
+            self.output.close()
 
     def _start(self, code: Path) -> None:
         context = self._directory / "context.json"
