@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -14,9 +13,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import grpc
+import psutil
 from google.protobuf import json_format
 
-from tensorflow_ignite.agent import names, process
+from tensorflow_ignite.agent import names
 from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc, job_pb2
 
 SECRET = "a secret of this test"
@@ -47,7 +47,10 @@ def archive(path: Path, files: dict[str, str]) -> Path:
 
 def is_alive(pid: int) -> bool:
     """Whether a process runs; one that only waits to be reaped does not."""
-    return bool(process.find("no mark", [pid]))
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def request(task: agent_pb2.TaskKey, code: Path, *args: str, script: str = "main.py") -> agent_pb2.StartTaskRequest:
@@ -181,12 +184,17 @@ class Agent:
         """Waits for output."""
         self.told(lambda _: text in self.output, seconds)
 
-    def living(self) -> set[process.ProcessId]:
-        """Every process that carries the mark of one of this agent's tasks."""
-        return process.find(names.mark(self.work, ""))
+    def living(self) -> list[psutil.Process]:
+        """Every process that carries the mark of one of this agent's tasks; found without the agent's own means."""
+        marked = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+                if process.environ().get("TENSORFLOW_IGNITE_TASK", "").startswith(f"{self.work}:"):
+                    marked.append(process)
+        return marked
 
     def close(self) -> None:
-        """Ends the agent as the end of its service does, and whatever a test has left."""
+        """Ends the agent as the end of its service does, and fails when it has left something."""
         self._channel.close()
         self.process.stdin.close()
         try:
@@ -197,4 +205,5 @@ class Agent:
             self.process.stdout.close()
             leftovers = self.living()
             for leftover in leftovers:
-                os.kill(leftover.pid, signal.SIGKILL)
+                leftover.kill()
+        assert not leftovers, f"the agent left {leftovers}"
