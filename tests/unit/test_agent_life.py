@@ -203,17 +203,17 @@ def can_bind(port: int) -> bool:
         return True
 
 
-def test_stop_lets_a_task_end_by_itself_within_its_grace(agent: Agent) -> None:
-    task = agent.start(
-        "import signal, sys, time\n"
-        "def end(*_):\n    print('saved'); sys.exit(3)\n"
-        "signal.signal(signal.SIGTERM, end)\nprint('up')\ntime.sleep(600)"
-    )
-    agent.printed("up")
+def test_stop_leaves_its_grace_to_a_task_and_to_what_the_task_started(agent: Agent) -> None:
+    child = "import signal, time\ndef end(*_):\n    time.sleep(0.3); print('child saved'); raise SystemExit\n"
+    rest = "signal.signal(signal.SIGTERM, end)\nprint('up')\ntime.sleep(600)"
+    parent = "def end(*_):\n    print('parent saved'); sys.exit(3)\n"
+    start = f"import signal, subprocess, sys, time\nsubprocess.Popen([sys.executable, '-uc', {child + rest!r}])\n"
+    task = agent.start(start + parent + rest)
+    agent.told(lambda _: agent.output.count("up") == 2)
     agent.stop(grace="20s")
     status = agent.ended(task)
     assert (status.state, status.exit_code) == (job_pb2.TASK_STOPPED, 3)
-    assert agent.output == "up\nsaved\n"
+    assert agent.output == "up\nup\nparent saved\nchild saved\n"
 
 
 def test_tasks_live_as_long_as_heartbeats_come_and_their_ports_longer(start_agent: StartAgent) -> None:
