@@ -224,6 +224,7 @@ def test_task_that_cannot_be_started_is_told_as_failed(
     status = agent.ended(task)
     assert status.state == job_pb2.TASK_FAILED
     assert status.exit_code == 1
+    assert status.hopeless
     assert status.error.startswith("worker 0 could not be started: ")
     assert reason in status.error
     assert not list(agent.work.rglob("escaped.py"))

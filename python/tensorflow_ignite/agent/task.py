@@ -97,7 +97,12 @@ class Task:
             code = await self._code()
             if self._ending is None:
                 self._start(code)
-        except (BadArchiveError, BadScriptError, OSError) as error:
+        except (BadArchiveError, BadScriptError) as error:
+            # The next attempt gets the same code.
+            self.status.hopeless = True
+            self._finish(job_pb2.TASK_FAILED, 1, f"{names.task(self.key)} could not be started: {error}", "")
+            return
+        except OSError as error:
             self._finish(job_pb2.TASK_FAILED, 1, f"{names.task(self.key)} could not be started: {error}", "")
             return
         except Exception as error:
