@@ -1,0 +1,76 @@
+package io.tensorflowignite;
+
+import java.io.Serializable;
+import java.time.Duration;
+
+/** What is the same on every node: the properties of the bean {@link TensorFlowService}. */
+public final class ClusterSettings implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  private final Duration startTimeout;
+  private final Duration stopGrace;
+  private final Duration leaseTimeout;
+  private final Duration waitTimeout;
+  private final Duration quietTime;
+  private final Duration healthyTime;
+  private final long logLimitBytes;
+  private final long codeLimitBytes;
+
+  ClusterSettings(
+      Duration startTimeout,
+      Duration stopGrace,
+      Duration leaseTimeout,
+      Duration waitTimeout,
+      Duration quietTime,
+      Duration healthyTime,
+      long logLimitBytes,
+      long codeLimitBytes) {
+    this.startTimeout = startTimeout;
+    this.stopGrace = stopGrace;
+    this.leaseTimeout = leaseTimeout;
+    this.waitTimeout = waitTimeout;
+    this.quietTime = quietTime;
+    this.healthyTime = healthyTime;
+    this.logLimitBytes = logLimitBytes;
+    this.codeLimitBytes = codeLimitBytes;
+  }
+
+  /** From the placement of an attempt until every task runs, unless a job says otherwise. */
+  public Duration startTimeout() {
+    return startTimeout;
+  }
+
+  /** Between SIGTERM and SIGKILL, unless a job says otherwise. */
+  public Duration stopGrace() {
+    return stopGrace;
+  }
+
+  /** Without a heartbeat from its node for so long, an agent kills its tasks. */
+  public Duration leaseTimeout() {
+    return leaseTimeout;
+  }
+
+  /** How long a job waits for an assignment that it can start with, unless it says otherwise. */
+  public Duration waitTimeout() {
+    return waitTimeout;
+  }
+
+  /** How long primary partitions must stay where they are before tasks follow them. */
+  public Duration quietTime() {
+    return quietTime;
+  }
+
+  /** After so long without a crash a job's crashes are counted anew. */
+  public Duration healthyTime() {
+    return healthyTime;
+  }
+
+  /** Output of one task that is kept. */
+  public long logLimitBytes() {
+    return logLimitBytes;
+  }
+
+  public long codeLimitBytes() {
+    return codeLimitBytes;
+  }
+}

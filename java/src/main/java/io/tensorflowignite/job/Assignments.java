@@ -1,0 +1,115 @@
+package io.tensorflowignite.job;
+
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.v1.AgentInfo;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Node;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.cache.affinity.Affinity;
+import org.apache.ignite.cluster.ClusterNode;
+
+/**
+ * Takes the map of a cache's primary partitions. Right after a topology change Ignite still names
+ * nodes that are gone, and moves primaries once more when copies have been made, without a new
+ * topology version: so a map counts only when every owner is in the topology, and the same map was
+ * seen for a while.
+ */
+final class Assignments {
+  private static final long STABLE_NS = TimeUnit.MILLISECONDS.toNanos(800);
+
+  private final Ignite ignite;
+  private final NodeTable nodes;
+  private String lastDigest = "";
+  private long seenSinceNs;
+
+  Assignments(Ignite ignite, NodeTable nodes) {
+    this.ignite = ignite;
+    this.nodes = nodes;
+  }
+
+  PlacementResult take(JobSpec spec, String serviceNode) {
+    if (!ignite.cacheNames().contains(spec.getCache())) {
+      return PlacementResult.impossible(
+          "cache '"
+              + spec.getCache()
+              + "' does not exist any more. A job needs its cache. Load it and submit again.");
+    }
+    Map<Node, List<Integer>> owners = new LinkedHashMap<>();
+    Optional<String> obstacle = owners(spec, owners);
+    if (obstacle.isPresent()) {
+      lastDigest = "";
+      return PlacementResult.waitFor(obstacle.get());
+    }
+    Placement placement = Placement.of(spec, owners, clientNode(serviceNode, owners));
+    if (!placement.digest().equals(lastDigest)) {
+      lastDigest = placement.digest();
+      seenSinceNs = System.nanoTime();
+    }
+    return System.nanoTime() - seenSinceNs < STABLE_NS
+        ? PlacementResult.waitFor("the partition map to stay the same for 0.8 s")
+        : PlacementResult.of(placement);
+  }
+
+  /** Fills in the owners in the order in which they joined; or tells what stands in the way. */
+  private Optional<String> owners(JobSpec spec, Map<Node, List<Integer>> owners) {
+    Affinity<Object> affinity = ignite.affinity(spec.getCache());
+    Map<Integer, ClusterNode> primaries =
+        affinity.mapPartitionsToNodes(
+            IntStream.range(0, affinity.partitions()).boxed().collect(Collectors.toList()));
+    TreeMap<Long, List<Integer>> partitions = new TreeMap<>();
+    TreeMap<Long, String> ids = new TreeMap<>();
+    for (int partition = 0; partition < affinity.partitions(); partition++) {
+      ClusterNode owner = primaries.get(partition);
+      if (owner == null || ignite.cluster().node(owner.id()) == null) {
+        return Optional.of(
+            "an owner of partition " + partition + " of cache '" + spec.getCache() + "'");
+      }
+      ids.put(owner.order(), owner.id().toString());
+      partitions.computeIfAbsent(owner.order(), order -> new ArrayList<>()).add(partition);
+    }
+    if (ids.size() < spec.getMinWorkers()) {
+      return Optional.of(
+          String.format(
+              "%d workers (min_workers=%d); %d nodes own partitions of cache '%s' now",
+              spec.getMinWorkers(), spec.getMinWorkers(), ids.size(), spec.getCache()));
+    }
+    for (Map.Entry<Long, String> id : ids.entrySet()) {
+      Optional<Node> node = nodes.get(id.getValue());
+      Optional<String> obstacle = unfit(node, id.getValue(), spec.getCache());
+      if (obstacle.isPresent()) {
+        return obstacle;
+      }
+      owners.put(node.get(), partitions.get(id.getKey()));
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<String> unfit(Optional<Node> node, String id, String cache) {
+    String who = "node " + Texts.shortId(id) + ", which owns partitions of cache '" + cache + "',";
+    if (!node.isPresent()) {
+      return Optional.of(who + " to run the service tensorflow-ignite");
+    }
+    AgentInfo agent = node.get().getAgent();
+    return agent.getPid() == 0
+        ? Optional.of(
+            who + " to have an agent" + (agent.getError().isEmpty() ? "" : ": " + agent.getError()))
+        : Optional.empty();
+  }
+
+  /** The service's own node if it has an agent, else the first that has data. */
+  private Node clientNode(String serviceNode, Map<Node, List<Integer>> owners) {
+    return nodes
+        .get(serviceNode)
+        .filter(node -> node.getAgent().getPid() != 0)
+        .orElse(owners.keySet().iterator().next());
+  }
+}
