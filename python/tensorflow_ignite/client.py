@@ -17,13 +17,15 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
+from typing import TypeVar, cast
 
 from tensorflow_ignite.addresses import parse_addresses
 from tensorflow_ignite.archive import Archive, pack
 from tensorflow_ignite.errors import InvalidRequestError, JobFailedError, JobStoppedError, RequestTimeoutError
 from tensorflow_ignite.logs import LineAssembler, LogLine
+from tensorflow_ignite.messages import enum_text
 from tensorflow_ignite.rpc import NodeConnection
-from tensorflow_ignite.spec import JOB_KINDS, ROLES, Job, JobKind, JobSpec, Node, Role, role_name
+from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN, ROLES, Job, JobKind, JobSpec, Node, OnJoin, Role
 from tensorflow_ignite.v1 import job_pb2
 
 __all__ = ["Client", "JobHandle", "LogLine", "connect"]
@@ -33,6 +35,7 @@ _CHUNK = 1024 * 1024
 _SUBMIT_TIMEOUT = 30.0
 # Bytes a second that an upload must reach at the very least.
 _UPLOAD_RATE = 2 * 1024 * 1024
+_Choice = TypeVar("_Choice", bound=str)
 _MAX_SECONDS = 10 * 365 * 24 * 3600.0
 
 
@@ -86,6 +89,11 @@ class Client:
         checkpoint_directory: str | None = None,
         start_timeout: float | None = None,
         stop_grace: float | None = None,
+        max_crashes: int | None = None,
+        min_workers: int | None = None,
+        wait_timeout: float | None = None,
+        on_join: OnJoin = "restart",
+        allow_data_loss: bool = False,
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -102,6 +110,12 @@ class Client:
             checkpoint_directory: Where the script should keep checkpoints; handed to the tasks as it is.
             start_timeout: Seconds from the placement until every task runs; None: the service's setting.
             stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
+            max_crashes: Crashes that are followed by a restart, counted anew after a healthy time; None: 3.
+            min_workers: An attempt starts only with at least so many workers; None: 1.
+            wait_timeout: Seconds that it waits for an assignment to start with; None: the service's setting.
+            on_join: What happens when a node joins or partitions move while the tasks run well: ``"restart"`` after
+                a quiet time, ``"ignore"``, or restart ``"at-checkpoint"``, as soon as one has been saved.
+            allow_data_loss: Go on with the rows that are left when partitions lost all their copies.
 
         Returns:
             The job, which goes on when this client is closed.
@@ -118,7 +132,7 @@ class Client:
         archive = code if isinstance(code, Archive) else None
         spec = JobSpec(
             name=_check_text("name", name or ""),
-            kind=kind,
+            kind=_check_choice("kind", kind, JOB_KINDS),
             cache=_check_text("cache", cache),
             code_digest="",
             script=script or "",
@@ -128,6 +142,11 @@ class Client:
             start_timeout=None if start_timeout is None else _check_seconds("start_timeout", start_timeout),
             stop_grace=None if stop_grace is None else _check_seconds("stop_grace", stop_grace, zero=True),
             checkpoint_directory=_check_text("checkpoint_directory", checkpoint_directory or ""),
+            max_crashes=None if max_crashes is None else _check_count("max_crashes", max_crashes, 0),
+            min_workers=0 if min_workers is None else _check_count("min_workers", min_workers, 1),
+            wait_timeout=None if wait_timeout is None else _check_seconds("wait_timeout", wait_timeout),
+            on_join=_check_choice("on_join", on_join, ON_JOIN),
+            allow_data_loss=bool(allow_data_loss),
         )
         if not cache:
             raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")
@@ -293,11 +312,12 @@ class JobHandle:
         Raises:
             InvalidRequestError: There is no such role or index.
         """
-        if role is not None and role not in ROLES:
-            raise InvalidRequestError(f"role {role!r} does not exist. Roles are {', '.join(ROLES)}. Name one of them.")
-        for what, number, least in (("index", index, 0), ("attempt", attempt, 1)):
-            if number is not None and not least <= number < 2**31:
-                raise InvalidRequestError(f"{what} {number} does not exist. It counts from {least}. Give another.")
+        if role is not None:
+            _check_choice("role", role, ROLES)
+        if index is not None:
+            _check_count("index", index, 0)
+        if attempt is not None:
+            _check_count("attempt", attempt, 1)
         request = job_pb2.StreamLogsRequest(
             job_id=self.id,
             follow=follow,
@@ -335,7 +355,8 @@ class JobHandle:
             on_restart=assembler.restart,
         )
         for piece in pieces:
-            yield from assembler.add(piece.attempt, role_name(piece), piece.index, piece.data, piece.dropped_bytes)
+            task_role = cast("Role", enum_text(piece, "role"))
+            yield from assembler.add(piece.attempt, task_role, piece.index, piece.data, piece.dropped_bytes)
         yield from assembler.finish()
 
     def _not_over(self, timeout: float | None) -> RequestTimeoutError:
@@ -390,10 +411,6 @@ def _check_variable(name: str) -> str:
 
 
 def _check_ps(ps: int | None, kind: str) -> int:
-    if kind not in JOB_KINDS:
-        raise InvalidRequestError(
-            f"kind {kind!r} does not exist. Kinds are {' and '.join(JOB_KINDS)}. Name one of them."
-        )
     if ps is None:
         return 1 if kind == "parameter-server" else 0
     if kind != "parameter-server":
@@ -401,9 +418,21 @@ def _check_ps(ps: int | None, kind: str) -> int:
             f"ps={ps} has no meaning for a {kind} job. Only a parameter-server job has parameter servers. "
             "Leave it out, or submit with kind parameter-server."
         )
-    if isinstance(ps, bool) or not isinstance(ps, int) or not 1 <= ps < 2**31:
-        raise InvalidRequestError(f"ps={ps!r} is not a number of parameter servers. There is at least 1. Change it.")
-    return ps
+    return _check_count("ps", ps, 1)
+
+
+def _check_choice(what: str, value: _Choice, choices: tuple[_Choice, ...]) -> _Choice:
+    if value not in choices:
+        raise InvalidRequestError(
+            f"{what} {value!r} does not exist. It is one of {', '.join(choices)}. Name one of these."
+        )
+    return value
+
+
+def _check_count(what: str, number: int, least: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**31:
+        raise InvalidRequestError(f"{what} {number!r} is not a possible number. It is at least {least}. Change it.")
+    return number
 
 
 def _check_seconds(what: str, seconds: float, *, zero: bool = False) -> float:

@@ -7,29 +7,31 @@ version does not know reads ``"unknown-NUMBER"``.
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, Literal, cast
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, cast
+
+from tensorflow_ignite.messages import MICROSECOND, Value, enum_text, seconds_of, time_of
 
 if TYPE_CHECKING:
-    from google.protobuf.message import Message
-
     from tensorflow_ignite.v1 import job_pb2
 
 __all__ = [
     "JOB_KINDS",
+    "ON_JOIN",
     "ROLES",
     "AgentInfo",
     "Attempt",
     "AttemptPhase",
+    "CauseKind",
+    "Event",
     "Job",
     "JobKind",
     "JobSpec",
     "JobState",
     "Node",
+    "OnJoin",
     "Progress",
     "Role",
     "Task",
@@ -38,29 +40,28 @@ __all__ = [
 ]
 
 JobKind = Literal["multi-worker-mirrored", "parameter-server"]
-JobState = Literal["pending", "reserving", "starting", "running", "ending", "succeeded", "failed", "stopped"]
+JobState = Literal[
+    "pending", "reserving", "starting", "running", "restarting", "ending", "succeeded", "failed", "stopped"
+]
 Role = Literal["client", "chief", "worker", "ps", "evaluator"]
 TaskState = Literal["placed", "reserved", "running", "succeeded", "failed", "stopped", "lost"]
 AttemptPhase = Literal["reserve", "run", "stop"]
+#: Why an attempt ended; a crash and a start that took too long count against max_crashes, the others do not.
+CauseKind = Literal[
+    "crash", "node-left", "data-moved", "data-lost", "start-timeout", "stop-request", "done", "hopeless"
+]
+OnJoin = Literal["restart", "ignore", "at-checkpoint"]
 
 JOB_KINDS: tuple[JobKind, ...] = ("multi-worker-mirrored", "parameter-server")
 ROLES: tuple[Role, ...] = ("client", "chief", "worker", "ps", "evaluator")
+ON_JOIN: tuple[OnJoin, ...] = ("restart", "ignore", "at-checkpoint")
 
 _OVER = frozenset({"succeeded", "failed", "stopped"})
 _TASK_ENDED = frozenset({"succeeded", "failed", "stopped", "lost"})
-_MICROSECOND = 1_000_000
-
-
-class _Value:
-    """What the dataclasses of this module have in common."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns plain dicts, lists, strings and numbers, ready for JSON; times as ISO 8601 in UTC."""
-        return cast("dict[str, Any]", _plain(self))
 
 
 @dataclass(frozen=True)
-class JobSpec(_Value):
+class JobSpec(Value):
     """What a user asks for.
 
     Attributes:
@@ -75,6 +76,12 @@ class JobSpec(_Value):
         start_timeout: Seconds from the placement until every task runs; None: the service's setting.
         stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
         checkpoint_directory: Where the script should keep checkpoints; empty: nowhere in particular.
+        max_crashes: Crashes that are followed by a restart, counted anew after a healthy time; None: 3.
+        min_workers: An attempt starts only with at least so many workers; 0 means 1.
+        wait_timeout: Seconds that it waits for an assignment to start with; None: the service's setting.
+        on_join: What happens when a node joins or partitions move while the tasks run well: a restart after a quiet
+            time, nothing, or a restart as soon as a checkpoint has been saved.
+        allow_data_loss: Go on with the rows that are left when partitions lost all their copies.
     """
 
     cache: str
@@ -88,22 +95,32 @@ class JobSpec(_Value):
     start_timeout: float | None = None
     stop_grace: float | None = None
     checkpoint_directory: str = ""
+    max_crashes: int | None = None
+    min_workers: int = 0
+    wait_timeout: float | None = None
+    on_join: OnJoin = "restart"
+    allow_data_loss: bool = False
 
     @classmethod
     def from_proto(cls, message: job_pb2.JobSpec) -> JobSpec:
         """Reads the message."""
         return cls(
             name=message.name,
-            kind=cast("JobKind", _name(message, "kind")),
+            kind=cast("JobKind", enum_text(message, "kind")),
             cache=message.cache,
             code_digest=message.code_digest,
             script=message.script,
             args=tuple(message.args),
             env=dict(message.env),
             ps_count=message.ps_count,
-            start_timeout=_seconds(message, "start_timeout"),
-            stop_grace=_seconds(message, "stop_grace"),
+            start_timeout=seconds_of(message, "start_timeout"),
+            stop_grace=seconds_of(message, "stop_grace"),
             checkpoint_directory=message.checkpoint_directory,
+            max_crashes=message.max_crashes if message.HasField("max_crashes") else None,
+            min_workers=message.min_workers,
+            wait_timeout=seconds_of(message, "wait_timeout"),
+            on_join=cast("OnJoin", enum_text(message, "on_join")) if message.on_join else "restart",
+            allow_data_loss=message.allow_data_loss,
         )
 
     def to_proto(self) -> job_pb2.JobSpec:
@@ -120,16 +137,20 @@ class JobSpec(_Value):
             env=self.env,
             ps_count=self.ps_count,
             checkpoint_directory=self.checkpoint_directory,
+            max_crashes=self.max_crashes,
+            min_workers=self.min_workers,
+            on_join=self.on_join.replace("-", "_").upper(),
+            allow_data_loss=self.allow_data_loss,
         )
-        for name in ("start_timeout", "stop_grace"):
+        for name in ("start_timeout", "stop_grace", "wait_timeout"):
             seconds = getattr(self, name)
             if seconds is not None:
-                getattr(message, name).FromMicroseconds(round(seconds * _MICROSECOND))
+                getattr(message, name).FromMicroseconds(round(seconds * MICROSECOND))
         return message
 
 
 @dataclass(frozen=True)
-class Progress(_Value):
+class Progress(Value):
     """What a script last told of its work.
 
     Attributes:
@@ -137,12 +158,16 @@ class Progress(_Value):
         total_steps: Steps to do; None: not told.
         metrics: Numbers by name.
         reported_at: When it was told.
+        resumed_from_step: The step of the checkpoint that the task resumed from; None: it began from the beginning.
+        checkpoint_step: The step of the last checkpoint that was saved; None: none yet.
     """
 
     step: int
     total_steps: int | None
     metrics: Mapping[str, float] = field(hash=False)
     reported_at: datetime | None
+    resumed_from_step: int | None = None
+    checkpoint_step: int | None = None
 
     @classmethod
     def from_proto(cls, message: job_pb2.Progress) -> Progress:
@@ -151,12 +176,14 @@ class Progress(_Value):
             step=message.step,
             total_steps=message.total_steps or None,
             metrics=dict(message.metrics),
-            reported_at=_time(message, "reported_at"),
+            reported_at=time_of(message, "reported_at"),
+            resumed_from_step=message.resumed_from_step or None,
+            checkpoint_step=message.checkpoint_step or None,
         )
 
 
 @dataclass(frozen=True)
-class TaskStatus(_Value):
+class TaskStatus(Value):
     """What a node reports of a task.
 
     Attributes:
@@ -190,7 +217,7 @@ class TaskStatus(_Value):
     @classmethod
     def from_proto(cls, message: job_pb2.TaskStatus) -> TaskStatus:
         """Reads the message."""
-        state = _name(message, "state", prefix="TASK_")
+        state = enum_text(message, "state", prefix="TASK_")
         return cls(
             state=cast("TaskState", state),
             address=message.address,
@@ -199,8 +226,8 @@ class TaskStatus(_Value):
             exit_code=message.exit_code if state in _TASK_ENDED else None,
             error=message.error,
             traceback=message.traceback,
-            started_at=_time(message, "started_at"),
-            finished_at=_time(message, "finished_at"),
+            started_at=time_of(message, "started_at"),
+            finished_at=time_of(message, "finished_at"),
             progress=Progress.from_proto(message.progress) if message.HasField("progress") else None,
             log_complete=message.log_complete,
             log_dropped_bytes=message.log_dropped_bytes,
@@ -208,7 +235,7 @@ class TaskStatus(_Value):
 
 
 @dataclass(frozen=True)
-class Task(_Value):
+class Task(Value):
     """One TensorFlow process of an attempt.
 
     Attributes:
@@ -218,6 +245,7 @@ class Task(_Value):
         incarnation: Counts its replacements inside the attempt.
         partitions: The partitions of the job's cache that it reads; empty for roles that read none.
         status: What its node reports of it.
+        node_address: host:port of its node's API.
     """
 
     role: Role
@@ -226,6 +254,7 @@ class Task(_Value):
     incarnation: int
     partitions: tuple[int, ...]
     status: TaskStatus
+    node_address: str
 
     @property
     def name(self) -> str:
@@ -236,17 +265,18 @@ class Task(_Value):
     def from_proto(cls, message: job_pb2.Task) -> Task:
         """Reads the message."""
         return cls(
-            role=role_name(message),
+            role=cast("Role", enum_text(message, "role")),
             index=message.index,
             node_id=message.node_id,
             incarnation=message.incarnation,
             partitions=tuple(message.partitions),
             status=TaskStatus.from_proto(message.status),
+            node_address=message.node_address,
         )
 
 
 @dataclass(frozen=True)
-class Attempt(_Value):
+class Attempt(Value):
     """One run of a job's tasks.
 
     Attributes:
@@ -258,6 +288,10 @@ class Attempt(_Value):
         running_at: When its tasks all ran.
         ending_at: When its end was decided, and its tasks were asked to stop.
         finished_at: When nothing of it was left.
+        cause_kind: Why it ended; None: it has not.
+        cause: The same in one line.
+        last_step: The highest step that its tasks told of.
+        resumed_from_step: The step that it resumed from; None: it began from the beginning.
     """
 
     number: int
@@ -268,24 +302,59 @@ class Attempt(_Value):
     running_at: datetime | None
     ending_at: datetime | None
     finished_at: datetime | None
+    cause_kind: CauseKind | None
+    cause: str
+    last_step: int
+    resumed_from_step: int | None
 
     @classmethod
     def from_proto(cls, message: job_pb2.Attempt) -> Attempt:
         """Reads the message."""
         return cls(
             number=message.number,
-            phase=cast("AttemptPhase", _name(message, "phase")),
+            phase=cast("AttemptPhase", enum_text(message, "phase")),
             tasks=tuple(Task.from_proto(task) for task in message.tasks),
             assignment_digest=message.assignment_digest,
-            started_at=_time(message, "started_at"),
-            running_at=_time(message, "running_at"),
-            ending_at=_time(message, "ending_at"),
-            finished_at=_time(message, "finished_at"),
+            started_at=time_of(message, "started_at"),
+            running_at=time_of(message, "running_at"),
+            ending_at=time_of(message, "ending_at"),
+            finished_at=time_of(message, "finished_at"),
+            cause_kind=cast("CauseKind", enum_text(message, "cause_kind")) if message.cause_kind else None,
+            cause=message.cause,
+            last_step=message.last_step,
+            resumed_from_step=message.resumed_from_step or None,
         )
 
 
 @dataclass(frozen=True)
-class Job(_Value):
+class Event(Value):
+    """One line of a job's history.
+
+    Attributes:
+        at: When it happened.
+        attempt: The newest attempt at that time; 0: before the first.
+        state: The job's state from then on.
+        text: What happened.
+    """
+
+    at: datetime | None
+    attempt: int
+    state: JobState
+    text: str
+
+    @classmethod
+    def from_proto(cls, message: job_pb2.Event) -> Event:
+        """Reads the message."""
+        return cls(
+            at=time_of(message, "at"),
+            attempt=message.attempt,
+            state=cast("JobState", enum_text(message, "state")),
+            text=message.text,
+        )
+
+
+@dataclass(frozen=True)
+class Job(Value):
     """One submitted training, with all that is known of it.
 
     Attributes:
@@ -302,6 +371,10 @@ class Job(_Value):
         stop_requested: Somebody asked for its end.
         service_node_id: The node that hosts the job's service.
         waiting_for: What is waited for now, in one line.
+        crashes: Crashes since the job was last healthy.
+        not_before: The next attempt does not start before this moment (back-off after a crash).
+        lost_partitions: Partitions of the job's cache that lost all their copies since the job began.
+        events: What happened, oldest first; the newest 500.
     """
 
     id: str
@@ -317,6 +390,10 @@ class Job(_Value):
     stop_requested: bool
     service_node_id: str
     waiting_for: str
+    crashes: int
+    not_before: datetime | None
+    lost_partitions: tuple[int, ...]
+    events: tuple[Event, ...]
 
     @property
     def is_over(self) -> bool:
@@ -331,26 +408,30 @@ class Job(_Value):
     @classmethod
     def from_proto(cls, message: job_pb2.Job) -> Job:
         """Reads the message."""
-        state = _name(message, "state")
+        state = enum_text(message, "state")
         return cls(
             id=message.id,
             spec=JobSpec.from_proto(message.spec),
             state=cast("JobState", state),
             attempts=tuple(Attempt.from_proto(attempt) for attempt in message.attempts),
-            created_at=_time(message, "created_at"),
-            finished_at=_time(message, "finished_at"),
-            outcome=cast("JobState", _name(message, "outcome")) if message.outcome else None,
+            created_at=time_of(message, "created_at"),
+            finished_at=time_of(message, "finished_at"),
+            outcome=cast("JobState", enum_text(message, "outcome")) if message.outcome else None,
             cause=message.cause,
             traceback=message.traceback,
             exit_code=message.exit_code if state in _OVER else None,
             stop_requested=message.stop_requested,
             service_node_id=message.service_node_id,
             waiting_for=message.waiting_for,
+            crashes=message.crashes,
+            not_before=time_of(message, "not_before"),
+            lost_partitions=tuple(message.lost_partitions),
+            events=tuple(Event.from_proto(event) for event in message.events),
         )
 
 
 @dataclass(frozen=True)
-class AgentInfo(_Value):
+class AgentInfo(Value):
     """What an agent tells of itself.
 
     Attributes:
@@ -383,7 +464,7 @@ class AgentInfo(_Value):
 
 
 @dataclass(frozen=True)
-class Node(_Value):
+class Node(Value):
     """One node of the cluster that runs the service.
 
     Attributes:
@@ -416,47 +497,3 @@ class Node(_Value):
             agent=AgentInfo.from_proto(message.agent),
             plugin_version=message.plugin_version,
         )
-
-
-def role_name(message: Message) -> Role:
-    """The role that a message's field ``role`` tells."""
-    return cast("Role", _name(message, "role"))
-
-
-def _name(message: Message, field_name: str, *, prefix: str = "") -> str:
-    """The text of an enum's value: ``"running"`` for RUNNING."""
-    number = getattr(message, field_name)
-    enum: Any = message.DESCRIPTOR.fields_by_name[field_name].enum_type
-    value = enum.values_by_number.get(number)
-    if value is None:
-        return f"unknown-{number}"
-    if number == 0:
-        return "unspecified"
-    return str(value.name).removeprefix(prefix).replace("_", "-").lower()
-
-
-def _time(message: Message, field_name: str) -> datetime | None:
-    if not message.HasField(field_name):
-        return None
-    return cast("datetime", getattr(message, field_name).ToDatetime(tzinfo=timezone.utc))
-
-
-def _seconds(message: Message, field_name: str) -> float | None:
-    if not message.HasField(field_name):
-        return None
-    return float(getattr(message, field_name).ToMicroseconds()) / _MICROSECOND
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, float) and not math.isfinite(value):
-        # JSON has no such numbers; the names are those of protobuf's JSON mapping.
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value

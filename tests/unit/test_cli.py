@@ -148,6 +148,7 @@ def test_shells_complete_commands(shell) -> None:
         (["submit", "train.py"], "the option --cache is missing. A job"),
         (["submit", "train.py", "--cache", "x"], "--cache is missing (the one after 'train.py' goes to the script)"),
         (["submit", "--cache", "x", "--kind", "solo", "train.py"], "Kinds are multi-worker-mirrored, parameter-server"),
+        (["submit", "--cache", "x", "--on-join", "dance", "train.py"], "--on-join 'dance' does not exist"),
         (["submit", "--cache", "x", "--env", "A", "train.py"], "--env 'A' is not NAME=VALUE"),
         (["submit", "--cache", "x", "--ps", "two", "train.py"], "Invalid value for '--ps'"),
         (["ps", "--address", "a:b"], "address 'a:b' cannot be read"),
@@ -241,12 +242,16 @@ def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
     (script.parent / "pkg").mkdir()
     (script.parent / "pkg" / "fit.py").write_text("")
     options = ["--kind", "parameter-server", "--ps", "2", "--env", "A=1=2", "--env", "B=", "--name", "mine"]
+    options += ["--max-crashes", "0", "--min-workers", "2", "--on-join", "ignore", "--allow-data-loss"]
+    options += ["--wait-timeout", "60"]
     options += ["--checkpoint-directory", "ignite:///c", "--start-timeout", "90", "--stop-grace", "5"]
     code, out, err = cli("submit", "--cache", "images", *options, "--script", "pkg/fit.py", "--detach", script.parent)
     assert (code, err) == (0, "")
     spec = node.state.jobs[out.strip()].spec
     assert (spec.kind, spec.ps_count, dict(spec.env)) == (job_pb2.PARAMETER_SERVER, 2, {"A": "1=2", "B": ""})
     assert (spec.name, spec.script, spec.checkpoint_directory) == ("mine", "pkg/fit.py", "ignite:///c")
+    assert (spec.max_crashes, spec.min_workers, spec.on_join) == (0, 2, job_pb2.IGNORE)
+    assert (spec.allow_data_loss, spec.wait_timeout.seconds) == (True, 60)
     assert (spec.start_timeout.seconds, spec.stop_grace.seconds) == (90, 5)
 
 
@@ -307,8 +312,12 @@ def test_describe_shows_all_that_is_known(cli, node) -> None:
     job.attempts[0].tasks[1].status.state = job_pb2.TASK_FAILED
     job.attempts[0].tasks[1].status.exit_code = 3
     job.attempts[0].tasks[1].status.error = "ValueError: bad"
-    earlier = job_pb2.Attempt(number=1, tasks=job.attempts[0].tasks)
+    crash = job_pb2.CRASH
+    earlier = job_pb2.Attempt(number=1, tasks=job.attempts[0].tasks, cause="Boom in worker 1", cause_kind=crash)
+    earlier.last_step = 30
     job.attempts[0].number = 2
+    job.attempts[0].resumed_from_step = 20
+    job.events.add(text="restarting, since the crashes (1) <= max_crashes (3)").at.GetCurrentTime()
     attempts = [earlier, job_pb2.Attempt.FromString(job.attempts[0].SerializeToString())]
     del job.attempts[:]
     job.attempts.extend(attempts)
@@ -321,8 +330,9 @@ def test_describe_shows_all_that_is_known(cli, node) -> None:
         "SEED=7",
         "cause:       worker 1 failed",
         "exit code:   3",
-        "attempt 1, over: 1 running, 1 failed",
-        "attempt 2",
+        "at step 30, crash: Boom in worker 1",
+        ", resumed from step 20",
+        "ago) restarting, since the crashes (1) <= max_crashes (3)",
         "worker 1: ValueError: bad",
         "traceback of the first failure:\n  Traceback:\n  Boom\n",
     ):

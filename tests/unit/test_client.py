@@ -159,6 +159,11 @@ def test_a_job_carries_everything_that_was_asked_for(client, node, tmp_path) -> 
         checkpoint_directory="ignite:///c",
         start_timeout=2.5,
         stop_grace=0,
+        max_crashes=0,
+        min_workers=2,
+        wait_timeout=60,
+        on_join="at-checkpoint",
+        allow_data_loss=True,
     )
     spec = node.state.jobs[job.id].spec
     assert list(spec.args) == ["-c", "x", "--epochs", "3", "--help", "", "--", "a b"]
@@ -166,6 +171,8 @@ def test_a_job_carries_everything_that_was_asked_for(client, node, tmp_path) -> 
     assert dict(spec.env) == {"A": "b=c"}
     assert spec.checkpoint_directory == "ignite:///c"
     assert (spec.start_timeout.ToMilliseconds(), spec.HasField("stop_grace")) == (2500, True)
+    assert (spec.HasField("max_crashes"), spec.max_crashes, spec.min_workers) == (True, 0, 2)
+    assert (spec.wait_timeout.seconds, spec.on_join, spec.allow_data_loss) == (60, job_pb2.AT_CHECKPOINT, True)
     assert job.status.spec.code_digest in node.state.code
     assert job.status.state == "pending"
 
@@ -217,13 +224,18 @@ def test_the_node_refuses_in_our_classes(client, script) -> None:
         ({"cache": ""}, "cache '' is not a name"),
         ({"kind": "solo"}, "kind 'solo' does not exist"),
         ({"ps": 1}, "ps=1 has no meaning"),
-        ({"ps": 0, "kind": "parameter-server"}, "There is at least 1"),
+        ({"ps": 0, "kind": "parameter-server"}, "ps 0 is not a possible number. It is at least 1"),
         ({"args": ["a", "b\0"]}, "argument 2 .* NUL"),
         ({"args": ["\udcff"]}, "argument 1 .* not valid UTF-8"),
         ({"args": [3]}, "argument 1 3 is a int"),
         ({"env": {"1A": "x"}}, "env '1A' is not the name of a variable"),
         ({"env": {"A": 3}}, "env A 3 is a int"),
         ({"start_timeout": 0}, "start_timeout 0 is not a time"),
+        ({"max_crashes": -1}, "max_crashes -1 is not a possible number"),
+        ({"min_workers": 0}, "min_workers 0 is not a possible number"),
+        ({"min_workers": 1.5}, "min_workers 1.5 is not a possible number"),
+        ({"wait_timeout": float("nan")}, "wait_timeout nan is not a time"),
+        ({"on_join": "dance"}, "on_join 'dance' does not exist. It is one of restart, ignore, at-checkpoint"),
         ({"stop_grace": -1}, "stop_grace -1 is not a time"),
     ],
 )
@@ -351,7 +363,7 @@ def test_following_output_ends_with_the_job(client, node) -> None:
 @pytest.mark.parametrize("selection", [{"role": "boss"}, {"index": -1}, {"attempt": 0}])
 def test_a_task_that_cannot_exist_is_refused(client, node, selection) -> None:
     job = client.job(node.state.add(running_job()).id)
-    with pytest.raises(errors.InvalidRequestError, match="does not exist"):
+    with pytest.raises(errors.InvalidRequestError, match=r"does not exist|is not a possible number"):
         job.logs(**selection)
 
 

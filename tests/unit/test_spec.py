@@ -24,6 +24,11 @@ def test_a_specification_survives_the_way_there_and_back() -> None:
         start_timeout=1.5,
         stop_grace=0.0,
         checkpoint_directory="ignite:///c",
+        max_crashes=0,
+        min_workers=2,
+        wait_timeout=60.0,
+        on_join="ignore",
+        allow_data_loss=True,
     )
     assert spec.JobSpec.from_proto(sent.to_proto()) == sent
 
@@ -31,7 +36,8 @@ def test_a_specification_survives_the_way_there_and_back() -> None:
 def test_durations_that_are_not_set_are_none_not_zero() -> None:
     plain = spec.JobSpec(cache="c", code_digest="", script="s")
     assert not plain.to_proto().HasField("stop_grace")
-    assert spec.JobSpec.from_proto(plain.to_proto()).stop_grace is None
+    assert spec.JobSpec.from_proto(plain.to_proto()) == plain
+    assert plain.max_crashes is None
 
 
 @pytest.mark.parametrize(
@@ -42,6 +48,8 @@ def test_durations_that_are_not_set_are_none_not_zero() -> None:
         (job_pb2.Role, "ROLE_", spec.ROLES),
         (job_pb2.TaskState, "TASK_", spec.TaskState.__args__),
         (job_pb2.AttemptPhase, "ATTEMPT_PHASE_", spec.AttemptPhase.__args__),
+        (job_pb2.CauseKind, "CAUSE_KIND_", spec.CauseKind.__args__),
+        (job_pb2.OnJoin, "ON_JOIN_", spec.ON_JOIN),
     ],
 )
 def test_every_value_of_every_enum_has_its_text(field, prefix, names) -> None:
@@ -55,6 +63,7 @@ def test_every_value_of_every_enum_has_its_text(field, prefix, names) -> None:
     [
         (job_pb2.JobSpec, spec.JobSpec),
         (job_pb2.Job, spec.Job),
+        (job_pb2.Event, spec.Event),
         (job_pb2.Attempt, spec.Attempt),
         (job_pb2.Task, spec.Task),
         (job_pb2.TaskStatus, spec.TaskStatus),
@@ -64,7 +73,8 @@ def test_every_value_of_every_enum_has_its_text(field, prefix, names) -> None:
     ],
 )
 def test_every_field_of_a_message_has_its_attribute(message, view) -> None:
-    hidden = {"request_id"}
+    # What the service keeps for itself between its decisions.
+    hidden = {"request_id", "early_failures", "moved_at", "moved_digest", "moved_checkpoint_step", "hopeless"}
     fields = {field.name for field in message.DESCRIPTOR.fields} - hidden
     assert {field.name for field in dataclasses.fields(view)} == fields
 

@@ -208,7 +208,7 @@ class _LiveView:
 def _headline(job: Job) -> str:
     """A job's state in one line, as it changes from state to state and not from step to step."""
     text: str = job.state
-    if job.attempt and job.state in ("reserving", "starting", "running"):
+    if job.attempt and job.state in ("reserving", "starting", "running", "restarting"):
         roles: dict[str, int] = {}
         for task in job.attempt.tasks:
             roles[task.role] = roles.get(task.role, 0) + 1

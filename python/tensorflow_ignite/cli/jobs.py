@@ -13,6 +13,9 @@ from tensorflow_ignite.spec import Attempt, Job, Progress, Task
 
 __all__ = ["describe", "nodes", "progress_of", "progress_text", "ps", "stop"]
 
+# So many of a job's newest events are shown.
+_EVENTS = 10
+
 
 def ps(context: typer.Context, address: Address = None, json_output: Json = False) -> None:
     """List the jobs, newest first.
@@ -73,6 +76,8 @@ def describe(context: typer.Context, job_id: JobId, address: Address = None, jso
         ("finished", timestamp(job.finished_at) if job.finished_at else ""),
         ("service on", job.service_node_id if not job.is_over else ""),
         ("waiting for", job.waiting_for),
+        ("crashes", f"{job.crashes} since it was last healthy" if job.crashes else ""),
+        ("data lost", f"all copies of {count(len(job.lost_partitions), 'partition')}" if job.lost_partitions else ""),
         ("cause", paint(job.cause, "red") if job.cause else ""),
         ("exit code", "" if job.exit_code is None else str(job.exit_code)),
     ]
@@ -81,9 +86,15 @@ def describe(context: typer.Context, job_id: JobId, address: Address = None, jso
         if value:
             print(f"  {name + ':':<13}{value}")
     for attempt in job.attempts[:-1]:
-        print(f"\nattempt {attempt.number}, over: {_tasks_in_short(attempt)} ({timestamp(attempt.finished_at)})")
+        why = attempt.cause or _tasks_in_short(attempt)
+        kind = f"{attempt.cause_kind}: " if attempt.cause_kind else ""
+        print(f"\nattempt {attempt.number}, over {timestamp(attempt.finished_at)}, {_steps(attempt)}{kind}{why}")
     if job.attempt:
         _print_attempt(job.attempt)
+    if job.events:
+        print(f"\nwhat happened (the last of {len(job.events)}; all: --json):")
+        for event in job.events[-_EVENTS:]:
+            print(f"  {timestamp(event.at)} {event.text}")
     if job.traceback:
         print("\ntraceback of the first failure:")
         for line in job.traceback.rstrip().splitlines():
@@ -176,8 +187,13 @@ def _tasks_in_short(attempt: Attempt) -> str:
     return ", ".join(f"{number} {state}" for state, number in states.items()) or "no tasks"
 
 
+def _steps(attempt: Attempt) -> str:
+    return f"at step {attempt.last_step:,}, " if attempt.last_step else ""
+
+
 def _print_attempt(attempt: Attempt) -> None:
-    print(f"\nattempt {attempt.number}, to {attempt.phase}, begun {timestamp(attempt.started_at)}")
+    resumed = f", resumed from step {attempt.resumed_from_step:,}" if attempt.resumed_from_step else ""
+    print(f"\nattempt {attempt.number}, to {attempt.phase}, begun {timestamp(attempt.started_at)}{resumed}")
     if not attempt.tasks:
         return
     heads = ["TASK", "NODE", "STATE", "PID", "PARTITIONS", "ROWS", "ADDRESS", "EXIT", "PROGRESS"]

@@ -19,6 +19,7 @@ _STATE_COLOURS = {
     "lost": "red",
     "stopped": "yellow",
     "ending": "yellow",
+    "restarting": "yellow",
 }
 _GAP = "  "
 

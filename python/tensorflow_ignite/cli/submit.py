@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tensorflow_ignite.cli.options import Address, CommandLineError, Json, session
-from tensorflow_ignite.spec import JOB_KINDS
+from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN
 
 __all__ = ["submit"]
 
@@ -52,6 +52,23 @@ def submit(
         float | None,
         typer.Option("--stop-grace", metavar="SECONDS", help="How long a task has between SIGTERM and SIGKILL."),
     ] = None,
+    max_crashes: Annotated[
+        int | None,
+        typer.Option("--max-crashes", metavar="NUMBER", help="Crashes that are followed by a restart; else 3."),
+    ] = None,
+    min_workers: Annotated[
+        int | None, typer.Option("--min-workers", metavar="NUMBER", help="Start only with at least so many workers.")
+    ] = None,
+    wait_timeout: Annotated[
+        float | None,
+        typer.Option("--wait-timeout", metavar="SECONDS", help="How long it may wait for rows and nodes to start."),
+    ] = None,
+    on_join: Annotated[
+        str, typer.Option("--on-join", metavar="WHAT", help=f"When a node joins: {', '.join(ON_JOIN)}.")
+    ] = ON_JOIN[0],
+    allow_data_loss: Annotated[
+        bool, typer.Option("--allow-data-loss", help="Go on with the rows that are left when some are lost.")
+    ] = False,
     wait: Annotated[
         bool,
         typer.Option("--wait/--detach", help="Print the job's output until it is over, or only print its id."),
@@ -87,6 +104,8 @@ def submit(
         )
     if kind not in JOB_KINDS:
         raise CommandLineError(f"--kind {kind!r} does not exist. Kinds are {', '.join(JOB_KINDS)}. Name one of them.")
+    if on_join not in ON_JOIN:
+        raise CommandLineError(f"--on-join {on_join!r} does not exist. It is one of {', '.join(ON_JOIN)}. Name one.")
     variables = dict(_parse_variable(item) for item in env or [])
 
     # Before the cluster is asked: a script with a syntax error is known at once, also where no node answers.
@@ -108,6 +127,11 @@ def submit(
             checkpoint_directory=checkpoint_directory,
             start_timeout=start_timeout,
             stop_grace=stop_grace,
+            max_crashes=max_crashes,
+            min_workers=min_workers,
+            wait_timeout=wait_timeout,
+            on_join=on_join,
+            allow_data_loss=allow_data_loss,
         )
         exit_code = 0
         if wait:
