@@ -369,18 +369,10 @@ class JobHandle:
 
 
 def _failure(job: Job) -> JobFailedError:
-    cause = job.cause or "no cause was told"
-    if job.state == "stopped":
-        return JobStoppedError(
-            f"job {job.id} was stopped: {cause}. A stopped job has no result; its output is kept. "
-            f"See: tensorflow-ignite logs {job.id}",
-            job=job,
-        )
-    text = (
-        f"job {job.id} failed: {cause}. A task that fails, fails its job (exit code {job.exit_code}). "
-        f"See: tensorflow-ignite logs {job.id}"
-    )
-    return JobFailedError(f"{text}\n\n{job.traceback.rstrip()}" if job.traceback else text, job=job)
+    how, kind = ("was stopped", JobStoppedError) if job.state == "stopped" else ("failed", JobFailedError)
+    text = f"job {job.id} {how} (exit code {job.exit_code}): {job.cause or 'no cause was told'}"
+    text += f"\nSee: tensorflow-ignite describe {job.id}"
+    return kind(f"{text}\n\n{job.traceback.rstrip()}" if job.traceback else text, job=job)
 
 
 def _check_text(what: str, text: str) -> str:

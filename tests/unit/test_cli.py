@@ -271,7 +271,7 @@ def test_a_job_that_fails_gives_its_code(cli, node, script, told, shown) -> None
     node.state.on_submit = act
     code, out, err = cli("submit", "--cache", "images", script)
     assert (code, out) == (shown, "")
-    assert f"error: job 0001abcd failed: worker 1 on node a1b2 (ValueError: x) (exit code {shown})" in err
+    assert f"error: job 0001abcd failed (exit code {shown}): worker 1 on node a1b2 (ValueError: x)\nSee: " in err
     assert "tensorflow-ignite describe 0001abcd" in err
 
 
@@ -409,17 +409,30 @@ def test_attach_ends_with_the_jobs_code(cli, node) -> None:
     node.state.log("7f3a0000", b"one\n")
     code, out, err = cli("attach", "7f3a")
     assert (code, out) == (7, "[worker 0] one\n")
-    assert "error: job 7f3a0000 failed: worker 0 failed (exit code 7)" in err
+    assert "error: job 7f3a0000 failed (exit code 7): worker 0 failed" in err
     code, out, err = cli("attach", "--json", "7f3a")
     assert (code, json.loads(out)["state"]) == (7, "failed")
     assert "[worker 0] one" in err
+
+
+def test_a_job_that_is_lost_sight_of_may_go_on_and_attach_says_so(node) -> None:
+    node.state.add(running_job())
+    node.state.log("7f3a0000", b"hello\n")
+    ran = start("attach", "7f3a")
+    assert ran.stdout is not None
+    assert ran.stdout.readline() == "[worker 0] hello\n"
+    node.stop()
+    _, err = ran.communicate(timeout=LIMIT)
+    assert ran.returncode == 1
+    assert "error: lost sight of job 7f3a0000, which may go on: no node answers at" in err
+    assert err.endswith("Follow it again: tensorflow-ignite attach 7f3a0000\n")
 
 
 def test_a_stopped_job_ends_attach_with_130(cli, node) -> None:
     node.state.add(running_job(state=job_pb2.STOPPED, exit_code=130, cause="stopped by request"))
     code, _, err = cli("attach", "7f3a")
     assert code == 130
-    assert "was stopped: stopped by request" in err
+    assert "was stopped (exit code 130): stopped by request" in err
 
 
 @pytest.mark.parametrize("command", [["attach", "7f3a"], ["submit", "--cache", "images", "{script}"]])

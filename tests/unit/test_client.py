@@ -295,7 +295,9 @@ def test_waiting_for_a_job_that_fails_raises_its_traceback(client, node) -> None
         state=job_pb2.FAILED, cause="worker 1 exited with code 3", traceback="Trace\nBoom", exit_code=3
     )
     job = client.job(node.state.add(failed).id)
-    with pytest.raises(errors.JobFailedError, match=r"worker 1 exited with code 3.*\n\nTrace\nBoom") as raised:
+    with pytest.raises(
+        errors.JobFailedError, match=r"\(exit code 3\): worker 1 exited with code 3\n.*\n\nTrace\nBoom"
+    ) as raised:
         job.wait(LIMIT)
     assert raised.value.job is not None
     assert raised.value.job.exit_code == 3
@@ -304,7 +306,7 @@ def test_waiting_for_a_job_that_fails_raises_its_traceback(client, node) -> None
 
 def test_waiting_for_a_stopped_job_raises_that(client, node) -> None:
     job = client.job(node.state.add(running_job(state=job_pb2.STOPPED, cause="stopped by request")).id)
-    with pytest.raises(errors.JobStoppedError, match="was stopped: stopped by request"):
+    with pytest.raises(errors.JobStoppedError, match=r"was stopped \(exit code \d+\): stopped by request"):
         job.wait(LIMIT)
 
 

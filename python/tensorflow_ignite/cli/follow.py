@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from tensorflow_ignite.cli.jobs import progress_of, progress_text
 from tensorflow_ignite.cli.render import age, count, has_colour, paint, short_id
+from tensorflow_ignite.errors import ConnectionFailedError
 from tensorflow_ignite.spec import Job
 
 if TYPE_CHECKING:
@@ -45,6 +46,12 @@ def follow(job: JobHandle, output: TextIO) -> int:
             file=sys.stderr,
         )
         return INTERRUPTED
+    except ConnectionFailedError as error:
+        view.close()
+        raise ConnectionFailedError(
+            f"lost sight of job {job.id}, which may go on: {error}\n"
+            f"Follow it again: tensorflow-ignite attach {short_id(job.id)}"
+        ) from error
     finally:
         view.close()
     _tell_end(over)
@@ -87,7 +94,7 @@ def _tell_end(job: Job) -> None:
     cause = f": {job.cause}" if job.cause else ""
     how = "was stopped" if job.state == "stopped" else "failed"
     print(
-        f"{paint('error:', 'red', sys.stderr)} job {job.id} {how}{cause} (exit code {exit_code_of(job)}). "
+        f"{paint('error:', 'red', sys.stderr)} job {job.id} {how} (exit code {exit_code_of(job)}){cause}\n"
         f"See: tensorflow-ignite describe {short_id(job.id)}",
         file=sys.stderr,
     )
