@@ -114,7 +114,7 @@ final class NodeRuntime implements AutoCloseable {
     nodes = new NodeTable(ignite);
     JobTable jobs = new JobTable(ignite);
     JobChanges changes = new JobChanges();
-    losses = new DataLosses(jobs);
+    losses = new DataLosses(ignite, jobs);
     NodeApiService api =
         new NodeApiService(ignite, jobs, nodes, changes, settings.codeLimitBytes());
     ApiServer server =
@@ -133,6 +133,7 @@ final class NodeRuntime implements AutoCloseable {
               news.release();
             }));
     opened(TopologyEvents.onDataLoss(ignite, losses::note));
+    opened(TopologyEvents.onChange(ignite, news::release));
     publish(node(address));
     opened(supervisor).start();
     opened(runner).start();
@@ -157,7 +158,7 @@ final class NodeRuntime implements AutoCloseable {
 
   private void reconcile(Reconciler reconciler) {
     try {
-      losses.writeDown();
+      losses.look();
       reconciler.reconcile();
     } catch (RuntimeException e) {
       if (!closed) {
