@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import flight
+
 from tensorflow_ignite.v1 import data_pb2
 
 
@@ -219,6 +220,8 @@ class Node(flight.FlightServerBase):
 def _columns(cache: Cache, command: data_pb2.ReadCommand) -> pa.Schema:
     missing = [name for name in command.columns if name not in cache.schema.names]
     if missing:
-        raise flight.FlightServerError(f"no column {missing[0]!r}. Columns: {cache.schema.names} [code=COLUMN_NOT_FOUND]")
+        raise flight.FlightServerError(
+            f"no column {missing[0]!r}. Columns: {cache.schema.names} [code=COLUMN_NOT_FOUND]"
+        )
     fields = [cache.schema.field(name) for name in command.columns] or list(cache.schema)
     return pa.schema([cache.partitions[0].schema.field("_key"), *fields] if command.key else fields)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-
-import pyarrow as pa
+from dataclasses import asdict, dataclass, replace
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import flight, place
@@ -98,11 +96,11 @@ def request(
     partitions: Sequence[int] | str | None,
     address: str | None,
     batch_bytes: int,
-) -> tuple[Request, pa.Schema]:
+) -> Request:
     """Completes what a script asks for by the job, the environment and the cluster's answer.
 
     Returns:
-        The request with its rows and layout, and the schema.
+        The request with its rows and layout.
 
     Raises:
         InvalidRequestError: If an argument breaks a rule.
@@ -132,10 +130,7 @@ def request(
         own = here.own_assignment
         # The client process builds graphs for workers whose rows differ in number.
         rows = own.rows if own else -1
-    return (
-        Request(cache, asked.columns, key, wanted, address, batch_bytes, rows, columns_of(told.schema)),
-        told.schema,
-    )
+    return replace(asked, rows=rows, layout=columns_of(told.schema))
 
 
 def _wanted(partitions: Sequence[int] | str | None) -> str | tuple[int, ...] | None:

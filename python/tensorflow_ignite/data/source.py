@@ -55,10 +55,16 @@ def dataset(
         InvalidRequestError: If an argument breaks a rule.
         TensorFlowIgniteError: CacheNotFoundError and others, as the node says; or if no node answers.
     """
-    request, _ = reading.request(
+    # Inside a tf.function AutoGraph would try to rewrite all that this calls, down to Arrow.
+    plain = tf.autograph.experimental.do_not_convert
+    request = plain(reading.request)(
         cache, columns=columns, key=key, partitions=partitions, address=address, batch_bytes=batch_bytes
     )
     remote.register()
+    return plain(_rows)(request)
+
+
+def _rows(request: reading.Request) -> tf.data.Dataset:
     rows = _batches(request).unbatch()
     if request.rows >= 0:
         rows = rows.apply(tf.data.experimental.assert_cardinality(request.rows))
