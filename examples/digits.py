@@ -2,7 +2,7 @@
 
 As a job, every worker trains on the rows of its own node, and the workers average their gradients:
 
-    tensorflow-ignite submit examples/digits.py --cache digits
+    tensorflow-ignite submit --cache digits examples/digits.py
 
 The same script runs outside a job, on all rows: ``python examples/digits.py``. Both evaluate on ``digits_test``.
 """

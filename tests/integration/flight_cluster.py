@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import flight
 
@@ -69,7 +70,7 @@ class Cluster:
 
     def store(self, name: str, rows: pa.Table, partitions: int) -> None:
         """Makes a cache of rows that begin with their key."""
-        parts = [rows.take(list(range(part, rows.num_rows, partitions))) for part in range(partitions)]
+        parts = [rows.take(np.arange(part, rows.num_rows, partitions)) for part in range(partitions)]
         schema = pa.schema(list(rows.schema)[1:])
         self.caches[name] = Cache(schema, parts)
 

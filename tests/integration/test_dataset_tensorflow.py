@@ -163,6 +163,10 @@ def test_an_iterator_goes_on_from_a_checkpoint(cluster: Cluster, tmp_path: Path)
     next(iterator)
     resumed = iter(dataset)
     tf.train.Checkpoint(iterator=resumed).restore(path)
+    # Both go on from one place; then the first is dropped, with all that it opened.
+    begun += [int(next(resumed)["label"]) for _ in range(300) if next(iterator) is not None]
+    del iterator
+    gc.collect()
     assert begun + labels(resumed) == whole
 
 
@@ -382,9 +386,8 @@ def test_mirrored_workers_read_every_row_of_theirs_and_repeat_the_missing(digits
         assert rows_a_step == 5
         assert steps == -(-len(own[0]) // 5)
         assert set(keys) == expected
-    # The larger share once, but for what fills the last batch; the smaller some more.
-    assert max(Counter(outputs[0][2]).values()) <= 2
-    assert sorted(digits.sent)[0] == ("digits", 0)
+    # The larger share is read once, but for what fills the last batch.
+    assert len(outputs[0][2]) - len(own[0]) < 5
 
 
 LINGER = """
@@ -440,7 +443,7 @@ def test_workers_of_parameter_servers_read_their_own_rows(digits: Cluster, tmp_p
         job.start(["-c", SERVER], "PS", 0, addresses)
         for index in range(2):
             job.start(["-c", SERVER], "WORKER", index, addresses)
-        job.start([str(EXAMPLES / "digits_ps.py"), "--epochs", "8"], "CLIENT", 0, addresses)
+        job.start([str(EXAMPLES / "digits_ps.py"), "--epochs", "6"], "CLIENT", 0, addresses)
         output = job.finish(job.tasks[-1])
     accuracy = re.search(r"^test accuracy=(0\.\d+|1\.0)", output, re.MULTILINE)
     assert accuracy

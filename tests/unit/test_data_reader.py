@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.reader import BATCHES_AHEAD, Reader, Stream
+from tensorflow_ignite.data.reader import BATCHES_AHEAD, Reader, ReaderClosed, Stream
 from tensorflow_ignite.data.tensors import Column
 
 LAYOUT = (Column("c", "int64"),)
@@ -85,6 +85,13 @@ def test_an_error_of_a_stream_comes_after_its_batches() -> None:
         reader.batch(1)
 
 
+def test_a_stream_that_broke_never_looks_like_one_that_has_ended() -> None:
+    reader = reader_of(FakeStream([[1]], errors.PartitionNotLocalError("partition 3 moved")))
+    for _ in range(3):
+        with pytest.raises(errors.PartitionNotLocalError):
+            read(reader, range(2))
+
+
 def test_other_columns_than_expected_are_an_error() -> None:
     reader = Reader(lambda: [FakeStream([[1]])], (Column("c", "float32"),), -1, "cache 'c'")
     with pytest.raises(errors.RowMismatchError, match=r"arrives as c:int64, but .* c:float32"):
@@ -112,9 +119,23 @@ def test_closing_frees_a_caller_that_waits_for_a_batch() -> None:
     waiting = threading.Event()
     reader = reader_of(Silent([]), rows=5)
     results: list[object] = []
-    caller = threading.Thread(target=lambda: results.append(reader.batch(0)))
+
+    def call() -> None:
+        try:
+            results.append(reader.batch(0))
+        except ReaderClosed as closed:
+            results.append(closed)
+
+    caller = threading.Thread(target=call)
     caller.start()
     assert waiting.wait(20)
     reader.close()
     caller.join(20)
-    assert results == [None]
+    assert [type(result) for result in results] == [ReaderClosed]
+
+
+def test_a_closed_reader_never_says_that_the_batches_have_ended() -> None:
+    reader = reader_of(FakeStream([[1]]))
+    reader.close()
+    with pytest.raises(ReaderClosed):
+        reader.batch(0)

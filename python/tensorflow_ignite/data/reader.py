@@ -30,8 +30,12 @@ class Stream(Protocol):
         """Ends them; returns at once."""
 
 
+class ReaderClosed(Exception):
+    """The reader was closed; what it would have said next is not known."""
+
+
 class Reader:
-    """The batches of one iterator. One caller asks for batches; any thread may close."""
+    """The batches of one iterator. Callers are served one by one; any thread may close."""
 
     def __init__(
         self, open_streams: Callable[[], list[Stream]], layout: tuple[Column, ...], rows: int, what: str
@@ -49,6 +53,9 @@ class Reader:
         self._rows = rows
         self._what = what
         self._closed = False
+        self._serving = threading.Lock()
+        # Re-entrant: a finalizer may close wherever the interpreter happens to be.
+        self._state = threading.RLock()
         self._fetchers: list[_Fetcher] = []
         self._turn: Iterator[_Batch] | None = None
         self._next = 0
@@ -61,12 +68,25 @@ class Reader:
 
         Raises:
             TensorFlowIgniteError: If a node fails, or other rows arrive than were expected.
+            ReaderClosed: If the reader was closed, before or meanwhile.
         """
+        with self._serving:
+            try:
+                return self._batch(index)
+            except BaseException:
+                # Asked again, it begins again: a stream that broke must not look like one that has ended.
+                self._turn = None
+                self._stop()
+                raise
+
+    def _batch(self, index: int) -> list[Array] | None:
         if self._turn is None or index < self._next:
             self._restart()
         assert self._turn is not None
         while True:
             batch = next(self._turn, None)
+            if self._closed:
+                raise ReaderClosed
             if batch is None:
                 self._check_rows()
                 return None
@@ -77,15 +97,20 @@ class Reader:
 
     def _restart(self) -> None:
         self._stop()
-        if self._closed:
-            raise errors.TensorFlowIgniteError(f"{self._what} is no longer read: its iterator was dropped")
-        self._fetchers = [_Fetcher(stream, self._layout, self._what) for stream in self._open_streams()]
-        self._turn = _take_turns(self._fetchers)
+        fetchers = [_Fetcher(stream, self._layout, self._what) for stream in self._open_streams()]
+        with self._state:
+            if self._closed:
+                raise ReaderClosed
+            self._fetchers = fetchers
+        # Whoever closes from here on finds them, started or not.
+        for fetcher in fetchers:
+            fetcher.start()
+        self._turn = _take_turns(fetchers)
         self._next = 0
         self._seen = 0
 
     def _check_rows(self) -> None:
-        if self._rows in (-1, self._seen) or self._closed:
+        if self._rows in (-1, self._seen):
             return
         raise errors.RowMismatchError(
             f"{self._what}: {self._seen} rows arrived, {self._rows} were expected. An epoch must have the rows that "
@@ -99,13 +124,15 @@ class Reader:
 
     def close(self) -> None:
         """Ends all streams; returns at once."""
-        self._closed = True
+        with self._state:
+            self._closed = True
         self._stop()
 
     def join(self, seconds: float) -> None:
         """Waits until the threads have ended, each for so many seconds at most."""
         for fetcher in self._fetchers:
-            fetcher.join(seconds)
+            if fetcher.ident is not None:
+                fetcher.join(seconds)
 
 
 class _Batch:
@@ -137,7 +164,6 @@ class _Fetcher(threading.Thread):
         self._cancelled = False
         self._ended = False
         self._error: BaseException | None = None
-        self.start()
 
     def run(self) -> None:
         error: BaseException | None = None

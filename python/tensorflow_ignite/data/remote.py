@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from tensorflow_ignite.data import flight, reading
-from tensorflow_ignite.data.reader import Reader, Stream
+from tensorflow_ignite.data.reader import Reader, ReaderClosed, Stream
 from tensorflow_ignite.data.tensors import Array, Column
 
 TOKEN = "tensorflow_ignite.read"
@@ -74,6 +74,7 @@ class _Readers:
         # Re-entrant: a finalizer may close a reader wherever the interpreter happens to be.
         self._lock = threading.RLock()
         self._open: dict[tuple[int, ...], Reader] = {}
+        self._ending = False
 
     def open(self, request: bytes) -> Array:
         """A new reader's handle."""
@@ -88,15 +89,25 @@ class _Readers:
     def read(self, request: bytes, handle: Array, index: int) -> list[Array]:
         """One batch, preceded by whether there is one."""
         name = tuple(int(number) for number in handle[:HANDLE_NUMBERS])
-        with self._lock:
-            reader = self._open.get(name)
-            if reader is None:
-                reader = self._open[name] = _reader(request)
-        arrays = reader.batch(index)
+        while True:
+            try:
+                arrays = self._reader(name, request).batch(index)
+                break
+            except ReaderClosed:
+                # Closed with the iterator that began it, while one that was restored from it reads on.
+                if self._ending:
+                    raise
         if arrays is not None:
             return [np.array(True), *arrays]
         self.close(name)
         return [np.array(False), *_nothing(reading.Request.from_json(request).layout)]
+
+    def _reader(self, name: tuple[int, ...], request: bytes) -> Reader:
+        with self._lock:
+            reader = self._open.get(name)
+            if reader is None:
+                reader = self._open[name] = _reader(request)
+            return reader
 
     def close(self, name: tuple[int, ...]) -> None:
         """Ends a reader; returns at once."""
@@ -108,6 +119,7 @@ class _Readers:
     def close_all(self) -> None:
         """Ends every reader and waits for its threads, so that none runs while the interpreter goes down."""
         with self._lock:
+            self._ending = True
             readers = list(self._open.values())
             self._open.clear()
         for reader in readers:
