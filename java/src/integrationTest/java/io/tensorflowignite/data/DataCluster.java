@@ -1,0 +1,286 @@
+package io.tensorflowignite.data;
+
+import io.grpc.Server;
+import io.grpc.netty.NettyServerBuilder;
+import io.tensorflowignite.v1.ReadCommand;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.apache.arrow.flight.FlightClient;
+import org.apache.arrow.flight.FlightDescriptor;
+import org.apache.arrow.flight.FlightEndpoint;
+import org.apache.arrow.flight.FlightInfo;
+import org.apache.arrow.flight.FlightStream;
+import org.apache.arrow.flight.Location;
+import org.apache.arrow.flight.Ticket;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.types.pojo.Schema;
+import org.apache.arrow.vector.util.Text;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.Ignition;
+import org.apache.ignite.configuration.DataRegionConfiguration;
+import org.apache.ignite.configuration.DataStorageConfiguration;
+import org.apache.ignite.configuration.IgniteConfiguration;
+import org.apache.ignite.logger.NullLogger;
+import org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi;
+import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
+import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
+
+/**
+ * Real Ignite nodes in this JVM, each with a data endpoint behind a gRPC server, and a Flight
+ * client for each.
+ */
+final class DataCluster {
+  private static final int PORTS = 10;
+
+  private final List<Ignite> nodes = new ArrayList<>();
+  private final List<DataEndpoint> endpoints = new ArrayList<>();
+  private final List<Server> servers = new ArrayList<>();
+  private final Map<UUID, String> addresses = new ConcurrentHashMap<>();
+  private final Map<Location, FlightClient> clients = new ConcurrentHashMap<>();
+  private final BufferAllocator allocator = new RootAllocator();
+  private final String name = "data-" + UUID.randomUUID();
+  private final Path work = Files.createTempDirectory("data-cluster");
+  private final int discovery = freeRange(42_000);
+  private final int communication = freeRange(discovery + PORTS);
+
+  private DataCluster() throws IOException {}
+
+  static DataCluster start(int size) throws IOException {
+    DataCluster cluster = new DataCluster();
+    for (int i = 0; i < size; i++) {
+      cluster.addNode();
+    }
+    return cluster;
+  }
+
+  void stopLastNode() throws InterruptedException {
+    int last = nodes.size() - 1;
+    servers.remove(last).shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
+    endpoints.remove(last).close();
+    nodes.remove(last).close();
+  }
+
+  Ignite node(int index) {
+    return nodes.get(index);
+  }
+
+  DataEndpoint endpoint(int index) {
+    return endpoints.get(index);
+  }
+
+  BufferAllocator allocator() {
+    return allocator;
+  }
+
+  /** The address of a node's endpoint is not known any more. */
+  String forget(int index) {
+    return addresses.remove(nodes.get(index).cluster().localNode().id());
+  }
+
+  void remember(int index, String address) {
+    addresses.put(nodes.get(index).cluster().localNode().id(), address);
+  }
+
+  FlightClient client(int index) {
+    return client(Location.forGrpcInsecure("127.0.0.1", servers.get(index).getPort()));
+  }
+
+  FlightClient client(Location location) {
+    return clients.computeIfAbsent(location, at -> FlightClient.builder(allocator, at).build());
+  }
+
+  FlightInfo info(ReadCommand command) {
+    return client(0).getInfo(FlightDescriptor.command(command.toByteArray()));
+  }
+
+  Schema schema(ReadCommand command) {
+    return info(command).getSchemaOptional().orElseThrow(AssertionError::new);
+  }
+
+  /** Every row of every endpoint, as lists of what Arrow's vectors give. */
+  List<List<Object>> readAll(ReadCommand command) throws Exception {
+    List<List<Object>> rows = new ArrayList<>();
+    for (FlightEndpoint endpoint : info(command).getEndpoints()) {
+      rows.addAll(read(client(endpoint.getLocations().get(0)), endpoint.getTicket()));
+    }
+    return rows;
+  }
+
+  static List<List<Object>> read(FlightClient client, Ticket ticket) throws Exception {
+    List<List<Object>> rows = new ArrayList<>();
+    batches(client, ticket, root -> rows.addAll(rows(root)));
+    return rows;
+  }
+
+  static void batches(FlightClient client, Ticket ticket, Consumer<VectorSchemaRoot> consumer)
+      throws Exception {
+    try (FlightStream stream = client.getStream(ticket)) {
+      while (stream.next()) {
+        consumer.accept(stream.getRoot());
+      }
+    }
+  }
+
+  static List<List<Object>> rows(VectorSchemaRoot root) {
+    List<List<Object>> rows = new ArrayList<>();
+    for (int row = 0; row < root.getRowCount(); row++) {
+      List<Object> cells = new ArrayList<>();
+      for (FieldVector vector : root.getFieldVectors()) {
+        cells.add(comparable(vector.getObject(row)));
+      }
+      rows.add(cells);
+    }
+    return rows;
+  }
+
+  /** Waits until no endpoint holds memory of batches and no thread reads a partition. */
+  void awaitIdle() {
+    await("an endpoint still holds memory of batches", () -> allocatedBytes() == 0);
+    await("a partition is still being read", () -> !isReading());
+  }
+
+  static void await(String otherwise, BooleanSupplier condition) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() > deadline) {
+        throw new AssertionError(otherwise);
+      }
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+    }
+  }
+
+  private long allocatedBytes() {
+    return endpoints.stream().mapToLong(DataEndpoint::allocatedBytes).sum();
+  }
+
+  private static boolean isReading() {
+    return Thread.getAllStackTraces().values().stream()
+        .flatMap(Arrays::stream)
+        .anyMatch(frame -> frame.getClassName().equals(PartitionReader.class.getName()));
+  }
+
+  void close() throws Exception {
+    for (FlightClient client : clients.values()) {
+      client.close();
+    }
+    for (Server server : servers) {
+      server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
+    }
+    endpoints.forEach(DataEndpoint::close);
+    Collections.reverse(nodes);
+    nodes.forEach(Ignite::close);
+    allocator.close();
+    try (Stream<Path> files = Files.walk(work)) {
+      for (Path file : (Iterable<Path>) files.sorted(Collections.reverseOrder())::iterator) {
+        Files.delete(file);
+      }
+    }
+  }
+
+  void addNode() throws IOException {
+    TcpDiscoveryVmIpFinder addressList = new TcpDiscoveryVmIpFinder();
+    addressList.setAddresses(
+        Collections.singletonList("127.0.0.1:" + discovery + ".." + (discovery + PORTS - 1)));
+    DataRegionConfiguration region =
+        new DataRegionConfiguration().setInitialSize(32L << 20).setMaxSize(512L << 20);
+    TcpCommunicationSpi communicationSpi = new TcpCommunicationSpi();
+    communicationSpi.setLocalPort(communication);
+    communicationSpi.setLocalPortRange(PORTS - 1);
+    IgniteConfiguration configuration =
+        new IgniteConfiguration()
+            .setIgniteInstanceName(name + "-" + nodes.size())
+            .setLocalHost("127.0.0.1")
+            .setWorkDirectory(work.toString())
+            .setGridLogger(new NullLogger())
+            .setClientConnectorConfiguration(null)
+            .setConnectorConfiguration(null)
+            .setMetricsLogFrequency(0)
+            .setDataStorageConfiguration(
+                new DataStorageConfiguration().setDefaultDataRegionConfiguration(region))
+            .setCommunicationSpi(communicationSpi)
+            .setDiscoverySpi(
+                new TcpDiscoverySpi()
+                    .setLocalPort(discovery)
+                    .setLocalPortRange(PORTS - 1)
+                    .setIpFinder(addressList));
+    Ignite node = Ignition.start(configuration);
+    nodes.add(node);
+    DataEndpoint endpoint = new DataEndpoint(node, directory(node));
+    endpoints.add(endpoint);
+    Server server =
+        NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
+            .maxInboundMessageSize(Integer.MAX_VALUE)
+            .addService(endpoint.service())
+            .build()
+            .start();
+    servers.add(server);
+    addresses.put(node.cluster().localNode().id(), "127.0.0.1:" + server.getPort());
+  }
+
+  private NodeDirectory directory(Ignite node) {
+    return new NodeDirectory() {
+      @Override
+      public Optional<String> address(UUID nodeId) {
+        return Optional.ofNullable(addresses.get(nodeId));
+      }
+
+      @Override
+      public UUID localNode() {
+        return node.cluster().localNode().id();
+      }
+    };
+  }
+
+  /** The first of a run of ports that are all free now. */
+  private static int freeRange(int from) throws IOException {
+    InetAddress loopback = InetAddress.getByName("127.0.0.1");
+    for (int first = from; first < 60_000; first += PORTS) {
+      List<ServerSocket> bound = new ArrayList<>();
+      try {
+        for (int port = first; port < first + PORTS; port++) {
+          bound.add(new ServerSocket(port, 1, loopback));
+        }
+        return first;
+      } catch (IOException taken) {
+        // The next run may be free.
+      } finally {
+        for (ServerSocket socket : bound) {
+          socket.close();
+        }
+      }
+    }
+    throw new IOException("no run of " + PORTS + " free ports from " + from + " on");
+  }
+
+  private static Object comparable(Object value) {
+    if (value instanceof byte[]) {
+      return Arrays.toString((byte[]) value);
+    }
+    if (value instanceof List) {
+      List<Object> values = new ArrayList<>();
+      ((List<?>) value).forEach(element -> values.add(comparable(element)));
+      return values;
+    }
+    return value instanceof Text ? value.toString() : value;
+  }
+}

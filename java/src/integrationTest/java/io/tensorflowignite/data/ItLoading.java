@@ -1,0 +1,351 @@
+package io.tensorflowignite.data;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import io.tensorflowignite.v1.ExistingCache;
+import io.tensorflowignite.v1.LoadCommand;
+import io.tensorflowignite.v1.LoadResult;
+import io.tensorflowignite.v1.ReadCommand;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import org.apache.arrow.flight.FlightClient.ClientStreamListener;
+import org.apache.arrow.flight.FlightDescriptor;
+import org.apache.arrow.flight.FlightRuntimeException;
+import org.apache.arrow.flight.FlightStatusCode;
+import org.apache.arrow.flight.PutResult;
+import org.apache.arrow.flight.SyncPutListener;
+import org.apache.arrow.vector.BigIntVector;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.Float4Vector;
+import org.apache.arrow.vector.UInt1Vector;
+import org.apache.arrow.vector.VarCharVector;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.complex.FixedSizeListVector;
+import org.apache.arrow.vector.types.FloatingPointPrecision;
+import org.apache.arrow.vector.types.TimeUnit;
+import org.apache.arrow.vector.types.pojo.ArrowType;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.FieldType;
+import org.apache.arrow.vector.types.pojo.Schema;
+import org.apache.ignite.binary.BinaryObject;
+import org.apache.ignite.cache.CacheMode;
+import org.apache.ignite.cache.QueryEntity;
+import org.apache.ignite.cache.query.SqlFieldsQuery;
+import org.apache.ignite.configuration.CacheConfiguration;
+import org.junit.Test;
+
+/** Rows go into a cache as they were sent, or not at all. */
+public class ItLoading extends DataTest {
+  private static final int PIXELS = 4;
+
+  @Test
+  public void rowsAreReadBackAsTheyWereLoaded() throws Exception {
+    assertEquals(300, load(into("digits").setBackups(1).setPartitions(32), 3, 100));
+
+    Schema schema = cluster.schema(command("digits").setKey(true).build());
+    assertEquals("_key", schema.getFields().get(0).getName());
+    assertEquals(fields(), schema.getFields().subList(1, 4));
+    assertEquals(rows(0, 300), read("digits"));
+    CacheConfiguration<?, ?> configuration = configuration("digits");
+    assertEquals(1, configuration.getBackups());
+    assertEquals(32, configuration.getAffinity().partitions());
+  }
+
+  @Test
+  public void aReplicatedCacheIsMadeWhenAskedFor() throws Exception {
+    load(into("everywhere").setReplicated(true), 1, 10);
+
+    assertEquals(CacheMode.REPLICATED, configuration("everywhere").getCacheMode());
+    assertEquals(rows(0, 10), read("everywhere"));
+  }
+
+  @Test
+  public void valuesAreObjectsNamedAfterTheCacheWithBytesAsArrays() throws Exception {
+    load(into("my-images"), 1, 2);
+
+    BinaryObject object = (BinaryObject) ignite.cache("my-images").withKeepBinary().get(1L);
+    assertEquals("MyImages", object.type().typeName());
+    assertEquals(
+        Arrays.toString(new byte[] {1, 1, 1, 1}), Arrays.toString(object.<byte[]>field("pixels")));
+  }
+
+  @Test
+  public void sqlSeesTheRows() throws Exception {
+    load(into("digits"), 1, 20);
+
+    List<List<?>> sum =
+        ignite
+            .cache("digits")
+            .query(new SqlFieldsQuery("SELECT COUNT(*), SUM(WEIGHT) FROM Digits WHERE _KEY < 10"))
+            .getAll();
+    assertEquals(10L, sum.get(0).get(0));
+    assertEquals(22.5, ((Number) sum.get(0).get(1)).doubleValue(), 1e-9);
+  }
+
+  @Test
+  public void keysAreTakenFromTheColumnNamed() throws Exception {
+    load(into("named").setKeyColumn("name"), 1, 5);
+
+    List<List<Object>> rows =
+        cluster.readAll(command("named").setKey(true).addColumns("weight").build());
+    assertTrue(rows.contains(Arrays.<Object>asList("row 3", 1.5f)));
+    assertEquals(2, cluster.schema(command("named").build()).getFields().size());
+  }
+
+  @Test
+  public void countedKeysStartAtTheFirstKey() throws Exception {
+    load(into("late").setFirstKey(1000), 2, 5);
+
+    assertTrue(ignite.cache("late").containsKey(1009L));
+    assertFalse(ignite.cache("late").containsKey(999L));
+  }
+
+  @Test
+  public void anExistingCacheIsKeptReplacedOrAppendedToAsAskedFor() throws Exception {
+    load(into("digits"), 1, 10);
+
+    assertFails(
+        FlightStatusCode.ALREADY_EXISTS,
+        "cache digits exists;",
+        "[code=CACHE_EXISTS]",
+        () -> load(into("digits"), 1, 5));
+    assertEquals(rows(0, 10), read("digits"));
+
+    load(into("digits").setExisting(ExistingCache.EXISTING_CACHE_APPEND).setFirstKey(10), 1, 10);
+    assertEquals(20, read("digits").size());
+
+    load(into("digits").setExisting(ExistingCache.EXISTING_CACHE_REPLACE), 1, 3);
+    assertEquals(rows(0, 3), read("digits"));
+  }
+
+  @Test
+  public void appendedRowsMustHaveTheSameColumns() throws Exception {
+    load(into("digits"), 1, 10);
+    Schema other =
+        new Schema(
+            Collections.singletonList(Field.nullable("weight", new ArrowType.Int(64, true))));
+
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        "do not fit cache digits, which has keys Long and columns [pixels: FixedSizeList(4) of"
+            + " Int(8, false), ",
+        "[code=ROW_MISMATCH]",
+        () -> load(into("digits").setExisting(ExistingCache.EXISTING_CACHE_APPEND), other, 1));
+    assertEquals(rows(0, 10), read("digits"));
+  }
+
+  @Test
+  public void aCacheIsReplacedByRowsWithOtherTypes() throws Exception {
+    load(into("digits"), 1, 10);
+    Schema other =
+        new Schema(
+            Collections.singletonList(Field.nullable("pixels", new ArrowType.Int(64, true))));
+
+    load(into("digits").setExisting(ExistingCache.EXISTING_CACHE_REPLACE), other, 2);
+
+    assertEquals(2, cluster.readAll(command("digits").build()).size());
+  }
+
+  @Test
+  public void theSchemaOfAnEarlierCacheIsNotTakenForALaterOne() throws Exception {
+    load(into("digits"), 1, 10);
+    ignite.destroyCache("digits");
+    QueryEntity entity = new QueryEntity("java.lang.Long", "Other");
+    entity.addQueryField("pixels", "java.lang.Integer", null);
+    ignite
+        .createCache(
+            new CacheConfiguration<Object, Object>("digits")
+                .setQueryEntities(Collections.singletonList(entity)))
+        .put(1L, ignite.binary().builder("Other").setField("pixels", 7).build());
+
+    assertEquals(
+        Collections.singletonList(Collections.<Object>singletonList(7)),
+        cluster.readAll(command("digits").build()));
+  }
+
+  @Test
+  public void aNullFailsTheLoadAndLeavesNoCache() {
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        "row 1 for cache holes: column weight is null;",
+        "[code=ROW_MISMATCH]",
+        () ->
+            put(
+                into("holes"),
+                new Schema(Collections.singletonList(fields().get(2))),
+                1,
+                (root, batch) -> {
+                  ((Float4Vector) root.getVector(0)).setSafe(0, 1f);
+                  ((Float4Vector) root.getVector(0)).setNull(1);
+                  root.setRowCount(2);
+                }));
+    assertFalse(ignite.cacheNames().contains("holes"));
+    assertFalse(new SchemaStore(ignite).get("holes").isPresent());
+  }
+
+  @Test
+  public void keysThatAreNotUniqueFailTheLoadAndLeaveNoCache() {
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        "20 rows were loaded into cache twice, but it holds 10;",
+        "[code=ROW_MISMATCH]",
+        () ->
+            put(
+                into("twice").setKeyColumn("name"),
+                new Schema(fields()),
+                2,
+                (root, batch) -> fill(root, 0, 10)));
+    assertFalse(ignite.cacheNames().contains("twice"));
+  }
+
+  @Test
+  public void aTypeThatCannotBeStoredIsRefusedBeforeACacheIsMade() {
+    Schema times =
+        new Schema(
+            Collections.singletonList(
+                Field.nullable("at", new ArrowType.Timestamp(TimeUnit.SECOND, null))));
+
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        "cache times cannot be loaded: column at is of type at: Timestamp",
+        "[code=UNSUPPORTED_TYPE]",
+        () -> load(into("times"), times, 1));
+    assertFalse(ignite.cacheNames().contains("times"));
+  }
+
+  @Test
+  public void aLoadThatItsClientBreaksOffLeavesNoCache() throws Exception {
+    try (VectorSchemaRoot root =
+        VectorSchemaRoot.create(new Schema(fields()), cluster.allocator())) {
+      SyncPutListener listener = new SyncPutListener();
+      ClientStreamListener stream =
+          cluster.client(0).startPut(descriptor(into("broken").build()), root, listener);
+      fill(root, 0, 10);
+      stream.putNext();
+      DataCluster.await("the cache is not made", () -> ignite.cacheNames().contains("broken"));
+      stream.error(new IllegalStateException("the client gives up"));
+      DataCluster.await("the cache is left", () -> !ignite.cacheNames().contains("broken"));
+    }
+  }
+
+  @Test
+  public void namesThatAreKeptCannotBeLoaded() {
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        "cache tensorflow-ignite-mine cannot be loaded;",
+        "[code=INVALID_REQUEST]",
+        () -> load(into("tensorflow-ignite-mine"), 1, 1));
+  }
+
+  private interface Filler {
+    void fill(VectorSchemaRoot root, int batch);
+  }
+
+  private static LoadCommand.Builder into(String cache) {
+    return LoadCommand.newBuilder().setCache(cache);
+  }
+
+  private static FlightDescriptor descriptor(LoadCommand command) {
+    return FlightDescriptor.command(command.toByteArray());
+  }
+
+  private static long load(LoadCommand.Builder command, int batches, int rows) throws Exception {
+    return put(
+        command, new Schema(fields()), batches, (root, batch) -> fill(root, batch * rows, rows));
+  }
+
+  /** Rows of zeros. */
+  private static long load(LoadCommand.Builder command, Schema schema, int rows) throws Exception {
+    return put(
+        command,
+        schema,
+        1,
+        (root, batch) -> {
+          for (FieldVector vector : root.getFieldVectors()) {
+            vector.setInitialCapacity(rows);
+            vector.allocateNew();
+            for (int row = 0; row < rows && vector instanceof BigIntVector; row++) {
+              ((BigIntVector) vector).set(row, 0);
+            }
+          }
+          root.setRowCount(rows);
+        });
+  }
+
+  private static long put(LoadCommand.Builder command, Schema schema, int batches, Filler filler)
+      throws Exception {
+    try (VectorSchemaRoot root = VectorSchemaRoot.create(schema, cluster.allocator());
+        SyncPutListener listener = new SyncPutListener()) {
+      ClientStreamListener stream =
+          cluster.client(1).startPut(descriptor(command.build()), root, listener);
+      for (int batch = 0; batch < batches; batch++) {
+        filler.fill(root, batch);
+        stream.putNext();
+      }
+      stream.completed();
+      try (PutResult result = listener.read()) {
+        byte[] bytes = new byte[(int) result.getApplicationMetadata().readableBytes()];
+        result.getApplicationMetadata().readBytes(bytes);
+        stream.getResult();
+        return LoadResult.parseFrom(bytes).getRows();
+      } catch (ExecutionException refused) {
+        throw (FlightRuntimeException) refused.getCause();
+      }
+    }
+  }
+
+  private static List<Field> fields() {
+    Field pixel = new Field("item", FieldType.nullable(new ArrowType.Int(8, false)), null);
+    return Arrays.asList(
+        new Field(
+            "pixels",
+            FieldType.nullable(new ArrowType.FixedSizeList(PIXELS)),
+            Collections.singletonList(pixel)),
+        Field.nullable("name", ArrowType.Utf8.INSTANCE),
+        Field.nullable("weight", new ArrowType.FloatingPoint(FloatingPointPrecision.SINGLE)));
+  }
+
+  private static void fill(VectorSchemaRoot root, int first, int count) {
+    FixedSizeListVector pixels = (FixedSizeListVector) root.getVector("pixels");
+    VarCharVector names = (VarCharVector) root.getVector("name");
+    Float4Vector weights = (Float4Vector) root.getVector("weight");
+    for (int row = 0; row < count; row++) {
+      pixels.setNotNull(row);
+      for (int i = 0; i < PIXELS; i++) {
+        ((UInt1Vector) pixels.getDataVector()).setSafe(row * PIXELS + i, first + row);
+      }
+      names.setSafe(row, ("row " + (first + row)).getBytes(StandardCharsets.UTF_8));
+      weights.setSafe(row, (first + row) / 2f);
+    }
+    root.setRowCount(count);
+  }
+
+  private static HashSet<List<Object>> rows(int first, int count) {
+    HashSet<List<Object>> rows = new HashSet<>();
+    for (int row = first; row < first + count; row++) {
+      List<Object> pixels = new ArrayList<>(Collections.nCopies(PIXELS, (byte) row));
+      rows.add(Arrays.asList((long) row, pixels, "row " + row, row / 2f));
+    }
+    return rows;
+  }
+
+  private static HashSet<List<Object>> read(String cache) throws Exception {
+    List<List<Object>> rows =
+        cluster.readAll(ReadCommand.newBuilder().setCache(cache).setKey(true).build());
+    HashSet<List<Object>> distinct = new HashSet<>(rows);
+    assertEquals("a row came twice", rows.size(), distinct.size());
+    return distinct;
+  }
+
+  @SuppressWarnings("unchecked")
+  private static CacheConfiguration<Object, Object> configuration(String cache) {
+    return ignite.cache(cache).getConfiguration(CacheConfiguration.class);
+  }
+}

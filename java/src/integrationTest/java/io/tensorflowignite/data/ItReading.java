@@ -1,0 +1,210 @@
+package io.tensorflowignite.data;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import io.tensorflowignite.v1.ReadCommand;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.arrow.flight.FlightDescriptor;
+import org.apache.arrow.flight.FlightEndpoint;
+import org.apache.arrow.flight.FlightInfo;
+import org.apache.arrow.flight.FlightStatusCode;
+import org.apache.arrow.flight.FlightStream;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CacheMode;
+import org.apache.ignite.configuration.CacheConfiguration;
+import org.junit.Test;
+
+/** Every row of a cache, once, whoever owns it. */
+public class ItReading extends DataTest {
+  @Test
+  public void everyRowOfAPartitionedCacheComesOnceOverItsOwners() throws Exception {
+    fillObjects(create(new CacheConfiguration<>("digits"), 64, 1), "Digit", 1000);
+
+    FlightInfo info = cluster.info(command("digits").setKey(true).build());
+
+    assertEquals(1000, info.getRecords());
+    assertEquals(3, info.getEndpoints().size());
+    assertEquals(
+        IntStream.range(0, 64).boxed().collect(Collectors.toList()), sorted(partitions(info)));
+    assertRowsOnce(1000, cluster.readAll(command("digits").setKey(true).build()));
+  }
+
+  @Test
+  public void aReplicatedCacheIsSplitByItsPrimaries() throws Exception {
+    CacheConfiguration<Object, Object> configuration = new CacheConfiguration<>("everywhere");
+    fillObjects(create(configuration.setCacheMode(CacheMode.REPLICATED), 32, 0), "Everywhere", 500);
+
+    FlightInfo info = cluster.info(command("everywhere").build());
+
+    assertEquals(3, info.getEndpoints().size());
+    assertEquals(500, info.getRecords());
+    assertRowsOnce(500, cluster.readAll(command("everywhere").setKey(true).build()));
+  }
+
+  @Test
+  public void onlyThePartitionsNamedAreCountedAndRead() throws Exception {
+    fillObjects(create(new CacheConfiguration<>("some"), 16, 0), "Some", 400);
+    List<Integer> named = Arrays.asList(3, 1, 12);
+    long expected = named.stream().mapToLong(ItReading::rowsOf).sum();
+
+    ReadCommand command = command("some").addAllPartitions(named).setKey(true).build();
+    FlightInfo info = cluster.info(command);
+
+    assertEquals(expected, info.getRecords());
+    assertEquals(Arrays.asList(1, 3, 12), sorted(partitions(info)));
+    Set<Object> keys = column(cluster.readAll(command), 0);
+    assertEquals(expected, keys.size());
+    for (Object key : keys) {
+      assertTrue(named.contains(ignite.affinity("some").partition(key)));
+    }
+  }
+
+  @Test
+  public void aTicketsRowsComeInTheOrderOfItsPartitions() throws Exception {
+    fillObjects(create(new CacheConfiguration<>("ordered"), 16, 0), "Ordered", 400);
+    FlightEndpoint endpoint = cluster.info(command("ordered").build()).getEndpoints().get(0);
+    List<Integer> reversed = new ArrayList<>(partitions(endpoint));
+    Collections.reverse(reversed);
+
+    List<List<Object>> rows =
+        DataCluster.read(
+            cluster.client(endpoint.getLocations().get(0)),
+            ticket(command("ordered").setKey(true).addAllPartitions(reversed)));
+
+    List<Integer> order =
+        rows.stream()
+            .map(row -> ignite.affinity("ordered").partition(row.get(0)))
+            .distinct()
+            .collect(Collectors.toList());
+    assertEquals(reversed, order);
+  }
+
+  @Test
+  public void aCacheWithEmptyPartitionsEndsCleanly() throws Exception {
+    fillObjects(create(new CacheConfiguration<>("sparse"), 1024, 1), "Sparse", 5);
+
+    assertRowsOnce(5, cluster.readAll(command("sparse").setKey(true).build()));
+  }
+
+  @Test
+  public void batchesEndAtTheRowsAndBytesAskedForAndSpanPartitions() throws Exception {
+    fillObjects(create(new CacheConfiguration<>("cut"), 64, 0), "Cut", 1000);
+    FlightEndpoint endpoint =
+        cluster.info(command("cut").setBatchRows(50).build()).getEndpoints().get(0);
+    List<Integer> sizes = new ArrayList<>();
+
+    DataCluster.batches(
+        cluster.client(endpoint.getLocations().get(0)),
+        endpoint.getTicket(),
+        root -> sizes.add(root.getRowCount()));
+
+    assertTrue(sizes.size() > 1);
+    assertTrue(sizes.subList(0, sizes.size() - 1).stream().allMatch(size -> size == 50));
+
+    FlightEndpoint byBytes =
+        cluster
+            .info(command("cut").setBatchBytes(64 * 10).addColumns("pixels").build())
+            .getEndpoints()
+            .get(0);
+    DataCluster.batches(
+        cluster.client(byBytes.getLocations().get(0)),
+        byBytes.getTicket(),
+        root -> assertTrue(root.getRowCount() <= 10));
+  }
+
+  @Test
+  public void aCacheIsFoundByItsNameAsFlightPath() {
+    fillObjects(create(new CacheConfiguration<>("digits"), 4, 0), "Digit", 10);
+    FlightDescriptor path = FlightDescriptor.path("digits");
+
+    assertEquals(10, cluster.client(0).getInfo(path).getRecords());
+    assertEquals(3, cluster.client(0).getSchema(path).getSchema().getFields().size());
+  }
+
+  @Test
+  public void aStreamThatIsCancelledHalfwayLeavesNoBuffer() throws Exception {
+    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("large"), 4, 0);
+    for (int i = 0; i < 64; i++) {
+      cache.put(i, new byte[1 << 20]);
+    }
+    FlightEndpoint endpoint =
+        cluster.info(command("large").setBatchBytes(1 << 20).build()).getEndpoints().get(0);
+    try (FlightStream stream =
+        cluster.client(endpoint.getLocations().get(0)).getStream(endpoint.getTicket())) {
+      assertTrue(stream.next());
+      stream.cancel("enough", null);
+    }
+    cluster.awaitIdle();
+  }
+
+  @Test
+  public void aPartitionThatMovesWhileItsStreamRunsIsTold() throws Exception {
+    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("moving"), 256, 1);
+    for (int i = 0; i < 96; i++) {
+      cache.put(i, new byte[1 << 20]);
+    }
+    FlightEndpoint endpoint =
+        cluster.info(command("moving").setBatchBytes(1 << 20).build()).getEndpoints().get(0);
+    try (FlightStream stream =
+        cluster.client(endpoint.getLocations().get(0)).getStream(endpoint.getTicket())) {
+      assertTrue(stream.next());
+      cluster.addNode();
+      DataCluster.await(
+          "no partition moved",
+          () ->
+              partitions(endpoint).stream()
+                  .map(partition -> ignite.affinity("moving").mapPartitionToNode(partition))
+                  .anyMatch(owner -> !owner.isLocal()));
+
+      assertFails(
+          FlightStatusCode.UNAVAILABLE,
+          "of cache moving is not primary on node",
+          "[code=PARTITION_NOT_LOCAL]",
+          () -> {
+            while (stream.next()) {
+              assertTrue(stream.getRoot().getRowCount() > 0);
+            }
+          });
+    } finally {
+      cluster.stopLastNode();
+    }
+  }
+
+  private static void assertRowsOnce(int count, List<List<Object>> rows) {
+    assertEquals(count, rows.size());
+    assertEquals(IntStream.range(0, count).boxed().collect(Collectors.toSet()), column(rows, 0));
+    for (List<Object> row : rows) {
+      byte[] pixels = new byte[64];
+      Arrays.fill(pixels, ((Integer) row.get(0)).byteValue());
+      assertTrue(row.toString(), row.contains(Arrays.toString(pixels)));
+      assertTrue(row.toString(), row.contains("row " + row.get(0)));
+    }
+  }
+
+  private static Set<Object> column(List<List<Object>> rows, int index) {
+    return rows.stream().map(row -> row.get(index)).collect(Collectors.toSet());
+  }
+
+  private static long rowsOf(int partition) {
+    return IntStream.range(0, 400)
+        .filter(key -> ignite.affinity("some").partition(key) == partition)
+        .count();
+  }
+
+  private static List<Integer> sorted(List<Integer> values) {
+    return values.stream().sorted().collect(Collectors.toList());
+  }
+
+  private static List<Integer> partitions(FlightInfo info) {
+    return info.getEndpoints().stream()
+        .flatMap(endpoint -> partitions(endpoint).stream())
+        .collect(Collectors.toList());
+  }
+}

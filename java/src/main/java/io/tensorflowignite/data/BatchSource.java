@@ -1,0 +1,12 @@
+package io.tensorflowignite.data;
+
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.types.pojo.Schema;
+
+/** Where the record batches of a load come from. */
+interface BatchSource {
+  Schema schema();
+
+  /** The next batch, valid until the next call; null at the end. */
+  VectorSchemaRoot next();
+}

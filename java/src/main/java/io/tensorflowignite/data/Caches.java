@@ -1,0 +1,63 @@
+package io.tensorflowignite.data;
+
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+
+/** The cluster's caches, as a reader names them. */
+final class Caches {
+  /** Names that begin so are the system's own. */
+  static final String SYSTEM_PREFIX = "tensorflow-ignite-";
+
+  private final Ignite ignite;
+
+  Caches(Ignite ignite) {
+    this.ignite = ignite;
+  }
+
+  /** A cache, its objects kept binary. */
+  IgniteCache<Object, Object> binary(String name) {
+    requireActive();
+    requireName(name);
+    IgniteCache<Object, Object> cache = ignite.cache(name);
+    if (cache == null) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.CACHE_NOT_FOUND,
+          String.format(
+              "there is no cache %s; the cluster's caches are %s; name one of these, or load one"
+                  + " with tensorflow_ignite.load",
+              name, userCaches()));
+    }
+    return cache.withKeepBinary();
+  }
+
+  boolean exists(String name) {
+    return ignite.cacheNames().contains(name);
+  }
+
+  List<String> userCaches() {
+    return ignite.cacheNames().stream()
+        .filter(name -> !name.startsWith(SYSTEM_PREFIX))
+        .sorted()
+        .collect(Collectors.toList());
+  }
+
+  void requireActive() {
+    if (!ignite.cluster().state().active()) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.CLUSTER_NOT_ACTIVE,
+          "the cluster is not active; caches can be used once it is; activate it with"
+              + " control.sh --set-state ACTIVE");
+    }
+  }
+
+  static void requireName(String name) {
+    if (name.isEmpty()) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST, "no cache is named; a command names one; set its field cache");
+    }
+  }
+}

@@ -1,0 +1,37 @@
+package io.tensorflowignite.data;
+
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+
+/**
+ * One finished column: its buffers in Arrow's order, validity (empty) first, and its children. Owns
+ * the buffers.
+ */
+final class ColumnData {
+  private final int count;
+  private final List<ArrowBuf> buffers;
+  private final List<ColumnData> children;
+
+  ColumnData(int count, List<ArrowBuf> buffers, List<ColumnData> children) {
+    this.count = count;
+    this.buffers = buffers;
+    this.children = children;
+  }
+
+  int count() {
+    return count;
+  }
+
+  List<ArrowBuf> buffers() {
+    return buffers;
+  }
+
+  List<ColumnData> children() {
+    return children;
+  }
+
+  void release() {
+    buffers.forEach(ArrowBuf::close);
+    children.forEach(ColumnData::release);
+  }
+}

@@ -1,0 +1,84 @@
+package io.tensorflowignite.data;
+
+import io.grpc.BindableService;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.arrow.flight.FlightGrpcUtils;
+import org.apache.arrow.flight.auth.ServerAuthHandler;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteLogger;
+
+/**
+ * The data endpoint of one node: Arrow Flight, as a service for an ordinary gRPC server. That
+ * server must accept messages of any size, since the batches of a load are as large as their sender
+ * makes them. Authentication is the server's.
+ *
+ * <p>Close it after the server has ended, which holds on to buffers until they are written.
+ */
+public final class DataEndpoint implements AutoCloseable {
+  private static final long CLOSE_SECONDS = 10;
+
+  private final IgniteLogger log;
+  private final BufferAllocator allocator;
+  private final ExecutorService executor;
+  private final BindableService service;
+
+  /**
+   * @param ignite the node whose partitions it reads
+   * @param directory tells clients where the other nodes' endpoints are
+   */
+  // Flight's factory asks for a handler of a deprecated kind; the server's own interceptors
+  // authenticate.
+  @SuppressWarnings("deprecation")
+  public DataEndpoint(Ignite ignite, NodeDirectory directory) {
+    log = ignite.log().getLogger(DataEndpoint.class);
+    allocator = new RootAllocator();
+    AtomicInteger threads = new AtomicInteger();
+    executor =
+        Executors.newCachedThreadPool(
+            task -> {
+              String name = "tensorflow-ignite-data-" + threads.incrementAndGet();
+              Thread thread = new Thread(task, name);
+              thread.setDaemon(true);
+              return thread;
+            });
+    DataProducer producer =
+        new DataProducer(ignite, directory, allocator, executor, new FlightErrors(log));
+    service =
+        FlightGrpcUtils.createFlightService(allocator, producer, ServerAuthHandler.NO_OP, executor);
+  }
+
+  public BindableService service() {
+    return service;
+  }
+
+  /** Bytes of batches that exist now, in direct memory. */
+  public long allocatedBytes() {
+    return allocator.getAllocatedMemory();
+  }
+
+  /** Ends running streams and frees their memory. */
+  @Override
+  public void close() {
+    executor.shutdownNow();
+    try {
+      if (!executor.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
+        log.warning(
+            "Data streams still run after the endpoint's end [seconds=" + CLOSE_SECONDS + "]");
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    long held = allocator.getAllocatedMemory();
+    if (held > 0) {
+      log.warning(
+          "Data endpoint closed while buffers are still being written [bytes=" + held + "]");
+    } else {
+      allocator.close();
+    }
+  }
+}

@@ -1,0 +1,171 @@
+package io.tensorflowignite.data;
+
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.LoadCommand;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.apache.arrow.vector.types.pojo.ArrowType;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.Schema;
+
+/**
+ * A LoadCommand and the schema of its batches, checked: which column is the key, how each of the
+ * others is stored.
+ */
+final class LoadPlan {
+  private static final int MAX_PARTITIONS = 65_000;
+  private static final Set<Class<?>> KEYS =
+      Set.of(
+          Byte.class,
+          Short.class,
+          Integer.class,
+          Long.class,
+          String.class,
+          Character.class,
+          Boolean.class);
+
+  private final LoadCommand command;
+  private final List<Field> fields;
+  private final List<ColumnType> types;
+  private final Field key;
+  private final ColumnType keyType;
+
+  private LoadPlan(
+      LoadCommand command,
+      List<Field> fields,
+      List<ColumnType> types,
+      Field key,
+      ColumnType keyType) {
+    this.command = command;
+    this.fields = fields;
+    this.types = types;
+    this.key = key;
+    this.keyType = keyType;
+  }
+
+  static LoadPlan of(LoadCommand command, Schema schema) {
+    requireCommand(command);
+    List<Field> fields = new ArrayList<>();
+    List<ColumnType> types = new ArrayList<>();
+    Field key = ColumnType.plain(CacheSchema.KEY, new ArrowType.Int(64, true));
+    ColumnType keyType = ColumnTypes.ofClass(Long.class).orElseThrow(AssertionError::new);
+    boolean keyFound = command.getKeyColumn().isEmpty();
+    Set<String> seen = new HashSet<>();
+    for (Field field : schema.getFields()) {
+      requireName(command.getCache(), field.getName(), seen);
+      ColumnType type =
+          ColumnTypes.ofField(field).orElseThrow(() -> unsupported(command.getCache(), field));
+      if (field.getName().equals(command.getKeyColumn())) {
+        if (!KEYS.contains(type.storage())) {
+          throw unsupported(command.getCache(), field);
+        }
+        key = new Field(CacheSchema.KEY, field.getFieldType(), field.getChildren());
+        keyType = type;
+        keyFound = true;
+      } else {
+        fields.add(field);
+        types.add(type);
+      }
+    }
+    if (!keyFound) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.COLUMN_NOT_FOUND,
+          String.format(
+              "the rows for cache %s have no column %s to take their keys from; their columns are"
+                  + " %s; name one of these as key",
+              command.getCache(), command.getKeyColumn(), seen));
+    }
+    if (fields.isEmpty()) {
+      throw invalid(
+          "the rows for cache %s have no column besides their key; a row holds at least one; add a"
+              + " column",
+          command.getCache());
+    }
+    return new LoadPlan(command, fields, types, key, keyType);
+  }
+
+  LoadCommand command() {
+    return command;
+  }
+
+  String cache() {
+    return command.getCache();
+  }
+
+  /** The columns that become fields of the values. */
+  List<Field> fields() {
+    return fields;
+  }
+
+  /** Of the fields, in their order. */
+  List<ColumnType> types() {
+    return types;
+  }
+
+  ColumnType keyType() {
+    return keyType;
+  }
+
+  /** What is stored beside the cache, so that its rows are read as they were loaded. */
+  Schema schema() {
+    List<Field> all = new ArrayList<>();
+    all.add(key);
+    all.addAll(fields);
+    return new Schema(all);
+  }
+
+  private static void requireCommand(LoadCommand command) {
+    Caches.requireName(command.getCache());
+    if (command.getCache().startsWith(Caches.SYSTEM_PREFIX)) {
+      throw invalid(
+          "cache %s cannot be loaded; names that begin with %s are kept for this system; choose"
+              + " another name",
+          command.getCache(), Caches.SYSTEM_PREFIX);
+    }
+    if (command.getBackups() < 0
+        || command.getPartitions() < 0
+        || command.getPartitions() > MAX_PARTITIONS) {
+      throw invalid(
+          "cache %s cannot have %d backups and %d partitions; backups are 0 or more, partitions 0"
+              + " (Ignite's default) to %d; choose within these",
+          command.getCache(), command.getBackups(), command.getPartitions(), MAX_PARTITIONS);
+    }
+  }
+
+  private static void requireName(String cache, String name, Set<String> seen) {
+    if (name.isEmpty() || name.equals(CacheSchema.KEY) || name.equals("_val")) {
+      throw invalid(
+          "the rows for cache %s have a column named \"%s\"; a column has a name, and _key and _val"
+              + " are Ignite's own; rename the column",
+          cache, name);
+    }
+    // Ignite tells fields apart without regard to case.
+    for (String other : seen) {
+      if (other.toLowerCase(Locale.ROOT).equals(name.toLowerCase(Locale.ROOT))) {
+        throw invalid(
+            "the rows for cache %s have two columns %s and %s; Ignite does not tell upper from"
+                + " lower case; rename one",
+            cache, other, name);
+      }
+    }
+    seen.add(name);
+  }
+
+  private static TensorFlowIgniteException unsupported(String cache, Field field) {
+    return new TensorFlowIgniteException(
+        ErrorCode.UNSUPPORTED_TYPE,
+        String.format(
+            "cache %s cannot be loaded: column %s is of type %s; a column holds numbers of up to 64"
+                + " bits (unsigned: 32), booleans, strings, binary, or lists of these, and a key"
+                + " integers or strings; cast the column, or leave it out",
+            cache, field.getName(), field));
+  }
+
+  private static TensorFlowIgniteException invalid(String text, Object... values) {
+    return new TensorFlowIgniteException(ErrorCode.INVALID_REQUEST, String.format(text, values));
+  }
+}

@@ -1,0 +1,224 @@
+package io.tensorflowignite.data;
+
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.ExistingCache;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.binary.BinaryType;
+import org.apache.ignite.cache.CacheExistsException;
+import org.apache.ignite.cache.CacheMode;
+import org.apache.ignite.cache.CachePeekMode;
+import org.apache.ignite.cache.CacheWriteSynchronizationMode;
+import org.apache.ignite.cache.QueryEntity;
+import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
+import org.apache.ignite.configuration.CacheConfiguration;
+
+/** The cache that a load writes: made for it, or found as it is. */
+final class LoadTarget {
+  private final Ignite ignite;
+  private final SchemaStore store;
+  private final String cache;
+  private final String valueType;
+  private final boolean made;
+
+  private LoadTarget(
+      Ignite ignite, SchemaStore store, String cache, String valueType, boolean made) {
+    this.ignite = ignite;
+    this.store = store;
+    this.cache = cache;
+    this.valueType = valueType;
+    this.made = made;
+  }
+
+  static LoadTarget prepare(Ignite ignite, Schemas schemas, SchemaStore store, LoadPlan plan) {
+    Caches caches = new Caches(ignite);
+    caches.requireActive();
+    ExistingCache existing = plan.command().getExisting();
+    if (caches.exists(plan.cache())) {
+      if (existing == ExistingCache.EXISTING_CACHE_APPEND) {
+        return found(ignite, schemas, store, plan, caches.binary(plan.cache()));
+      }
+      if (existing != ExistingCache.EXISTING_CACHE_REPLACE) {
+        throw exists(plan.cache());
+      }
+      ignite.destroyCache(plan.cache());
+    }
+    return make(ignite, store, plan);
+  }
+
+  String cache() {
+    return cache;
+  }
+
+  /** Name of the binary type of the values. */
+  String valueType() {
+    return valueType;
+  }
+
+  /** Whether this load made the cache. */
+  boolean made() {
+    return made;
+  }
+
+  long size() {
+    return ignite.cache(cache).sizeLong(CachePeekMode.PRIMARY);
+  }
+
+  /** After a load that failed: what it made is removed. */
+  void discard() {
+    if (made) {
+      ignite.destroyCache(cache);
+      store.remove(cache);
+    }
+  }
+
+  private static LoadTarget make(Ignite ignite, SchemaStore store, LoadPlan plan) {
+    String valueType = newTypeName(ignite, plan);
+    CacheConfiguration<Object, Object> configuration =
+        new CacheConfiguration<Object, Object>(plan.cache())
+            .setCacheMode(
+                plan.command().getReplicated() ? CacheMode.REPLICATED : CacheMode.PARTITIONED)
+            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC)
+            .setQueryEntities(List.of(entity(plan, valueType)));
+    if (!plan.command().getReplicated()) {
+      configuration.setBackups(plan.command().getBackups());
+    }
+    if (plan.command().getPartitions() > 0) {
+      configuration.setAffinity(
+          new RendezvousAffinityFunction(false, plan.command().getPartitions()));
+    }
+    try {
+      ignite.createCache(configuration);
+    } catch (CacheExistsException raced) {
+      throw exists(plan.cache());
+    }
+    try {
+      store.put(plan.cache(), plan.schema());
+    } catch (RuntimeException failure) {
+      ignite.destroyCache(plan.cache());
+      throw failure;
+    }
+    return new LoadTarget(ignite, store, plan.cache(), valueType, true);
+  }
+
+  private static LoadTarget found(
+      Ignite ignite,
+      Schemas schemas,
+      SchemaStore store,
+      LoadPlan plan,
+      IgniteCache<Object, Object> cache) {
+    Optional<CacheSchema> schema = schemas.known(cache);
+    if (schema.isPresent()) {
+      requireSame(schema.get(), plan);
+    } else {
+      store.put(plan.cache(), plan.schema());
+    }
+    String valueType = schemas.objectType(cache).orElseGet(() -> newTypeName(ignite, plan));
+    return new LoadTarget(ignite, store, plan.cache(), valueType, false);
+  }
+
+  private static void requireSame(CacheSchema schema, LoadPlan plan) {
+    List<String> has = new ArrayList<>();
+    schema.columns().forEach(column -> has.add(describe(schema, column)));
+    List<String> brings = new ArrayList<>();
+    for (int i = 0; i < plan.fields().size(); i++) {
+      Field field = plan.fields().get(i);
+      brings.add(describe(schema, field, plan.types().get(i)));
+    }
+    Class<?> key = schema.key().type().storage();
+    boolean sameKeys = key == plan.keyType().storage();
+    if (!sameKeys || has.size() != brings.size() || !has.containsAll(brings)) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.ROW_MISMATCH,
+          String.format(
+              "rows with keys %s and columns %s do not fit cache %s, which has keys %s and columns"
+                  + " %s; appended rows must have the same columns; change them, or replace the"
+                  + " cache",
+              plan.keyType().storage().getSimpleName(),
+              brings,
+              plan.cache(),
+              key.getSimpleName(),
+              has));
+    }
+  }
+
+  private static String describe(CacheSchema schema, CacheColumn column) {
+    return column.supported()
+        ? describe(schema, column.field(), column.type())
+        : column.name() + ": " + column.typeName();
+  }
+
+  /**
+   * Columns are the same when their stored Arrow types are, or, where none are stored, their
+   * classes in Ignite.
+   */
+  private static String describe(CacheSchema schema, Field field, ColumnType type) {
+    return field.getName() + ": " + (schema.stored() ? arrow(field) : type.binaryName());
+  }
+
+  private static String arrow(Field field) {
+    StringBuilder text = new StringBuilder(field.getType().toString());
+    field.getChildren().forEach(child -> text.append(" of ").append(arrow(child)));
+    return text.toString();
+  }
+
+  private static QueryEntity entity(LoadPlan plan, String valueType) {
+    QueryEntity entity = new QueryEntity(plan.keyType().storage().getName(), valueType);
+    String keyColumn = plan.command().getKeyColumn();
+    if (!keyColumn.isEmpty()) {
+      entity.addQueryField(keyColumn, plan.keyType().storage().getName(), null);
+      entity.setKeyFieldName(keyColumn);
+    }
+    for (int i = 0; i < plan.fields().size(); i++) {
+      entity.addQueryField(
+          plan.fields().get(i).getName(), plan.types().get(i).storage().getName(), null);
+    }
+    return entity;
+  }
+
+  /**
+   * The cache's name in camel case, with a number when the cluster already knows a type of that
+   * name whose fields differ: binary types outlive their caches.
+   */
+  private static String newTypeName(Ignite ignite, LoadPlan plan) {
+    StringBuilder name = new StringBuilder();
+    for (String word : plan.cache().split("[^A-Za-z0-9]+")) {
+      if (!word.isEmpty()) {
+        name.append(word.substring(0, 1).toUpperCase(Locale.ROOT)).append(word.substring(1));
+      }
+    }
+    if (name.length() == 0 || Character.isDigit(name.charAt(0))) {
+      name.insert(0, "Row");
+    }
+    String candidate = name.toString();
+    for (int number = 2; !fits(ignite.binary().type(candidate), plan); number++) {
+      candidate = name + "_" + number;
+    }
+    return candidate;
+  }
+
+  private static boolean fits(BinaryType type, LoadPlan plan) {
+    for (int i = 0; type != null && i < plan.fields().size(); i++) {
+      String known = type.fieldTypeName(plan.fields().get(i).getName());
+      if (known != null && !known.equals(plan.types().get(i).binaryName())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static TensorFlowIgniteException exists(String cache) {
+    return new TensorFlowIgniteException(
+        ErrorCode.CACHE_EXISTS,
+        String.format(
+            "cache %s exists; a load makes a new cache unless told otherwise; choose another name,"
+                + " or replace the cache or append to it",
+            cache));
+  }
+}

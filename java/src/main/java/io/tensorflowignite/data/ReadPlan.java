@@ -1,0 +1,108 @@
+package io.tensorflowignite.data;
+
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.ReadCommand;
+import java.util.List;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.types.pojo.Schema;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CachePeekMode;
+import org.apache.ignite.lang.IgniteFuture;
+
+/** A ReadCommand, checked and resolved against the cache as it is. */
+final class ReadPlan {
+  static final long DEFAULT_BATCH_BYTES = 8L << 20;
+  static final long MAX_BATCH_BYTES = 1L << 30;
+  static final int DEFAULT_BATCH_ROWS = 65_536;
+
+  private final ReadCommand command;
+  private final IgniteCache<Object, Object> cache;
+  private final List<CacheColumn> columns;
+  private final PartitionOwners owners;
+  private final List<Integer> partitions;
+
+  private ReadPlan(
+      ReadCommand command,
+      IgniteCache<Object, Object> cache,
+      List<CacheColumn> columns,
+      PartitionOwners owners,
+      List<Integer> partitions) {
+    this.command = command;
+    this.cache = cache;
+    this.columns = columns;
+    this.owners = owners;
+    this.partitions = partitions;
+  }
+
+  static ReadPlan of(Ignite ignite, UUID localNode, Schemas schemas, ReadCommand command) {
+    IgniteCache<Object, Object> cache = new Caches(ignite).binary(command.getCache());
+    if (command.getBatchRows() < 0
+        || command.getBatchBytes() < 0
+        || command.getBatchBytes() > MAX_BATCH_BYTES) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST,
+          String.format(
+              "batches of %d bytes or %d rows cannot be made; batch_bytes is 0 (default) to %d,"
+                  + " batch_rows 0 or more; choose within these",
+              command.getBatchBytes(), command.getBatchRows(), MAX_BATCH_BYTES));
+    }
+    List<CacheColumn> columns =
+        schemas.of(cache).select(command.getColumnsList(), command.getKey());
+    PartitionOwners owners = new PartitionOwners(ignite, localNode, command.getCache());
+    List<Integer> partitions = owners.resolve(command.getPartitionsList());
+    return new ReadPlan(command, cache, columns, owners, partitions);
+  }
+
+  Schema schema() {
+    return CacheSchema.arrow(columns);
+  }
+
+  PartitionOwners owners() {
+    return owners;
+  }
+
+  /** Those named by the command; every one of the cache when it names none. */
+  List<Integer> partitions() {
+    return partitions;
+  }
+
+  /** The command of a stream for some of the partitions, its columns fixed by name. */
+  ReadCommand command(List<Integer> some) {
+    return command.toBuilder()
+        .clearColumns()
+        .addAllColumns(
+            columns.stream()
+                .map(CacheColumn::name)
+                .filter(name -> !name.equals(CacheSchema.KEY))
+                .collect(Collectors.toList()))
+        .clearPartitions()
+        .addAllPartitions(some)
+        .build();
+  }
+
+  /** Rows in the partitions' primary copies. */
+  long countRows() {
+    if (partitions.size() == owners.count()) {
+      return cache.sizeLong(CachePeekMode.PRIMARY);
+    }
+    List<IgniteFuture<Long>> counts =
+        partitions.stream()
+            .map(partition -> cache.sizeLongAsync(partition, CachePeekMode.PRIMARY))
+            .collect(Collectors.toList());
+    return counts.stream().mapToLong(IgniteFuture::get).sum();
+  }
+
+  BatchWriter writer(BufferAllocator allocator) {
+    long bytes = command.getBatchBytes() == 0 ? DEFAULT_BATCH_BYTES : command.getBatchBytes();
+    int rows = command.getBatchRows() == 0 ? DEFAULT_BATCH_ROWS : command.getBatchRows();
+    return new BatchWriter(cache.getName(), columns, bytes, rows, allocator);
+  }
+
+  PartitionReader reader() {
+    return new PartitionReader(cache, owners);
+  }
+}

@@ -1,0 +1,62 @@
+package io.tensorflowignite.data;
+
+import org.apache.ignite.binary.BinaryField;
+import org.apache.ignite.binary.BinaryObject;
+import org.apache.ignite.binary.BinaryObjectException;
+
+/** Where in a row (a key and a value, kept binary) a column's value stands. One thread uses it. */
+interface RowField {
+  Object of(Object key, Object value) throws MismatchException;
+
+  static RowField key() {
+    return (key, value) -> key;
+  }
+
+  static RowField value() {
+    return (key, value) -> value;
+  }
+
+  static RowField ofKey(String name) {
+    ObjectField field = new ObjectField(name);
+    return (key, value) -> field.of(key);
+  }
+
+  static RowField ofValue(String name) {
+    ObjectField field = new ObjectField(name);
+    return (key, value) -> field.of(value);
+  }
+
+  /**
+   * A field of binary objects: by position as long as all objects are of one type, by name after
+   * that.
+   */
+  final class ObjectField {
+    private final String name;
+    private BinaryField field;
+    private boolean severalTypes;
+
+    private ObjectField(String name) {
+      this.name = name;
+    }
+
+    Object of(Object object) throws MismatchException {
+      if (!(object instanceof BinaryObject)) {
+        String found = object == null ? "null" : "a " + object.getClass().getSimpleName();
+        throw new MismatchException("is a field of objects, and the row is " + found);
+      }
+      BinaryObject row = (BinaryObject) object;
+      if (severalTypes) {
+        return row.field(name);
+      }
+      if (field == null) {
+        field = row.type().field(name);
+      }
+      try {
+        return field.value(row);
+      } catch (BinaryObjectException differs) {
+        severalTypes = true;
+        return row.field(name);
+      }
+    }
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * Rows between Ignite's caches and Arrow record batches.
+ *
+ * <p>Reading: {@code Schemas} learns a cache's columns, {@code PartitionReader} scans partitions,
+ * {@code BatchWriter} lays the rows out as Arrow columns, a {@code BatchCarrier} takes the batches
+ * away. Loading: {@code CacheLoader} makes the cache and writes the rows of record batches into it.
+ * {@code ColumnTypes} is the one table of types for both ways. Only {@code DataEndpoint}, {@code
+ * DataProducer} and the classes named Flight know Arrow Flight.
+ */
+package io.tensorflowignite.data;

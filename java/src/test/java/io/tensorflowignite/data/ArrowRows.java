@@ -1,0 +1,51 @@
+package io.tensorflowignite.data;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.VectorLoader;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.VectorUnloader;
+import org.apache.arrow.vector.ipc.message.ArrowRecordBatch;
+import org.apache.arrow.vector.types.pojo.Schema;
+import org.apache.arrow.vector.util.Text;
+
+/** Batches as a receiver sees them: through Arrow's own record batches and vectors. */
+final class ArrowRows {
+  private ArrowRows() {}
+
+  /** Closes the batch; its rows stand in the vectors, which are the caller's to close. */
+  static VectorSchemaRoot receive(Schema schema, Batch batch, BufferAllocator allocator) {
+    List<FieldVector> lent = new ArrayList<>();
+    for (int i = 0; i < schema.getFields().size(); i++) {
+      CarriedVector vector = new CarriedVector(schema.getFields().get(i));
+      vector.lend(batch.columns().get(i));
+      lent.add(vector);
+    }
+    VectorSchemaRoot received = VectorSchemaRoot.create(schema, allocator);
+    try (VectorSchemaRoot sent = new VectorSchemaRoot(schema, lent, batch.rows());
+        ArrowRecordBatch message = new VectorUnloader(sent).getRecordBatch()) {
+      new VectorLoader(received).load(message);
+    }
+    batch.close();
+    return received;
+  }
+
+  /** The cells of one column, arrays as lists. */
+  static List<Object> cells(VectorSchemaRoot root, int column) {
+    List<Object> cells = new ArrayList<>();
+    for (int row = 0; row < root.getRowCount(); row++) {
+      Object cell = root.getVector(column).getObject(row);
+      if (cell instanceof byte[]) {
+        cells.add(Arrays.toString((byte[]) cell));
+      } else if (cell instanceof List) {
+        cells.add(cell.toString());
+      } else {
+        cells.add(cell instanceof Text ? cell.toString() : cell);
+      }
+    }
+    return cells;
+  }
+}

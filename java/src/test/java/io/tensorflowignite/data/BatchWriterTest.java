@@ -1,0 +1,229 @@
+package io.tensorflowignite.data;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.types.pojo.ArrowType;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.FieldType;
+import org.apache.arrow.vector.types.pojo.Schema;
+import org.junit.After;
+import org.junit.Test;
+
+public class BatchWriterTest {
+  private final BufferAllocator allocator = new RootAllocator();
+
+  @After
+  public void everyBufferIsFreed() {
+    allocator.close();
+  }
+
+  @Test
+  public void everyClassOfTheTableArrivesAsItWas() {
+    assertArrives(Byte.class, Byte.MIN_VALUE, (byte) 0, Byte.MAX_VALUE);
+    assertArrives(Short.class, Short.MIN_VALUE, Short.MAX_VALUE);
+    assertArrives(Integer.class, Integer.MIN_VALUE, Integer.MAX_VALUE);
+    assertArrives(Long.class, Long.MIN_VALUE, Long.MAX_VALUE);
+    assertArrives(Float.class, -0f, Float.NaN, Float.MAX_VALUE);
+    assertArrives(Double.class, -0d, Double.NEGATIVE_INFINITY, Double.MIN_VALUE);
+    assertArrives(Boolean.class, true, false, true, true, false, false, true, false, true);
+    assertArrives(Character.class, '\u0000', 'z', '\uFFFF');
+    assertArrives(String.class, "", "plain", "\u00e9\u65e5\uD83D\uDE00");
+  }
+
+  @Test
+  public void arraysOfEveryClassArriveAsTheyWere() {
+    assertEquals(
+        Arrays.asList("[-1, 0]", "[]", "[7]"),
+        arrive(byte[].class, new byte[] {-1, 0}, new byte[0], new byte[] {7}));
+    assertEquals(
+        Arrays.asList("[-2,3]", "[]", "[4]"),
+        arrive(short[].class, new short[] {-2, 3}, new short[0], new short[] {4}));
+    assertEquals(Arrays.asList("[-2,3]", "[]"), arrive(int[].class, new int[] {-2, 3}, new int[0]));
+    assertEquals(
+        Arrays.asList("[]", "[9223372036854775807]"),
+        arrive(long[].class, new long[0], new long[] {Long.MAX_VALUE}));
+    assertEquals(
+        Arrays.asList("[0.5,1.5]", "[2.5]"),
+        arrive(float[].class, new float[] {0.5f, 1.5f}, new float[] {2.5f}));
+    assertEquals(
+        Arrays.asList("[0.5,1.5]", "[2.5]"),
+        arrive(double[].class, new double[] {0.5, 1.5}, new double[] {2.5}));
+    assertEquals(
+        Arrays.asList("[true,false,true]", "[]", "[false]"),
+        arrive(
+            boolean[].class,
+            new boolean[] {true, false, true},
+            new boolean[0],
+            new boolean[] {false}));
+    assertEquals(
+        Arrays.asList("[\"a\",\"b\"]", "[\"c\"]"),
+        arrive(char[].class, new char[] {'a', 'b'}, new char[] {'c'}));
+    assertEquals(
+        Arrays.asList("[\"\",\"\u00e9\"]", "[]", "[\"x\"]"),
+        arrive(String[].class, new String[] {"", "\u00e9"}, new String[0], new String[] {"x"}));
+  }
+
+  @Test
+  public void unsignedTypesOfAStoredSchemaKeepTheirValues() {
+    Field bytes = ColumnType.plain("v", new ArrowType.Int(8, false));
+    Field shorts = ColumnType.plain("v", new ArrowType.Int(16, false));
+    Field ints = ColumnType.plain("v", new ArrowType.Int(32, false));
+
+    assertEquals(Arrays.<Object>asList((byte) -1, (byte) 7), arrive(bytes, (short) 255, (short) 7));
+    assertEquals(Arrays.<Object>asList('\uFFFF', '\u0007'), arrive(shorts, 65_535, 7));
+    assertEquals(Arrays.<Object>asList(-1, 7), arrive(ints, 4_294_967_295L, 7L));
+  }
+
+  @Test
+  public void fixedListsOfSeveralDimensionsAreStoredFlat() {
+    Field matrix =
+        fixed("v", 2, fixed("item", 3, ColumnType.plain("item", new ArrowType.Int(8, false))));
+
+    assertEquals(
+        Collections.singletonList("[[1,2,3],[4,5,6]]"),
+        arrive(matrix, (Object) new byte[] {1, 2, 3, 4, 5, 6}));
+  }
+
+  @Test
+  public void aFixedListOfAnotherLengthIsTold() {
+    Field pixels = fixed("pixels", 4, ColumnType.plain("item", new ArrowType.Int(8, false)));
+
+    assertMismatch(
+        "cache digits, key 7: column pixels has 3 elements instead of 4;", pixels, new byte[3]);
+  }
+
+  @Test
+  public void nullsAndOtherClassesAreTold() {
+    Field number = ColumnType.plain("n", new ArrowType.Int(32, true));
+    Field strings =
+        new Field(
+            "s",
+            ColumnType.listOf(ArrowType.Utf8.INSTANCE).getFieldType(),
+            ColumnType.listOf(ArrowType.Utf8.INSTANCE).getChildren());
+
+    assertMismatch("cache digits, key 7: column n is null;", number, null);
+    assertMismatch(
+        "cache digits, key 7: column n is of class Long instead of Integer;", number, 1L);
+    assertMismatch(
+        "cache digits, key 7: column s is null at position 1;", strings, new String[] {"a", null});
+  }
+
+  @Test
+  public void aBatchIsFullAtItsRows() {
+    try (BatchWriter writer =
+        writer(ColumnType.plain("n", new ArrowType.Int(32, true)), 1 << 20, 3)) {
+      writer.append(1, 1);
+      writer.append(2, 2);
+      assertFalse(writer.full());
+      writer.append(3, 3);
+      assertTrue(writer.full());
+      writer.take().close();
+      assertTrue(writer.isEmpty());
+      assertFalse(writer.full());
+    }
+  }
+
+  @Test
+  public void aBatchIsFullAtItsBytesWhateverTheyAreMadeOf() {
+    try (BatchWriter writer =
+        writer(ColumnType.plain("s", ArrowType.Utf8.INSTANCE), 1000, 1 << 16)) {
+      writer.append(1, new String(new char[900]).replace('\0', 'x'));
+      assertFalse(writer.full());
+      writer.append(2, new String(new char[100]).replace('\0', 'x'));
+      assertTrue(writer.full());
+    }
+  }
+
+  @Test
+  public void largeBatchesFollowEachOtherWithoutMixingRows() {
+    Field bytes = ColumnType.plain("v", ArrowType.Binary.INSTANCE);
+    try (BatchWriter writer = writer(bytes, 1 << 20, 1 << 16)) {
+      for (int batch = 0; batch < 3; batch++) {
+        while (!writer.full()) {
+          byte[] value = new byte[100_000 + batch];
+          Arrays.fill(value, (byte) batch);
+          writer.append(0, value);
+        }
+        try (VectorSchemaRoot root =
+            ArrowRows.receive(
+                new Schema(Collections.singletonList(bytes)), writer.take(), allocator)) {
+          assertEquals(11, root.getRowCount());
+          byte[] expected = new byte[100_000 + batch];
+          Arrays.fill(expected, (byte) batch);
+          assertEquals(
+              Collections.nCopies(11, Arrays.toString(expected)), ArrowRows.cells(root, 0));
+        }
+      }
+    }
+  }
+
+  @Test
+  public void whatIsNotTakenIsFreedAtTheEnd() {
+    BatchWriter writer = writer(ColumnType.plain("s", ArrowType.Utf8.INSTANCE), 1000, 10);
+    writer.append(1, "left over");
+    assertTrue(allocator.getAllocatedMemory() > 0);
+
+    writer.close();
+
+    assertEquals(0, allocator.getAllocatedMemory());
+  }
+
+  private void assertArrives(Class<?> storage, Object... values) {
+    assertEquals(Arrays.asList(values), arrive(storage, values));
+  }
+
+  private List<Object> arrive(Class<?> storage, Object... values) {
+    return arrive(ColumnTypes.ofClass(storage).orElseThrow(AssertionError::new), values);
+  }
+
+  private List<Object> arrive(Field field, Object... values) {
+    return arrive(ColumnTypes.ofField(field).orElseThrow(AssertionError::new), values);
+  }
+
+  private List<Object> arrive(ColumnType type, Object... values) {
+    CacheColumn column = CacheColumn.of("v", type, "any", RowField::value);
+    List<CacheColumn> columns = Collections.singletonList(column);
+    try (BatchWriter writer = new BatchWriter("digits", columns, 1 << 20, 1 << 16, allocator)) {
+      for (Object value : values) {
+        writer.append(7, value);
+      }
+      try (VectorSchemaRoot root =
+          ArrowRows.receive(CacheSchema.arrow(columns), writer.take(), allocator)) {
+        return ArrowRows.cells(root, 0);
+      }
+    }
+  }
+
+  private void assertMismatch(String text, Field field, Object value) {
+    try (BatchWriter writer = writer(field, 1000, 10)) {
+      TensorFlowIgniteException error =
+          assertThrows(TensorFlowIgniteException.class, () -> writer.append(7, value));
+      assertEquals(ErrorCode.ROW_MISMATCH, error.code());
+      assertTrue(error.getMessage(), error.getMessage().startsWith(text));
+    }
+  }
+
+  private BatchWriter writer(Field field, long bytes, int rows) {
+    ColumnType type = ColumnTypes.ofField(field).orElseThrow(AssertionError::new);
+    CacheColumn column = CacheColumn.of(field.getName(), type, "any", RowField::value);
+    return new BatchWriter("digits", Collections.singletonList(column), bytes, rows, allocator);
+  }
+
+  private static Field fixed(String name, int size, Field child) {
+    return new Field(
+        name,
+        FieldType.notNullable(new ArrowType.FixedSizeList(size)),
+        Collections.singletonList(child));
+  }
+}
