@@ -6,6 +6,7 @@ import io.tensorflowignite.agent.NodeRunner;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.api.JobChanges;
 import io.tensorflowignite.api.NodeApiService;
+import io.tensorflowignite.data.DataEndpoint;
 import io.tensorflowignite.job.DataLosses;
 import io.tensorflowignite.job.Reconciler;
 import io.tensorflowignite.job.TopologyEvents;
@@ -115,10 +116,12 @@ final class NodeRuntime implements AutoCloseable {
     JobTable jobs = new JobTable(ignite);
     JobChanges changes = new JobChanges();
     losses = new DataLosses(ignite, jobs);
+    DataEndpoint data = opened(new DataEndpoint(ignite, new Directory(nodes, ignite)));
     NodeApiService api =
         new NodeApiService(ignite, jobs, nodes, changes, settings.codeLimitBytes());
     ApiServer server =
-        opened(ApiServer.start(local.host, local.firstPort, local.lastPort, log, api));
+        opened(
+            ApiServer.start(local.host, local.firstPort, local.lastPort, log, api, data.service()));
     String host = local.advertisedHost(ignite);
     String address = host + ":" + server.port();
     AgentSupervisor supervisor =
