@@ -1,1 +1,60 @@
-"""Distributed TensorFlow training inside an Apache Ignite cluster."""
+"""Distributed TensorFlow training inside an Apache Ignite cluster.
+
+    import tensorflow_ignite as tfi
+
+    tfi.load("images", {"pixels": pixels, "label": labels}, backups=1)
+    ds = tfi.dataset("images", columns=["pixels", "label"])     # inside a job: this worker's partitions
+    with tfi.connect("localhost:10820") as client:
+        job = client.submit("train.py", cache="images")
+        job.wait()
+
+Importing this package imports neither TensorFlow nor a JVM: its names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tensorflow_ignite import errors, spec, testing, train
+    from tensorflow_ignite.client import Client, JobHandle, connect
+    from tensorflow_ignite.data import dataset, load
+
+__all__ = [
+    "Client",
+    "JobHandle",
+    "__version__",
+    "connect",
+    "dataset",
+    "errors",
+    "load",
+    "spec",
+    "testing",
+    "train",
+]
+
+_MODULES = {"errors", "spec", "testing", "train"}
+_NAMES = {
+    "Client": "tensorflow_ignite.client",
+    "JobHandle": "tensorflow_ignite.client",
+    "connect": "tensorflow_ignite.client",
+    "dataset": "tensorflow_ignite.data",
+    "load": "tensorflow_ignite.data",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tensorflow-ignite")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

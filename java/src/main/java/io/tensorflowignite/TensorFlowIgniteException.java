@@ -3,8 +3,8 @@ package io.tensorflowignite;
 import io.tensorflowignite.v1.ErrorCode;
 
 /**
- * An error that a user can act on. Its text has three parts: what happened (with ids), the rule (with its numbers),
- * what to do next.
+ * An error that a user can act on. Its text has three parts: what happened (with ids), the rule
+ * (with its numbers), what to do next.
  */
 public final class TensorFlowIgniteException extends RuntimeException {
   private final ErrorCode code;

@@ -1,0 +1,236 @@
+package io.tensorflowignite;
+
+import com.google.protobuf.util.Durations;
+import io.tensorflowignite.agent.AgentSupervisor;
+import io.tensorflowignite.agent.NodeRunner;
+import io.tensorflowignite.api.ApiServer;
+import io.tensorflowignite.api.JobChanges;
+import io.tensorflowignite.api.NodeApiService;
+import io.tensorflowignite.job.Reconciler;
+import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.v1.AgentInfo;
+import io.tensorflowignite.v1.AgentStart;
+import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.WatchResponse;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.configuration.IgniteConfiguration;
+import org.apache.ignite.lang.IgnitePredicate;
+import org.apache.ignite.services.ServiceConfiguration;
+
+/**
+ * Everything that the service runs on one node: brings the parts up in order, and down in the
+ * opposite order.
+ */
+final class NodeRuntime implements AutoCloseable {
+  private static final long RECONCILE_MS = 1_000;
+  private static final long CLOSE_TIMEOUT_MS = 30_000;
+
+  private final Ignite ignite;
+  private final IgniteLogger log;
+  private final ClusterSettings settings;
+  private final String nodeId;
+  private final Thread thread;
+  private final Semaphore news = new Semaphore(0);
+  private final Deque<AutoCloseable> parts = new ArrayDeque<>();
+
+  private NodeSettings local;
+  private NodeTable nodes;
+  private NodeRunner runner;
+  private volatile Node self;
+  private volatile String failure;
+  private volatile boolean closed;
+
+  NodeRuntime(Ignite ignite, ClusterSettings settings) {
+    this.ignite = ignite;
+    this.log = ignite.log().getLogger(TensorFlowService.class);
+    this.settings = settings;
+    this.nodeId = ignite.cluster().localNode().id().toString();
+    this.thread = new Thread(this::run, "tensorflow-ignite-service");
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  String address() {
+    Node known = self;
+    return known == null ? null : known.getAddress();
+  }
+
+  String failure() {
+    return failure;
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    news.release();
+    boolean interrupted = Thread.interrupted();
+    try {
+      thread.join(CLOSE_TIMEOUT_MS);
+    } catch (InterruptedException e) {
+      interrupted = true;
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void run() {
+    try {
+      Reconciler reconciler = bringUp();
+      while (!closed) {
+        reconcile(reconciler);
+        news.tryAcquire(RECONCILE_MS, TimeUnit.MILLISECONDS);
+        news.drainPermits();
+      }
+    } catch (InterruptedException e) {
+      log.info("Service was interrupted [node=" + nodeId + "]");
+    } catch (RuntimeException e) {
+      if (!closed) {
+        failure = e.getMessage() == null ? e.toString() : e.getMessage();
+        log.error("The node cannot run TensorFlow tasks [node=" + nodeId + "]", e);
+      }
+    } finally {
+      bringDown();
+    }
+  }
+
+  private Reconciler bringUp() {
+    local = NodeSettings.of(ignite);
+    nodes = new NodeTable(ignite);
+    JobTable jobs = new JobTable(ignite);
+    JobChanges changes = new JobChanges();
+    NodeApiService api =
+        new NodeApiService(ignite, jobs, nodes, changes, settings.codeLimitBytes());
+    ApiServer server =
+        opened(ApiServer.start(local.host, local.firstPort, local.lastPort, log, api));
+    String host = local.advertisedHost(ignite);
+    String address = host + ":" + server.port();
+    AgentSupervisor supervisor =
+        new AgentSupervisor(local.python, agentStart(host), new AgentEvents(), log);
+    runner =
+        new NodeRunner(ignite, settings, supervisor, jobs, address, local.work.resolve("code"));
+    Reconciler reconciler = new Reconciler(ignite, settings, jobs, nodes, serviceFilter());
+    opened(
+        jobs.listen(
+            (id, job) -> {
+              changes.changed(id);
+              runner.wake();
+              news.release();
+            }));
+    publish(node(address));
+    opened(supervisor).start();
+    opened(runner).start();
+    log.info("Node API is up [address=" + address + ", node=" + nodeId + "]");
+    return reconciler;
+  }
+
+  private <P extends AutoCloseable> P opened(P part) {
+    parts.push(part);
+    return part;
+  }
+
+  private void bringDown() {
+    while (!parts.isEmpty()) {
+      try {
+        parts.pop().close();
+      } catch (Exception e) {
+        log.warning("A part of the service did not close cleanly [node=" + nodeId + "]", e);
+      }
+    }
+  }
+
+  private void reconcile(Reconciler reconciler) {
+    try {
+      reconciler.reconcile();
+    } catch (RuntimeException e) {
+      if (!closed) {
+        log.warning("Job services could not be compared with the job table; trying again", e);
+      }
+    }
+  }
+
+  private AgentStart agentStart(String host) {
+    return AgentStart.newBuilder()
+        .setWorkDirectory(agentDirectory().toString())
+        .setLeaseTimeout(Durations.fromMillis(settings.leaseTimeout().toMillis()))
+        .setHost(host)
+        .setNodeId(nodeId)
+        .setLogLimitBytes(settings.logLimitBytes())
+        .build();
+  }
+
+  private Path agentDirectory() {
+    return local.work.resolve("agent");
+  }
+
+  private Node node(String address) {
+    ClusterNode cluster = ignite.cluster().localNode();
+    Package own = TensorFlowService.class.getPackage();
+    return Node.newBuilder()
+        .setId(nodeId)
+        .setConsistentId(String.valueOf(cluster.consistentId()))
+        .setOrder(cluster.order())
+        .setAddress(address)
+        .setHostName(hostName())
+        .setPluginVersion(
+            own.getImplementationVersion() == null ? "" : own.getImplementationVersion())
+        .build();
+  }
+
+  private void publish(Node node) {
+    self = node;
+    nodes.put(node);
+  }
+
+  private static String hostName() {
+    try {
+      return InetAddress.getLocalHost().getHostName();
+    } catch (UnknownHostException e) {
+      return "";
+    }
+  }
+
+  /** Job services live where this service does: its node filter is theirs. */
+  private IgnitePredicate<ClusterNode> serviceFilter() {
+    IgniteConfiguration configuration = ignite.configuration();
+    if (configuration.getServiceConfiguration() != null) {
+      for (ServiceConfiguration service : configuration.getServiceConfiguration()) {
+        if (service.getService() instanceof TensorFlowService) {
+          return service.getNodeFilter();
+        }
+      }
+    }
+    return null;
+  }
+
+  private final class AgentEvents implements AgentSupervisor.Listener {
+    @Override
+    public void agentChanged(AgentInfo info) {
+      publish(self.toBuilder().setAgent(info).build());
+      runner.wake();
+    }
+
+    @Override
+    public void agentLost(String reason) {
+      runner.agentLost(reason);
+      publish(self.toBuilder().setAgent(AgentInfo.newBuilder().setError(reason)).build());
+    }
+
+    @Override
+    public void event(WatchResponse event) {
+      runner.agentEvent(event);
+    }
+  }
+}

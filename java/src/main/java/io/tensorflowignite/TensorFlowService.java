@@ -1,0 +1,122 @@
+package io.tensorflowignite;
+
+import java.time.Duration;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.resources.IgniteInstanceResource;
+import org.apache.ignite.services.Service;
+
+/**
+ * The service that a node's configuration names to make the node train TensorFlow models beside its
+ * data. Deploy it once on each server node:
+ *
+ * <pre>{@code
+ * ServiceConfiguration service = new ServiceConfiguration();
+ * service.setName(TensorFlowService.NAME);
+ * service.setMaxPerNodeCount(1);
+ * service.setService(new TensorFlowService());
+ * igniteConfiguration.setServiceConfiguration(service);
+ * }</pre>
+ *
+ * <p>Its properties hold for the whole cluster: Ignite takes them from the first node that has
+ * them. What differs by node (interpreter, address, port, work directory) comes from system
+ * properties {@code tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
+ */
+public final class TensorFlowService implements Service {
+  /** The name to deploy it under. */
+  public static final String NAME = "tensorflow-ignite";
+
+  private static final long serialVersionUID = 1L;
+  private static final long MEGABYTE = 1L << 20;
+
+  private double startTimeoutSeconds = 120;
+  private double stopGraceSeconds = 5;
+  private double leaseTimeoutSeconds = 6;
+  private int logLimitMegabytes = 64;
+  private int codeLimitMegabytes = 256;
+
+  @IgniteInstanceResource private transient Ignite ignite;
+
+  private transient NodeRuntime runtime;
+
+  /** Seconds from the placement of an attempt until every task must run. */
+  public void setStartTimeoutSeconds(double seconds) {
+    startTimeoutSeconds = positive("startTimeoutSeconds", seconds);
+  }
+
+  /** Seconds between SIGTERM and SIGKILL when tasks are stopped. */
+  public void setStopGraceSeconds(double seconds) {
+    stopGraceSeconds = seconds == 0 ? 0 : positive("stopGraceSeconds", seconds);
+  }
+
+  /**
+   * Seconds without a heartbeat from its node after which an agent kills its tasks; keep it below
+   * Ignite's failureDetectionTimeout (10 s).
+   */
+  public void setLeaseTimeoutSeconds(double seconds) {
+    leaseTimeoutSeconds = positive("leaseTimeoutSeconds", seconds);
+  }
+
+  /** Output of one task that is kept, in MiB. */
+  public void setLogLimitMegabytes(int megabytes) {
+    logLimitMegabytes = (int) positive("logLimitMegabytes", megabytes);
+  }
+
+  /** The largest code archive, in MiB. */
+  public void setCodeLimitMegabytes(int megabytes) {
+    codeLimitMegabytes = (int) positive("codeLimitMegabytes", megabytes);
+  }
+
+  /**
+   * host:port of this node's API; null while the node is not ready yet, or could not become ready.
+   */
+  public String address() {
+    NodeRuntime started = runtime;
+    return started == null ? null : started.address();
+  }
+
+  /** Why this node does not become ready; null when it does. */
+  public String failure() {
+    NodeRuntime started = runtime;
+    return started == null ? null : started.failure();
+  }
+
+  /** Ignite deploys on one thread: this one only starts another. */
+  @Override
+  public void init() {
+    runtime = new NodeRuntime(ignite, settings());
+    runtime.start();
+  }
+
+  @Override
+  public void cancel() {
+    NodeRuntime started = runtime;
+    if (started != null) {
+      started.close();
+    }
+  }
+
+  private ClusterSettings settings() {
+    return new ClusterSettings(
+        seconds(startTimeoutSeconds),
+        seconds(stopGraceSeconds),
+        seconds(leaseTimeoutSeconds),
+        logLimitMegabytes * MEGABYTE,
+        codeLimitMegabytes * MEGABYTE);
+  }
+
+  private static Duration seconds(double seconds) {
+    return Duration.ofMillis(Math.round(seconds * 1000));
+  }
+
+  private static double positive(String property, double value) {
+    if (!(value > 0)) {
+      throw new IllegalArgumentException(
+          "TensorFlowService."
+              + property
+              + " is "
+              + value
+              + ". It must be above 0. Correct it in the configuration.");
+    }
+    return value;
+  }
+}

@@ -1,0 +1,143 @@
+package io.tensorflowignite.agent;
+
+import com.google.common.util.concurrent.ListenableFuture;
+import com.google.protobuf.Duration;
+import io.grpc.Context;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.MetadataUtils;
+import io.tensorflowignite.v1.AgentInfo;
+import io.tensorflowignite.v1.AgentServiceGrpc;
+import io.tensorflowignite.v1.AgentStart;
+import io.tensorflowignite.v1.HeartbeatRequest;
+import io.tensorflowignite.v1.ReservePortsRequest;
+import io.tensorflowignite.v1.StartTaskRequest;
+import io.tensorflowignite.v1.StopAttemptRequest;
+import io.tensorflowignite.v1.StopAttemptResponse;
+import io.tensorflowignite.v1.TaskKey;
+import io.tensorflowignite.v1.WatchRequest;
+import io.tensorflowignite.v1.WatchResponse;
+import java.io.IOException;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.apache.ignite.IgniteLogger;
+
+/** An agent that runs, and the calls that its node makes to it. */
+final class AgentConnection implements AutoCloseable {
+  private static final long CALL_TIMEOUT_S = 20;
+  private static final long STOP_MARGIN_S = 20;
+
+  private final AgentProcess process;
+  private final ManagedChannel channel;
+  private final AgentServiceGrpc.AgentServiceBlockingStub calls;
+  private final AgentServiceGrpc.AgentServiceFutureStub futures;
+  private final Context.CancellableContext watching = Context.current().withCancellation();
+
+  private AgentConnection(AgentProcess process, String secret) {
+    this.process = process;
+    this.channel =
+        NettyChannelBuilder.forAddress("127.0.0.1", process.ready().getPort())
+            .usePlaintext()
+            .maxInboundMessageSize(Integer.MAX_VALUE)
+            .build();
+    Metadata headers = new Metadata();
+    headers.put(
+        Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), "Bearer " + secret);
+    this.calls =
+        AgentServiceGrpc.newBlockingStub(channel)
+            .withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
+    this.futures =
+        AgentServiceGrpc.newFutureStub(channel)
+            .withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
+  }
+
+  /** Call it on a thread that outlives the agent. */
+  static AgentConnection open(String python, AgentStart start, IgniteLogger log)
+      throws IOException {
+    return new AgentConnection(AgentProcess.start(python, start, log), start.getSecret());
+  }
+
+  AgentInfo info() {
+    return process.ready().getInfo();
+  }
+
+  CompletableFuture<Process> onExit() {
+    return process.onExit();
+  }
+
+  void heartbeat(long timeoutMs) {
+    calls
+        .withDeadlineAfter(timeoutMs, TimeUnit.MILLISECONDS)
+        .heartbeat(HeartbeatRequest.getDefaultInstance());
+  }
+
+  /** Ports in the order of the tasks. */
+  List<Integer> reservePorts(List<TaskKey> tasks) {
+    return calls
+        .withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS)
+        .reservePorts(ReservePortsRequest.newBuilder().addAllTasks(tasks).build())
+        .getPortsList();
+  }
+
+  void startTask(StartTaskRequest request) {
+    calls.withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS).startTask(request);
+  }
+
+  /** Completes when nothing of the attempt is left. */
+  CompletableFuture<Void> stopAttempt(String job, int attempt, Duration grace) {
+    CompletableFuture<Void> stopped = new CompletableFuture<>();
+    ListenableFuture<StopAttemptResponse> call =
+        futures
+            .withDeadlineAfter(grace.getSeconds() + STOP_MARGIN_S, TimeUnit.SECONDS)
+            .stopAttempt(
+                StopAttemptRequest.newBuilder()
+                    .setJobId(job)
+                    .setAttempt(attempt)
+                    .setGrace(grace)
+                    .build());
+    call.addListener(
+        () -> {
+          try {
+            call.get();
+            stopped.complete(null);
+          } catch (InterruptedException | ExecutionException e) {
+            stopped.completeExceptionally(e);
+          }
+        },
+        Runnable::run);
+    return stopped;
+  }
+
+  /** Hands over every event, in order, until the agent ends or this is closed. */
+  void watch(Consumer<WatchResponse> listener) {
+    watching.run(
+        () -> {
+          try {
+            Iterator<WatchResponse> events = calls.watch(WatchRequest.getDefaultInstance());
+            while (events.hasNext()) {
+              listener.accept(events.next());
+            }
+          } catch (StatusRuntimeException e) {
+            Status.Code code = e.getStatus().getCode();
+            if (code != Status.Code.UNAVAILABLE && code != Status.Code.CANCELLED) {
+              throw e;
+            }
+          }
+        });
+  }
+
+  /** Ends the agent and everything that it runs. */
+  @Override
+  public void close() {
+    watching.cancel(null);
+    process.close();
+    channel.shutdownNow();
+  }
+}

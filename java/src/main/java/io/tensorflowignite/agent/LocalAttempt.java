@@ -1,0 +1,133 @@
+package io.tensorflowignite.agent;
+
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.v1.AttemptPhase;
+import io.tensorflowignite.v1.NodeReport;
+import io.tensorflowignite.v1.Task;
+import io.tensorflowignite.v1.TaskKey;
+import io.tensorflowignite.v1.TaskState;
+import io.tensorflowignite.v1.TaskStatus;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+
+/** What this node knows of its part in one attempt. */
+final class LocalAttempt {
+  final String jobId;
+  final int number;
+  AttemptPhase reached = AttemptPhase.ATTEMPT_PHASE_UNSPECIFIED;
+
+  /** A call to stop it is under way. */
+  boolean stopping;
+
+  /** The agent has answered that nothing of it is left. */
+  boolean provenGone;
+
+  private final Set<TaskKey> started = new HashSet<>();
+  private String error = "";
+  private final Map<TaskKey, Task> tasks = new LinkedHashMap<>();
+  private NodeReport told = NodeReport.getDefaultInstance();
+
+  LocalAttempt(String jobId, int number) {
+    this.jobId = jobId;
+    this.number = number;
+  }
+
+  static TaskKey key(String jobId, int attempt, Task task) {
+    return TaskKey.newBuilder()
+        .setJobId(jobId)
+        .setAttempt(attempt)
+        .setRole(task.getRole())
+        .setIndex(task.getIndex())
+        .setIncarnation(task.getIncarnation())
+        .build();
+  }
+
+  void reserve(Task task, String address, long rows) {
+    TaskStatus status =
+        TaskStatus.newBuilder()
+            .setState(TaskState.TASK_RESERVED)
+            .setAddress(address)
+            .setRows(rows)
+            .build();
+    tasks.put(key(jobId, number, task), task.toBuilder().setStatus(status).build());
+  }
+
+  void markStarted(TaskKey key) {
+    started.add(key);
+  }
+
+  boolean isStarted(TaskKey key) {
+    return started.contains(key);
+  }
+
+  /** Nothing is left, and the end of every task that was started has been told. */
+  boolean isOver() {
+    return provenGone && started.stream().noneMatch(this::isUnended);
+  }
+
+  private boolean isUnended(TaskKey key) {
+    return tasks.get(key).getStatus().getState().getNumber() <= TaskState.TASK_RUNNING_VALUE;
+  }
+
+  /** Takes what the agent told of a task; address and rows stay as they were reserved. */
+  void observe(TaskKey key, TaskStatus status) {
+    Task task = tasks.get(key);
+    if (task != null && status.getState().getNumber() >= task.getStatus().getState().getNumber()) {
+      TaskStatus merged =
+          status.toBuilder()
+              .setAddress(task.getStatus().getAddress())
+              .setRows(task.getStatus().getRows())
+              .build();
+      tasks.put(key, task.toBuilder().setStatus(merged).build());
+    }
+  }
+
+  void fail(TaskKey key, String why) {
+    observe(
+        key,
+        TaskStatus.newBuilder()
+            .setState(TaskState.TASK_FAILED)
+            .setExitCode(1)
+            .setError(why)
+            .setFinishedAt(Timestamps.fromMillis(System.currentTimeMillis()))
+            .build());
+  }
+
+  /** Every task that has not ended fails. */
+  void failUnended(String why) {
+    for (TaskKey key : new ArrayList<>(tasks.keySet())) {
+      if (isUnended(key)) {
+        fail(key, why);
+      }
+    }
+  }
+
+  void error(String why) {
+    error = why;
+  }
+
+  /** The report, when it differs from the one that was told last; else null. */
+  NodeReport news(String nodeId) {
+    NodeReport report =
+        NodeReport.newBuilder()
+            .setJobId(jobId)
+            .setAttempt(number)
+            .setNodeId(nodeId)
+            .addAllTasks(tasks.values())
+            .setReached(reached)
+            .setError(error)
+            .build();
+    if (report.equals(told)) {
+      return null;
+    }
+    told = report;
+    return report;
+  }
+
+  boolean knows(TaskKey key) {
+    return tasks.containsKey(key);
+  }
+}

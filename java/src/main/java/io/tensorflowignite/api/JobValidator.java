@@ -1,0 +1,153 @@
+package io.tensorflowignite.api;
+
+import static io.tensorflowignite.v1.ErrorCode.CACHE_EMPTY;
+import static io.tensorflowignite.v1.ErrorCode.CACHE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.CODE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.NO_AGENT;
+
+import com.google.protobuf.util.Durations;
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.job.Texts;
+import io.tensorflowignite.table.CodeTable;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.JobKind;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Node;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.cache.CachePeekMode;
+
+/** What must hold before a job enters the table: an error now is better than a job that fails. */
+final class JobValidator {
+  private static final int MAX_NAME = 200;
+  private static final int MAX_PS = 100;
+  private static final Pattern ENV_NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+
+  private final Ignite ignite;
+  private final NodeTable nodes;
+  private final CodeTable code;
+
+  JobValidator(Ignite ignite, NodeTable nodes, CodeTable code) {
+    this.ignite = ignite;
+    this.nodes = nodes;
+    this.code = code;
+  }
+
+  void validate(JobSpec spec) {
+    checkForm(spec);
+    checkCache(spec.getCache());
+    check(
+        code.contains(spec.getCodeDigest()),
+        CODE_NOT_FOUND,
+        "The code archive '%s' is not in the cluster. A job's code is uploaded before it is"
+            + " submitted. Upload it first.",
+        spec.getCodeDigest());
+    checkAgents();
+  }
+
+  private static void checkForm(JobSpec spec) {
+    check(
+        spec.getKind() == JobKind.MULTI_WORKER_MIRRORED
+            || spec.getKind() == JobKind.PARAMETER_SERVER,
+        INVALID_REQUEST,
+        "The job has no kind. A kind is multi-worker-mirrored or parameter-server. Name one of"
+            + " them.");
+    check(
+        spec.getName().length() <= MAX_NAME,
+        INVALID_REQUEST,
+        "The job's name has %d characters. At most %d are allowed. Choose a shorter one.",
+        spec.getName().length(),
+        MAX_NAME);
+    check(
+        !spec.getScript().isEmpty(),
+        INVALID_REQUEST,
+        "The job names no script. It is a path inside the code archive. Name it.");
+    check(
+        spec.getPsCount() >= 0 && spec.getPsCount() <= MAX_PS,
+        INVALID_REQUEST,
+        "The job asks for %d parameter servers. Between 1 and %d are allowed. Choose a number in"
+            + " between.",
+        spec.getPsCount(),
+        MAX_PS);
+    for (String name : spec.getEnvMap().keySet()) {
+      check(
+          ENV_NAME.matcher(name).matches(),
+          INVALID_REQUEST,
+          "'%s' is no name of an environment variable. It consists of letters, digits and _, and"
+              + " begins with no digit. Correct it.",
+          name);
+    }
+    check(
+        (!spec.hasStartTimeout() || Durations.isPositive(spec.getStartTimeout()))
+            && (!spec.hasStopGrace() || !Durations.isNegative(spec.getStopGrace())),
+        INVALID_REQUEST,
+        "A time-out of the job is not positive. The start timeout is above 0 s, the stop grace 0 s"
+            + " or more. Correct it.");
+  }
+
+  private void checkCache(String name) {
+    List<String> known =
+        ignite.cacheNames().stream()
+            .filter(cache -> !cache.startsWith(SystemCache.PREFIX))
+            .sorted()
+            .collect(Collectors.toList());
+    check(
+        known.contains(name),
+        CACHE_NOT_FOUND,
+        "There is no cache '%s'. A job reads an existing cache; there are: %s. Load it first, or"
+            + " name another one.",
+        name,
+        known.isEmpty() ? "none" : String.join(", ", known));
+    check(
+        ignite.cache(name).sizeLong(CachePeekMode.PRIMARY) > 0,
+        CACHE_EMPTY,
+        "The cache '%s' is empty. A job needs at least one row. Load it first.",
+        name);
+  }
+
+  private void checkAgents() {
+    List<Node> live = nodes.live();
+    if (live.stream().anyMatch(node -> node.getAgent().getPid() != 0)) {
+      List<Node> lacking =
+          live.stream()
+              .filter(node -> node.getAgent().getPid() != 0)
+              .filter(node -> node.getAgent().getTensorflowVersion().isEmpty())
+              .collect(Collectors.toList());
+      check(
+          lacking.isEmpty(),
+          NO_AGENT,
+          "Node %s has no TensorFlow for its interpreter %s. Every node's interpreter needs it."
+              + " Install it there: %<s -m pip install 'tensorflow-ignite[cpu]'.",
+          lacking.isEmpty() ? "" : Texts.shortId(lacking.get(0).getId()),
+          lacking.isEmpty() ? "" : lacking.get(0).getAgent().getPython());
+      return;
+    }
+    String reasons =
+        live.stream()
+            .map(node -> "node " + Texts.shortId(node.getId()) + ": " + reason(node))
+            .collect(Collectors.joining("; "));
+    throw new TensorFlowIgniteException(
+        NO_AGENT,
+        "No node can run tasks ("
+            + reasons
+            + "). A node needs a Python interpreter with the package tensorflow-ignite. Set"
+            + " tensorflow.ignite.python, or TENSORFLOW_IGNITE_PYTHON, on each node.");
+  }
+
+  private static String reason(Node node) {
+    return node.getAgent().getError().isEmpty()
+        ? "its agent is still being started"
+        : node.getAgent().getError();
+  }
+
+  private static void check(boolean holds, ErrorCode code, String format, Object... arguments) {
+    if (!holds) {
+      throw new TensorFlowIgniteException(code, String.format(format, arguments));
+    }
+  }
+}

@@ -1,0 +1,213 @@
+package io.tensorflowignite.api;
+
+import com.google.protobuf.util.Timestamps;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.job.Texts;
+import io.tensorflowignite.table.CodeTable;
+import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.LogTable;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.GetJobRequest;
+import io.tensorflowignite.v1.GetJobResponse;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobState;
+import io.tensorflowignite.v1.ListJobsRequest;
+import io.tensorflowignite.v1.ListJobsResponse;
+import io.tensorflowignite.v1.ListNodesRequest;
+import io.tensorflowignite.v1.ListNodesResponse;
+import io.tensorflowignite.v1.NodeApiGrpc;
+import io.tensorflowignite.v1.StopJobRequest;
+import io.tensorflowignite.v1.StopJobResponse;
+import io.tensorflowignite.v1.StreamLogsRequest;
+import io.tensorflowignite.v1.StreamLogsResponse;
+import io.tensorflowignite.v1.SubmitJobRequest;
+import io.tensorflowignite.v1.SubmitJobResponse;
+import io.tensorflowignite.v1.UploadCodeRequest;
+import io.tensorflowignite.v1.UploadCodeResponse;
+import io.tensorflowignite.v1.WatchJobRequest;
+import io.tensorflowignite.v1.WatchJobResponse;
+import java.util.Comparator;
+import java.util.List;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+
+/** The node API over the system caches. Any node answers: the caches are the same everywhere. */
+public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
+  private static final int MIN_PREFIX = 4;
+
+  private final JobTable jobs;
+  private final NodeTable nodes;
+  private final CodeTable code;
+  private final LogTable logs;
+  private final JobChanges changes;
+  private final JobValidator validator;
+  private final long codeLimitBytes;
+
+  public NodeApiService(
+      Ignite ignite, JobTable jobs, NodeTable nodes, JobChanges changes, long codeLimitBytes) {
+    this.jobs = jobs;
+    this.nodes = nodes;
+    this.code = new CodeTable(ignite);
+    this.logs = new LogTable(ignite);
+    this.changes = changes;
+    this.validator = new JobValidator(ignite, nodes, code);
+    this.codeLimitBytes = codeLimitBytes;
+  }
+
+  @Override
+  public StreamObserver<UploadCodeRequest> uploadCode(StreamObserver<UploadCodeResponse> response) {
+    return new CodeUpload(code, codeLimitBytes, response);
+  }
+
+  @Override
+  public void submitJob(SubmitJobRequest request, StreamObserver<SubmitJobResponse> response) {
+    Job job =
+        jobs.all().stream()
+            .filter(known -> known.getRequestId().equals(request.getRequestId()))
+            .findFirst()
+            .orElse(null);
+    if (job == null) {
+      validator.validate(request.getSpec());
+      job = insert(request);
+    }
+    answer(response, SubmitJobResponse.newBuilder().setJob(job).build());
+  }
+
+  private Job insert(SubmitJobRequest request) {
+    if (request.getRequestId().isEmpty()) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST,
+          "The submission has no request_id. Each has one of its own, so that repeating it makes no"
+              + " second job. Choose one.");
+    }
+    // The id follows from the request: the same call, sent to two nodes at once, meets itself in
+    // the table.
+    String id = UUID.nameUUIDFromBytes(request.getRequestIdBytes().toByteArray()).toString();
+    Job job =
+        Job.newBuilder()
+            .setId(Texts.shortId(id))
+            .setRequestId(request.getRequestId())
+            .setSpec(request.getSpec())
+            .setState(JobState.PENDING)
+            .setCreatedAt(Timestamps.fromMillis(System.currentTimeMillis()))
+            .build();
+    if (jobs.insert(job)) {
+      return job;
+    }
+    return jobs.get(job.getId())
+        .filter(known -> known.getRequestId().equals(request.getRequestId()))
+        .orElseThrow(
+            () ->
+                new TensorFlowIgniteException(
+                    ErrorCode.INVALID_REQUEST,
+                    "The job id "
+                        + job.getId()
+                        + " is taken. Ids are made from the request_id. Submit with another one."));
+  }
+
+  @Override
+  public void getJob(GetJobRequest request, StreamObserver<GetJobResponse> response) {
+    answer(response, GetJobResponse.newBuilder().setJob(find(request.getJobId())).build());
+  }
+
+  @Override
+  public void listJobs(ListJobsRequest request, StreamObserver<ListJobsResponse> response) {
+    List<Job> all = jobs.all();
+    all.sort(Comparator.comparing(Job::getCreatedAt, Timestamps.comparator()).reversed());
+    answer(response, ListJobsResponse.newBuilder().addAllJobs(all).build());
+  }
+
+  @Override
+  public void stopJob(StopJobRequest request, StreamObserver<StopJobResponse> response) {
+    Job found = find(request.getJobId());
+    Job stopped =
+        jobs.update(
+                found.getId(),
+                job -> job.hasFinishedAt() ? job : job.toBuilder().setStopRequested(true).build())
+            .orElseThrow(() -> notFound(found.getId()));
+    if (stopped.hasFinishedAt() && !found.getStopRequested()) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.JOB_FINISHED,
+          "Job "
+              + stopped.getId()
+              + " is over ("
+              + stopped.getState()
+              + "). Only a job that is not over can be stopped. See: tensorflow-ignite describe "
+              + stopped.getId());
+    }
+    answer(response, StopJobResponse.newBuilder().setJob(stopped).build());
+  }
+
+  @Override
+  public void watchJob(WatchJobRequest request, StreamObserver<WatchJobResponse> response) {
+    String id = find(request.getJobId()).getId();
+    try (CallFlow flow = new CallFlow((ServerCallStreamObserver<?>) response);
+        JobChanges.Subscription subscription = changes.subscribe(id, flow::wake)) {
+      Job last = null;
+      while (flow.awaitReady()) {
+        Job job = jobs.get(id).orElseThrow(() -> notFound(id));
+        if (!job.equals(last)) {
+          response.onNext(WatchJobResponse.newBuilder().setJob(job).build());
+          last = job;
+        }
+        if (job.hasFinishedAt()) {
+          response.onCompleted();
+          return;
+        }
+        flow.awaitNews();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Override
+  public void streamLogs(StreamLogsRequest request, StreamObserver<StreamLogsResponse> response) {
+    new LogStream(jobs, logs, changes, find(request.getJobId()).getId(), request)
+        .send((ServerCallStreamObserver<StreamLogsResponse>) response);
+  }
+
+  @Override
+  public void listNodes(ListNodesRequest request, StreamObserver<ListNodesResponse> response) {
+    answer(response, ListNodesResponse.newBuilder().addAllNodes(nodes.live()).build());
+  }
+
+  private Job find(String id) {
+    List<Job> matches =
+        jobs.all().stream()
+            .filter(
+                job ->
+                    job.getId().equals(id)
+                        || (id.length() >= MIN_PREFIX && job.getId().startsWith(id)))
+            .collect(Collectors.toList());
+    if (matches.size() > 1) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST,
+          "'"
+              + id
+              + "' is the beginning of "
+              + matches.size()
+              + " job ids. A prefix of at least 4 characters must fit one job. Give more"
+              + " characters.");
+    }
+    return matches.stream().findFirst().orElseThrow(() -> notFound(id));
+  }
+
+  private static TensorFlowIgniteException notFound(String id) {
+    return new TensorFlowIgniteException(
+        ErrorCode.JOB_NOT_FOUND,
+        "There is no job '"
+            + id
+            + "'. A job is known by its id, or by at least its first 4 characters. See:"
+            + " tensorflow-ignite ps");
+  }
+
+  private static <R> void answer(StreamObserver<R> response, R message) {
+    response.onNext(message);
+    response.onCompleted();
+  }
+}

@@ -1,0 +1,52 @@
+package io.tensorflowignite.api;
+
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
+
+/** The one table from our errors to gRPC's. */
+public final class Statuses {
+  private Statuses() {}
+
+  public static Status.Code code(ErrorCode code) {
+    switch (code) {
+      case CACHE_NOT_FOUND:
+      case CODE_NOT_FOUND:
+      case JOB_NOT_FOUND:
+        return Status.Code.NOT_FOUND;
+      case CACHE_EXISTS:
+        return Status.Code.ALREADY_EXISTS;
+      case INVALID_REQUEST:
+      case CODE_INVALID:
+      case COLUMN_NOT_FOUND:
+      case UNSUPPORTED_TYPE:
+        return Status.Code.INVALID_ARGUMENT;
+      case CACHE_EMPTY:
+      case JOB_FINISHED:
+      case NO_AGENT:
+      case CLUSTER_NOT_ACTIVE:
+      case SCHEMA_UNKNOWN:
+      case ROW_MISMATCH:
+        return Status.Code.FAILED_PRECONDITION;
+      case PARTITION_NOT_LOCAL:
+        return Status.Code.UNAVAILABLE;
+      default:
+        return Status.Code.INTERNAL;
+    }
+  }
+
+  static Status of(RuntimeException e) {
+    if (e instanceof TensorFlowIgniteException) {
+      TensorFlowIgniteException known = (TensorFlowIgniteException) e;
+      return Status.fromCode(code(known.code())).withDescription(known.description()).withCause(e);
+    }
+    if (e instanceof StatusRuntimeException) {
+      return ((StatusRuntimeException) e).getStatus();
+    }
+    return Status.INTERNAL
+        .withDescription(
+            "The node failed to answer: " + e + ". Its log has the details. [code=INTERNAL_ERROR]")
+        .withCause(e);
+  }
+}

@@ -1,0 +1,209 @@
+package io.tensorflowignite.job;
+
+import com.google.protobuf.Timestamp;
+import com.google.protobuf.util.Durations;
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.ClusterSettings;
+import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.LocalFeed;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.table.ReportTable;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.JobState;
+import io.tensorflowignite.v1.NodeReport;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.resources.IgniteInstanceResource;
+import org.apache.ignite.resources.LoggerResource;
+import org.apache.ignite.services.Service;
+
+/**
+ * One job's cluster singleton: looks at the cluster, lets {@link JobObserver} decide, and writes
+ * the job's row. Whatever it knows stands in the row, so that another node can go on with it.
+ * Ignite loses a singleton whose {@code init} or {@code execute} throws: neither does.
+ */
+public final class JobService implements Service {
+  /** Every job's service name begins so. */
+  public static final String NAME_PREFIX = "tensorflow-ignite-job-";
+
+  private static final long serialVersionUID = 1L;
+
+  /** How long a missed event can go unnoticed. */
+  private static final long TICK_MS = 1_000;
+
+  /** While a placement is looked for: the distance between two looks at the partition map. */
+  private static final long PLACEMENT_TICK_MS = 100;
+
+  private static final long ERROR_PAUSE_MS = 1_000;
+
+  private final String jobId;
+  private final ClusterSettings settings;
+
+  @IgniteInstanceResource private transient Ignite ignite;
+  @LoggerResource private transient IgniteLogger log;
+
+  private transient Semaphore news;
+  private transient volatile boolean cancelled;
+
+  public JobService(String jobId, ClusterSettings settings) {
+    this.jobId = jobId;
+    this.settings = settings;
+  }
+
+  public static String serviceName(String jobId) {
+    return NAME_PREFIX + jobId;
+  }
+
+  @Override
+  public void init() {
+    news = new Semaphore(1);
+  }
+
+  @Override
+  public void execute() {
+    log.info(
+        "Job service started [job=" + jobId + ", node=" + ignite.cluster().localNode().id() + "]");
+    while (!cancelled) {
+      try {
+        if (serve()) {
+          return;
+        }
+      } catch (InterruptedException e) {
+        return;
+      } catch (RuntimeException e) {
+        if (cancelled) {
+          return;
+        }
+        log.error("Job service goes on after an error [job=" + jobId + "]", e);
+        pause();
+      }
+    }
+  }
+
+  @Override
+  public void cancel() {
+    cancelled = true;
+    news.release();
+  }
+
+  /** True when the job is over. */
+  private boolean serve() throws InterruptedException {
+    JobTable jobs = new JobTable(ignite);
+    ReportTable reports = new ReportTable(ignite);
+    NodeTable nodes = new NodeTable(ignite);
+    Assignments assignments = new Assignments(ignite, nodes);
+    try (LocalFeed jobFeed = jobs.listen((id, job) -> wakeFor(id));
+        LocalFeed reportFeed = reports.listen((key, report) -> wakeFor(jobOf(key)))) {
+      while (!cancelled) {
+        Optional<Job> row = jobs.get(jobId);
+        if (!row.isPresent()) {
+          return true;
+        }
+        Observation seen = observe(row.get(), reports, assignments);
+        List<JobMachine.Transition> transitions = new ArrayList<>();
+        Job after =
+            jobs.update(
+                    jobId,
+                    job -> {
+                      transitions.clear();
+                      return JobObserver.step(hostedHere(job), seen, transitions::add);
+                    })
+                .orElse(row.get());
+        transitions.forEach(transition -> log(transition, after));
+        if (JobMachine.isOver(after)) {
+          after.getAttemptsList().forEach(attempt -> reports.remove(after, attempt));
+          return true;
+        }
+        waitForNews(after.getState() == JobState.PENDING ? PLACEMENT_TICK_MS : TICK_MS);
+      }
+    }
+    return false;
+  }
+
+  private Observation observe(Job job, ReportTable reports, Assignments assignments) {
+    Set<String> topology =
+        ignite.cluster().forServers().nodes().stream()
+            .map(node -> node.id().toString())
+            .collect(Collectors.toSet());
+    Map<String, NodeReport> reported =
+        job.getAttemptsCount() == 0
+            ? Collections.emptyMap()
+            : reports.of(job, JobMachine.attempt(job));
+    PlacementResult placement =
+        job.getState() == JobState.PENDING && !job.getStopRequested()
+            ? assignments.take(job.getSpec(), localNode())
+            : null;
+    return new Observation(
+        now(), topology, reported, placement, startTimeout(job.getSpec()), settings.leaseTimeout());
+  }
+
+  private Duration startTimeout(JobSpec spec) {
+    return spec.hasStartTimeout()
+        ? Duration.ofMillis(Durations.toMillis(spec.getStartTimeout()))
+        : settings.startTimeout();
+  }
+
+  private Job hostedHere(Job job) {
+    return job.toBuilder().setServiceNodeId(localNode()).build();
+  }
+
+  private String localNode() {
+    return ignite.cluster().localNode().id().toString();
+  }
+
+  private void log(JobMachine.Transition transition, Job job) {
+    log.info(
+        "Job changed state [job="
+            + jobId
+            + ", from="
+            + transition.from
+            + ", event="
+            + transition.event
+            + ", to="
+            + transition.to
+            + ", attempt="
+            + job.getAttemptsCount()
+            + (job.getCause().isEmpty() ? "" : ", cause=" + job.getCause())
+            + "]");
+  }
+
+  private void wakeFor(String id) {
+    if (jobId.equals(id)) {
+      news.release();
+    }
+  }
+
+  private static String jobOf(String reportKey) {
+    return reportKey.substring(0, reportKey.indexOf('/'));
+  }
+
+  private void waitForNews(long millis) throws InterruptedException {
+    if (news.tryAcquire(millis, TimeUnit.MILLISECONDS)) {
+      news.drainPermits();
+    }
+  }
+
+  private void pause() {
+    try {
+      Thread.sleep(ERROR_PAUSE_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      cancelled = true;
+    }
+  }
+
+  private static Timestamp now() {
+    return Timestamps.fromMillis(System.currentTimeMillis());
+  }
+}

@@ -1,0 +1,106 @@
+package io.tensorflowignite.job;
+
+import io.tensorflowignite.ClusterSettings;
+import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.Node;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.lang.IgniteFuture;
+import org.apache.ignite.lang.IgnitePredicate;
+import org.apache.ignite.services.ServiceConfiguration;
+import org.apache.ignite.services.ServiceDescriptor;
+
+/**
+ * Keeps job services and job table in step, from the oldest node that runs the service: a job that
+ * is not over has its singleton, one that is over or gone has none. Ignite loses singletons at
+ * times (two nodes lost at once, a full restart), so this is asked again and again, and does not
+ * trust what it did before.
+ */
+public final class Reconciler {
+  private final Ignite ignite;
+  private final IgniteLogger log;
+  private final ClusterSettings settings;
+  private final JobTable jobs;
+  private final NodeTable nodes;
+  private final IgnitePredicate<ClusterNode> nodeFilter;
+  private final Map<String, IgniteFuture<Void>> underWay = new ConcurrentHashMap<>();
+
+  /**
+   * @param nodeFilter where job services may live; null: on every server node.
+   */
+  public Reconciler(
+      Ignite ignite,
+      ClusterSettings settings,
+      JobTable jobs,
+      NodeTable nodes,
+      IgnitePredicate<ClusterNode> nodeFilter) {
+    this.ignite = ignite;
+    this.log = ignite.log().getLogger(Reconciler.class);
+    this.settings = settings;
+    this.jobs = jobs;
+    this.nodes = nodes;
+    this.nodeFilter = nodeFilter;
+  }
+
+  /**
+   * Brings services and table in step, if this node is the one to do it. Does not wait for Ignite.
+   */
+  public void reconcile() {
+    List<Node> live = nodes.live();
+    if (live.isEmpty()
+        || !live.get(0).getId().equals(ignite.cluster().localNode().id().toString())) {
+      return;
+    }
+    nodes.removeDeparted();
+    underWay.values().removeIf(IgniteFuture::isDone);
+    Map<String, ServiceDescriptor> deployed =
+        ignite.services().serviceDescriptors().stream()
+            .filter(service -> service.name().startsWith(JobService.NAME_PREFIX))
+            .collect(Collectors.toMap(ServiceDescriptor::name, service -> service, (a, b) -> a));
+    for (Job job : jobs.all()) {
+      String name = JobService.serviceName(job.getId());
+      boolean runs = hasInstance(deployed.remove(name));
+      if (JobMachine.isOver(job) == runs) {
+        act(name, job);
+      }
+    }
+    deployed.keySet().forEach(name -> act(name, null));
+  }
+
+  /**
+   * A descriptor whose topology is empty, or names only nodes that are gone, is that of a lost
+   * singleton.
+   */
+  private boolean hasInstance(ServiceDescriptor service) {
+    return service != null
+        && service.topologySnapshot().keySet().stream()
+            .anyMatch(id -> ignite.cluster().node(id) != null);
+  }
+
+  private void act(String name, Job job) {
+    if (underWay.containsKey(name)) {
+      return;
+    }
+    if (job == null || JobMachine.isOver(job)) {
+      log.info("Job service is no longer needed [name=" + name + "]");
+      underWay.put(name, ignite.services().cancelAsync(name));
+    } else {
+      log.info(
+          "Job service is missing, deploying it [name=" + name + ", state=" + job.getState() + "]");
+      ServiceConfiguration service = new ServiceConfiguration();
+      service.setName(name);
+      service.setTotalCount(1);
+      service.setMaxPerNodeCount(1);
+      service.setNodeFilter(nodeFilter);
+      service.setService(new JobService(job.getId(), settings));
+      underWay.put(name, ignite.services().deployAsync(service));
+    }
+  }
+}

@@ -1,0 +1,62 @@
+package io.tensorflowignite.table;
+
+import io.tensorflowignite.v1.LogChunk;
+import io.tensorflowignite.v1.TaskKey;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+
+/** The output of tasks, in numbered chunks; it outlives the task, its job and its node. */
+public final class LogTable {
+  private static final int CHUNKS_PER_READ = 32;
+
+  private final IgniteCache<String, byte[]> cache;
+
+  public LogTable(Ignite ignite) {
+    this.cache = SystemCache.LOGS.open(ignite);
+  }
+
+  public void put(TaskKey task, LogChunk chunk) {
+    cache.put(key(task, chunk.getSequence()), chunk.toByteArray());
+  }
+
+  /**
+   * The chunks from number `sequence` on, in order, up to the first one that is not there; at most
+   * 32.
+   */
+  public List<LogChunk> read(TaskKey task, long sequence) {
+    Set<String> keys = new LinkedHashSet<>();
+    for (int i = 0; i < CHUNKS_PER_READ; i++) {
+      keys.add(key(task, sequence + i));
+    }
+    Map<String, byte[]> found = cache.getAll(keys);
+    List<LogChunk> chunks = new ArrayList<>();
+    for (String key : keys) {
+      LogChunk chunk = parse(found.get(key));
+      if (chunk == null) {
+        break;
+      }
+      chunks.add(chunk);
+    }
+    return chunks;
+  }
+
+  private static String key(TaskKey task, long sequence) {
+    return String.join(
+        "/",
+        task.getJobId(),
+        Integer.toString(task.getAttempt()),
+        task.getRole().name(),
+        Integer.toString(task.getIndex()),
+        Integer.toString(task.getIncarnation()),
+        Long.toString(sequence));
+  }
+
+  private static LogChunk parse(byte[] bytes) {
+    return Messages.parse(LogChunk.parser(), bytes, SystemCache.LOGS);
+  }
+}

@@ -1,0 +1,161 @@
+package io.tensorflowignite.job;
+
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.AttemptPhase;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobKind;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.JobState;
+import io.tensorflowignite.v1.NodeReport;
+import io.tensorflowignite.v1.Role;
+import io.tensorflowignite.v1.Task;
+import io.tensorflowignite.v1.TaskState;
+import io.tensorflowignite.v1.TaskStatus;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * A cluster of the mind for one job: what nodes report is said line by line, and the job's row is
+ * looked at.
+ */
+final class JobStory {
+  static final String NODE_A = "aaaaaaaa-0000-0000-0000-000000000000";
+  static final String NODE_B = "bbbbbbbb-0000-0000-0000-000000000000";
+
+  /** Every transition of every story of this run. */
+  static final Set<String> TOLD = new HashSet<>();
+
+  final Map<String, List<Integer>> owners = new LinkedHashMap<>();
+  private final Set<String> nodes = new HashSet<>(Arrays.asList(NODE_A, NODE_B));
+  private final Map<String, NodeReport> reports = new HashMap<>();
+  private long nowMs = 1_000_000;
+  Job job;
+
+  JobStory(JobKind kind) {
+    owners.put(NODE_A, Arrays.asList(0, 2));
+    owners.put(NODE_B, Arrays.asList(1, 3));
+    job =
+        Job.newBuilder()
+            .setId("7f3a0000")
+            .setState(JobState.PENDING)
+            .setSpec(JobSpec.newBuilder().setKind(kind).setCache("digits"))
+            .build();
+  }
+
+  static JobStory mirrored() {
+    return new JobStory(JobKind.MULTI_WORKER_MIRRORED);
+  }
+
+  static JobStory parameterServer() {
+    return new JobStory(JobKind.PARAMETER_SERVER);
+  }
+
+  JobStory look() {
+    return look(PlacementResult.of(Placement.of(job.getSpec(), owners, NODE_B)));
+  }
+
+  JobStory look(PlacementResult placement) {
+    job =
+        JobObserver.step(
+            job,
+            new Observation(
+                Timestamps.fromMillis(nowMs),
+                nodes,
+                reports,
+                placement,
+                Duration.ofSeconds(60),
+                Duration.ofSeconds(6)),
+            transition -> TOLD.add(transition.toString()));
+    return this;
+  }
+
+  JobStory wait(int seconds) {
+    nowMs += seconds * 1000L;
+    return look();
+  }
+
+  JobStory stopRequested() {
+    job = job.toBuilder().setStopRequested(true).build();
+    return look();
+  }
+
+  JobStory nodeLeaves(String node) {
+    nodes.remove(node);
+    return look();
+  }
+
+  JobStory nodeCannot(String node, String why) {
+    reports.put(node, report(node).setError(why).build());
+    return look();
+  }
+
+  JobStory all(TaskState state) {
+    for (Task task : attempt().getTasksList()) {
+      tell(task, TaskStatus.newBuilder().setState(state));
+    }
+    return look();
+  }
+
+  JobStory task(Role role, int index, TaskState state) {
+    return task(role, index, TaskStatus.newBuilder().setState(state));
+  }
+
+  JobStory task(Role role, int index, TaskStatus.Builder status) {
+    tell(find(role, index), status);
+    return look();
+  }
+
+  /** Without looking: both are seen in one look later on. */
+  JobStory meanwhile(Role role, int index, TaskStatus.Builder status) {
+    tell(find(role, index), status);
+    return this;
+  }
+
+  JobStory provesGone(String... which) {
+    for (String node : which) {
+      reports.put(node, report(node).setReached(AttemptPhase.STOP).build());
+    }
+    return look();
+  }
+
+  JobStory running() {
+    return look().all(TaskState.TASK_RESERVED).all(TaskState.TASK_RUNNING);
+  }
+
+  Attempt attempt() {
+    return job.getAttempts(job.getAttemptsCount() - 1);
+  }
+
+  Task find(Role role, int index) {
+    return attempt().getTasksList().stream()
+        .filter(task -> task.getRole() == role && task.getIndex() == index)
+        .findFirst()
+        .orElseThrow(AssertionError::new);
+  }
+
+  private void tell(Task task, TaskStatus.Builder status) {
+    NodeReport.Builder report = report(task.getNodeId());
+    for (int i = 0; i < report.getTasksCount(); i++) {
+      Task known = report.getTasks(i);
+      if (known.getRole() == task.getRole() && known.getIndex() == task.getIndex()) {
+        report.removeTasks(i);
+        break;
+      }
+    }
+    report.addTasks(task.toBuilder().setStatus(status));
+    reports.put(task.getNodeId(), report.build());
+  }
+
+  private NodeReport.Builder report(String node) {
+    return reports.containsKey(node)
+        ? reports.get(node).toBuilder()
+        : NodeReport.newBuilder().setNodeId(node).setAttempt(1);
+  }
+}
