@@ -28,11 +28,6 @@ import org.apache.ignite.services.ServiceConfiguration;
  * Nothing of what the service does is decided here.
  */
 public final class EmbeddedNode {
-  /**
-   * The name under which the service is deployed when the configuration does not deploy it itself.
-   */
-  public static final String SERVICE_NAME = "tensorflow-ignite";
-
   private static final int[] TOPOLOGY_EVENTS = {
     EventType.EVT_NODE_JOINED, EventType.EVT_NODE_LEFT, EventType.EVT_NODE_FAILED
   };
@@ -55,7 +50,7 @@ public final class EmbeddedNode {
    * Starts the node and joins its cluster. The service's API may answer a moment later: {@link
    * #awaitAddress}.
    */
-  public static EmbeddedNode start(NodeSettings settings)
+  public static EmbeddedNode start(EmbeddedSettings settings)
       throws IgniteCheckedException, IOException {
     IgniteConfiguration configuration = new IgniteConfiguration();
     GridSpringResourceContext spring = null;
@@ -74,7 +69,7 @@ public final class EmbeddedNode {
       log = NodeLog.file(Path.of(work, "log"), name == null ? "ignite" : "ignite-" + name);
       configuration.setGridLogger(NodeLog.into(log));
     }
-    ServiceConfiguration service = NodeSettings.configuredService(configuration);
+    ServiceConfiguration service = EmbeddedSettings.configuredService(configuration);
     EmbeddedNode node = new EmbeddedNode(IgnitionEx.start(configuration, spring), service, log);
     node.listen();
     return node;
@@ -124,9 +119,11 @@ public final class EmbeddedNode {
         }
       }
       TensorFlowService deployed = active() ? deployedService() : null;
-      String address = deployed == null ? null : deployed.address();
-      if (address != null) {
-        return address;
+      if (deployed != null && deployed.address() != null) {
+        return deployed.address();
+      }
+      if (deployed != null && deployed.failure() != null) {
+        throw new IllegalStateException(deployed.failure());
       }
       if (timeoutMillis > 0 && System.nanoTime() > deadline) {
         throw new TimeoutException(

@@ -19,7 +19,7 @@ import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
  * What an embedded node is started with: a Spring XML file, or nothing but these settings, or both.
  * A setting that was given wins over the file; one that was not leaves the file as it is.
  */
-public final class NodeSettings {
+public final class EmbeddedSettings {
   private static final String LOOPBACK = "127.0.0.1";
   private static final String DEFAULT_DISCOVERY_PORTS = "47500..47509";
   private static final Pattern PORTS = Pattern.compile(":(\\d+)(?:\\.\\.(\\d+))?$");
@@ -34,24 +34,24 @@ public final class NodeSettings {
   private final Map<String, String> attributes = new HashMap<>();
 
   /** A file with one bean of class IgniteConfiguration. */
-  public NodeSettings springXml(String path) {
+  public EmbeddedSettings springXml(String path) {
     this.springXml = path;
     return this;
   }
 
   /** The Ignite instance name. */
-  public NodeSettings name(String name) {
+  public EmbeddedSettings name(String name) {
     this.name = name;
     return this;
   }
 
-  public NodeSettings workDirectory(String path) {
+  public EmbeddedSettings workDirectory(String path) {
     this.workDirectory = path;
     return this;
   }
 
   /** The address that Ignite itself binds to; 0.0.0.0: all. Default without a file: loopback. */
-  public NodeSettings host(String host) {
+  public EmbeddedSettings host(String host) {
     this.host = host;
     return this;
   }
@@ -60,25 +60,25 @@ public final class NodeSettings {
    * Where the nodes of the cluster are looked for: {@code host:port} or {@code host:port..port},
    * the same list on every node. This node listens on a port of the first entry's range.
    */
-  public NodeSettings discovery(String... addresses) {
+  public EmbeddedSettings discovery(String... addresses) {
     this.discovery = Arrays.asList(addresses);
     return this;
   }
 
   /** Whether the default data region is kept on disk, in the work directory. */
-  public NodeSettings persistent(boolean persistent) {
+  public EmbeddedSettings persistent(boolean persistent) {
     this.persistent = persistent;
     return this;
   }
 
   /** The most that the default data region grows to, in bytes. */
-  public NodeSettings dataRegionBytes(long bytes) {
+  public EmbeddedSettings dataRegionBytes(long bytes) {
     this.dataRegionBytes = bytes;
     return this;
   }
 
   /** A node attribute, which an AttributeNodeFilter can select. */
-  public NodeSettings attribute(String name, String value) {
+  public EmbeddedSettings attribute(String name, String value) {
     attributes.put(name, value);
     return this;
   }
@@ -134,7 +134,7 @@ public final class NodeSettings {
   private static void addService(IgniteConfiguration configuration) {
     ServiceConfiguration ours =
         new ServiceConfiguration()
-            .setName(EmbeddedNode.SERVICE_NAME)
+            .setName(TensorFlowService.NAME)
             .setService(new TensorFlowService())
             .setMaxPerNodeCount(1)
             .setTotalCount(0);
