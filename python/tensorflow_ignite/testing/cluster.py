@@ -219,7 +219,8 @@ class LocalCluster:
         try:
             with self._changed:
                 found += [
-                    f"{node.name} ended by itself with exit code {node.process.returncode}; it printed: {node.printed()}"
+                    f"{node.name} ended by itself with exit code {node.process.returncode}; it printed: "
+                    + node.printed()
                     for node in self._all
                     if node.ended and not node.expected_to_end
                 ]
