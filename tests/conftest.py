@@ -13,13 +13,21 @@ import psutil
 import pytest
 
 from tensorflow_ignite.testing import LeakError, LocalCluster
-from tensorflow_ignite.testing.leaks import listening_sockets, marked_processes, shared_memory
+from tensorflow_ignite.testing.leaks import listening_sockets, marked_processes
 
 # What a test started may still be on its way out when the test returns.
 _LEAVING_SECONDS = 10.0
 _POLL = 0.05
 
 _shared: list[LocalCluster] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Gives the session a temporary folder of its own, so that what is left in it is ours; pytest keeps its place."""
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    folder = tempfile.TemporaryDirectory(prefix="tensorflow-ignite-tests-")
+    config.add_cleanup(folder.cleanup)
+    os.environ["TMPDIR"] = tempfile.tempdir = folder.name
 
 
 @pytest.fixture(scope="session")
@@ -59,9 +67,6 @@ def _things() -> dict[object, str]:
         for process in marked_processes(shared.directory):
             if process.task is not None:
                 things["task", process.pid, process.task] = str(process)
-    for name in shared_memory():
-        things["shared memory", name] = f"shared memory {name}"
-    for path in Path(tempfile.gettempdir()).glob("tensorflow-ignite-*"):
-        if not any(path == cluster.directory for cluster in _shared):
-            things["file", path] = f"file {path}"
+    for path in Path(tempfile.gettempdir()).iterdir():
+        things["file", path] = f"file {path}"
     return things

@@ -107,6 +107,20 @@ def test_a_file_left_behind_fails_the_owner() -> None:
     assert not directory.exists()
 
 
+def test_shared_memory_left_behind_fails_the_owner() -> None:
+    cluster = LocalCluster(nodes=1)
+    cluster.start()
+    segment = Path(f"/dev/shm/tensorflow-ignite-test-{os.getpid()}")
+    hold = f"import time; held = open({str(segment)!r}, 'w'); print(flush=True); time.sleep(1000)"
+    environment = {**os.environ, CLUSTER_MARKER: str(cluster.directory)}
+    with subprocess.Popen([sys.executable, "-c", hold], env=environment, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(LeakError, match=f"shared memory {segment}"):
+            cluster.close()
+    segment.unlink()
+
+
 def test_a_node_that_ends_by_itself_fails_the_owner() -> None:
     cluster = LocalCluster(nodes=1)
     cluster.start()

@@ -88,7 +88,6 @@ class LocalCluster:
         self._directory: Path | None = None
         self._ports: PortBlock | None = None
         self._guard: subprocess.Popen[bytes] | None = None
-        self._shared_memory: set[str] = set()
 
     def __enter__(self) -> LocalCluster:
         """Starts the cluster."""
@@ -141,7 +140,6 @@ class LocalCluster:
         if self._directory is not None:
             raise RuntimeError(f"The cluster in {self._directory} is running already.")
         try:
-            self._shared_memory = leaks.shared_memory()
             self._make_directory()
             self._ports = PortBlock()
             for _ in range(self._first_nodes):
@@ -224,14 +222,15 @@ class LocalCluster:
                     for node in self._all
                     if node.ended and not node.expected_to_end
                 ]
-            sockets = leaks.listening_sockets(process.pid for process in leaks.marked_processes(directory))
+            pids = [process.pid for process in leaks.marked_processes(directory)]
+            sockets, shared_memory = leaks.listening_sockets(pids), leaks.shared_memory(pids)
             found += self._stop_all()
             found += [str(process) for process in leaks.await_no_processes(directory, ORPHAN_TIMEOUT)]
             leaks.kill_processes(directory)
             for node in self._all:
                 node.join()
             found += [f"port {sockets[inode]}" for inode in leaks.listening_sockets().keys() & sockets.keys()]
-            found += [f"shared memory /dev/shm/{name}" for name in leaks.shared_memory() - self._shared_memory]
+            found += [f"shared memory {path}" for path in shared_memory if path.exists()]
             for node in self._all:
                 places = [node.task_directory] if node.killed else [node.task_directory, node.directory / "tmp"]
                 found += [f"file {path}" for place in places for path in leaks.files_below(place)]

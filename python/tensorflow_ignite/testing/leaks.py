@@ -114,22 +114,29 @@ def listening_sockets(pids: Iterable[int] | None = None) -> dict[str, int]:
 
 
 def _socket_inodes(pid: int) -> set[str]:
-    inodes: set[str] = set()
+    prefix = "socket:["
+    return {target[len(prefix) : -1] for target in _descriptors(pid) if target.startswith(prefix)}
+
+
+def _descriptors(pid: int) -> list[str]:
+    """What the process has open, as the links in /proc name it."""
+    targets: list[str] = []
     with contextlib.suppress(OSError):
         for descriptor in os.scandir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):
-                target = os.readlink(descriptor.path)
-                if target.startswith("socket:["):
-                    inodes.add(target[len("socket:[") : -1])
-    return inodes
+                targets.append(os.readlink(descriptor.path))
+    return targets
 
 
-def shared_memory() -> set[str]:
-    """Our names in /dev/shm."""
-    try:
-        return {name for name in os.listdir("/dev/shm") if name.startswith("tensorflow-ignite")}
-    except FileNotFoundError:
-        return set()
+def shared_memory(pids: Iterable[int]) -> set[Path]:
+    """The files in /dev/shm that these processes have open or mapped."""
+    files: set[Path] = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            mapped = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+            files |= {Path(fields[5]) for line in mapped if len(fields := line.split(maxsplit=5)) == 6}
+        files |= {Path(target) for target in _descriptors(pid)}
+    return {path for path in files if path.is_relative_to("/dev/shm")}
 
 
 def files_below(directory: Path) -> list[Path]:
