@@ -48,6 +48,26 @@ class JobState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SUCCEEDED: _ClassVar[JobState]
     FAILED: _ClassVar[JobState]
     STOPPED: _ClassVar[JobState]
+    RESTARTING: _ClassVar[JobState]
+
+class CauseKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CAUSE_KIND_UNSPECIFIED: _ClassVar[CauseKind]
+    CRASH: _ClassVar[CauseKind]
+    NODE_LEFT: _ClassVar[CauseKind]
+    DATA_MOVED: _ClassVar[CauseKind]
+    DATA_LOST: _ClassVar[CauseKind]
+    START_TIMEOUT: _ClassVar[CauseKind]
+    STOP_REQUEST: _ClassVar[CauseKind]
+    DONE: _ClassVar[CauseKind]
+    HOPELESS: _ClassVar[CauseKind]
+
+class OnJoin(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ON_JOIN_UNSPECIFIED: _ClassVar[OnJoin]
+    RESTART: _ClassVar[OnJoin]
+    IGNORE: _ClassVar[OnJoin]
+    AT_CHECKPOINT: _ClassVar[OnJoin]
 
 class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -104,6 +124,20 @@ ENDING: JobState
 SUCCEEDED: JobState
 FAILED: JobState
 STOPPED: JobState
+RESTARTING: JobState
+CAUSE_KIND_UNSPECIFIED: CauseKind
+CRASH: CauseKind
+NODE_LEFT: CauseKind
+DATA_MOVED: CauseKind
+DATA_LOST: CauseKind
+START_TIMEOUT: CauseKind
+STOP_REQUEST: CauseKind
+DONE: CauseKind
+HOPELESS: CauseKind
+ON_JOIN_UNSPECIFIED: OnJoin
+RESTART: OnJoin
+IGNORE: OnJoin
+AT_CHECKPOINT: OnJoin
 ROLE_UNSPECIFIED: Role
 CLIENT: Role
 CHIEF: Role
@@ -124,7 +158,7 @@ RUN: AttemptPhase
 STOP: AttemptPhase
 
 class JobSpec(_message.Message):
-    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory")
+    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -143,6 +177,11 @@ class JobSpec(_message.Message):
     START_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     STOP_GRACE_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
+    MAX_CRASHES_FIELD_NUMBER: _ClassVar[int]
+    MIN_WORKERS_FIELD_NUMBER: _ClassVar[int]
+    WAIT_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    ON_JOIN_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_DATA_LOSS_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: JobKind
     cache: str
@@ -154,10 +193,15 @@ class JobSpec(_message.Message):
     start_timeout: _duration_pb2.Duration
     stop_grace: _duration_pb2.Duration
     checkpoint_directory: str
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ...) -> None: ...
+    max_crashes: int
+    min_workers: int
+    wait_timeout: _duration_pb2.Duration
+    on_join: OnJoin
+    allow_data_loss: bool
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ...) -> None: ...
 
 class Job(_message.Message):
-    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "outcome", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for")
+    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "outcome", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events")
     ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
@@ -172,6 +216,11 @@ class Job(_message.Message):
     STOP_REQUESTED_FIELD_NUMBER: _ClassVar[int]
     SERVICE_NODE_ID_FIELD_NUMBER: _ClassVar[int]
     WAITING_FOR_FIELD_NUMBER: _ClassVar[int]
+    CRASHES_FIELD_NUMBER: _ClassVar[int]
+    NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    EARLY_FAILURES_FIELD_NUMBER: _ClassVar[int]
+    LOST_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
     id: str
     request_id: str
     spec: JobSpec
@@ -186,10 +235,27 @@ class Job(_message.Message):
     stop_requested: bool
     service_node_id: str
     waiting_for: str
-    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ...) -> None: ...
+    crashes: int
+    not_before: _timestamp_pb2.Timestamp
+    early_failures: int
+    lost_partitions: _containers.RepeatedScalarFieldContainer[int]
+    events: _containers.RepeatedCompositeFieldContainer[Event]
+    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ...) -> None: ...
+
+class Event(_message.Message):
+    __slots__ = ("at", "attempt", "state", "text")
+    AT_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    at: _timestamp_pb2.Timestamp
+    attempt: int
+    state: JobState
+    text: str
+    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt: _Optional[int] = ..., state: _Optional[_Union[JobState, str]] = ..., text: _Optional[str] = ...) -> None: ...
 
 class Attempt(_message.Message):
-    __slots__ = ("number", "phase", "tasks", "assignment_digest", "started_at", "running_at", "finished_at", "ending_at")
+    __slots__ = ("number", "phase", "tasks", "assignment_digest", "started_at", "running_at", "finished_at", "ending_at", "cause_kind", "cause", "last_step", "resumed_from_step", "moved_at", "moved_digest", "moved_checkpoint_step")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     PHASE_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
@@ -198,6 +264,13 @@ class Attempt(_message.Message):
     RUNNING_AT_FIELD_NUMBER: _ClassVar[int]
     FINISHED_AT_FIELD_NUMBER: _ClassVar[int]
     ENDING_AT_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_KIND_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
+    LAST_STEP_FIELD_NUMBER: _ClassVar[int]
+    RESUMED_FROM_STEP_FIELD_NUMBER: _ClassVar[int]
+    MOVED_AT_FIELD_NUMBER: _ClassVar[int]
+    MOVED_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    MOVED_CHECKPOINT_STEP_FIELD_NUMBER: _ClassVar[int]
     number: int
     phase: AttemptPhase
     tasks: _containers.RepeatedCompositeFieldContainer[Task]
@@ -206,26 +279,35 @@ class Attempt(_message.Message):
     running_at: _timestamp_pb2.Timestamp
     finished_at: _timestamp_pb2.Timestamp
     ending_at: _timestamp_pb2.Timestamp
-    def __init__(self, number: _Optional[int] = ..., phase: _Optional[_Union[AttemptPhase, str]] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., running_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ending_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    cause_kind: CauseKind
+    cause: str
+    last_step: int
+    resumed_from_step: int
+    moved_at: _timestamp_pb2.Timestamp
+    moved_digest: str
+    moved_checkpoint_step: int
+    def __init__(self, number: _Optional[int] = ..., phase: _Optional[_Union[AttemptPhase, str]] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., running_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ending_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause_kind: _Optional[_Union[CauseKind, str]] = ..., cause: _Optional[str] = ..., last_step: _Optional[int] = ..., resumed_from_step: _Optional[int] = ..., moved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., moved_digest: _Optional[str] = ..., moved_checkpoint_step: _Optional[int] = ...) -> None: ...
 
 class Task(_message.Message):
-    __slots__ = ("role", "index", "node_id", "incarnation", "partitions", "status")
+    __slots__ = ("role", "index", "node_id", "incarnation", "partitions", "status", "node_address")
     ROLE_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
+    NODE_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     role: Role
     index: int
     node_id: str
     incarnation: int
     partitions: _containers.RepeatedScalarFieldContainer[int]
     status: TaskStatus
-    def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ...) -> None: ...
+    node_address: str
+    def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., node_address: _Optional[str] = ...) -> None: ...
 
 class TaskStatus(_message.Message):
-    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes")
+    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "hopeless")
     STATE_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -238,6 +320,7 @@ class TaskStatus(_message.Message):
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
     LOG_COMPLETE_FIELD_NUMBER: _ClassVar[int]
     LOG_DROPPED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    HOPELESS_FIELD_NUMBER: _ClassVar[int]
     state: TaskState
     address: str
     rows: int
@@ -250,10 +333,11 @@ class TaskStatus(_message.Message):
     progress: Progress
     log_complete: bool
     log_dropped_bytes: int
-    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ...) -> None: ...
+    hopeless: bool
+    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., hopeless: bool = ...) -> None: ...
 
 class Progress(_message.Message):
-    __slots__ = ("step", "total_steps", "metrics", "reported_at")
+    __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step")
     class MetricsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -265,11 +349,15 @@ class Progress(_message.Message):
     TOTAL_STEPS_FIELD_NUMBER: _ClassVar[int]
     METRICS_FIELD_NUMBER: _ClassVar[int]
     REPORTED_AT_FIELD_NUMBER: _ClassVar[int]
+    RESUMED_FROM_STEP_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_STEP_FIELD_NUMBER: _ClassVar[int]
     step: int
     total_steps: int
     metrics: _containers.ScalarMap[str, float]
     reported_at: _timestamp_pb2.Timestamp
-    def __init__(self, step: _Optional[int] = ..., total_steps: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., reported_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    resumed_from_step: int
+    checkpoint_step: int
+    def __init__(self, step: _Optional[int] = ..., total_steps: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., reported_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., resumed_from_step: _Optional[int] = ..., checkpoint_step: _Optional[int] = ...) -> None: ...
 
 class NodeReport(_message.Message):
     __slots__ = ("job_id", "attempt", "node_id", "tasks", "reached", "error")

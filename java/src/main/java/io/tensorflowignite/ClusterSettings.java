@@ -10,6 +10,9 @@ public final class ClusterSettings implements Serializable {
   private final Duration startTimeout;
   private final Duration stopGrace;
   private final Duration leaseTimeout;
+  private final Duration waitTimeout;
+  private final Duration quietTime;
+  private final Duration healthyTime;
   private final long logLimitBytes;
   private final long codeLimitBytes;
 
@@ -17,11 +20,17 @@ public final class ClusterSettings implements Serializable {
       Duration startTimeout,
       Duration stopGrace,
       Duration leaseTimeout,
+      Duration waitTimeout,
+      Duration quietTime,
+      Duration healthyTime,
       long logLimitBytes,
       long codeLimitBytes) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
+    this.waitTimeout = waitTimeout;
+    this.quietTime = quietTime;
+    this.healthyTime = healthyTime;
     this.logLimitBytes = logLimitBytes;
     this.codeLimitBytes = codeLimitBytes;
   }
@@ -39,6 +48,21 @@ public final class ClusterSettings implements Serializable {
   /** Without a heartbeat from its node for so long, an agent kills its tasks. */
   public Duration leaseTimeout() {
     return leaseTimeout;
+  }
+
+  /** How long a job waits for an assignment that it can start with, unless it says otherwise. */
+  public Duration waitTimeout() {
+    return waitTimeout;
+  }
+
+  /** How long primary partitions must stay where they are before tasks follow them. */
+  public Duration quietTime() {
+    return quietTime;
+  }
+
+  /** After so long without a crash a job's crashes are counted anew. */
+  public Duration healthyTime() {
+    return healthyTime;
   }
 
   /** Output of one task that is kept. */

@@ -6,7 +6,9 @@ import io.tensorflowignite.agent.NodeRunner;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.api.JobChanges;
 import io.tensorflowignite.api.NodeApiService;
+import io.tensorflowignite.job.DataLosses;
 import io.tensorflowignite.job.Reconciler;
+import io.tensorflowignite.job.TopologyEvents;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AgentInfo;
@@ -46,6 +48,7 @@ final class NodeRuntime implements AutoCloseable {
   private NodeSettings local;
   private NodeTable nodes;
   private NodeRunner runner;
+  private DataLosses losses;
   private volatile Node self;
   private volatile String failure;
   private volatile boolean closed;
@@ -111,6 +114,7 @@ final class NodeRuntime implements AutoCloseable {
     nodes = new NodeTable(ignite);
     JobTable jobs = new JobTable(ignite);
     JobChanges changes = new JobChanges();
+    losses = new DataLosses(jobs);
     NodeApiService api =
         new NodeApiService(ignite, jobs, nodes, changes, settings.codeLimitBytes());
     ApiServer server =
@@ -129,6 +133,7 @@ final class NodeRuntime implements AutoCloseable {
               runner.wake();
               news.release();
             }));
+    opened(TopologyEvents.onDataLoss(ignite, losses::note));
     publish(node(address));
     opened(supervisor).start();
     opened(runner).start();
@@ -153,10 +158,11 @@ final class NodeRuntime implements AutoCloseable {
 
   private void reconcile(Reconciler reconciler) {
     try {
+      losses.writeDown();
       reconciler.reconcile();
     } catch (RuntimeException e) {
       if (!closed) {
-        log.warning("Job services could not be compared with the job table; trying again", e);
+        log.warning("The job table could not be brought up to date; trying again", e);
       }
     }
   }

@@ -54,7 +54,7 @@ final class NodeSettings {
             ? Paths.get(
                 ignite.configuration().getWorkDirectory(),
                 "tensorflow-ignite",
-                ignite.cluster().localNode().id().toString())
+                directoryName(ignite))
             : Paths.get(work);
     return new NodeSettings(
         value("python", "python3"),
@@ -95,5 +95,14 @@ final class NodeSettings {
     String property = System.getProperty("tensorflow.ignite." + name);
     String environment = System.getenv("TENSORFLOW_IGNITE_" + name.toUpperCase(Locale.ROOT));
     return property != null ? property : environment != null ? environment : otherwise;
+  }
+
+  /**
+   * The same after a restart of the node, so that its next agent finds what the last one may have
+   * left.
+   */
+  private static String directoryName(Ignite ignite) {
+    return String.valueOf(ignite.cluster().localNode().consistentId())
+        .replaceAll("[^A-Za-z0-9.-]", "_");
   }
 }

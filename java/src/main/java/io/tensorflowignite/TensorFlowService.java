@@ -31,6 +31,9 @@ public final class TensorFlowService implements Service {
   private double startTimeoutSeconds = 120;
   private double stopGraceSeconds = 5;
   private double leaseTimeoutSeconds = 6;
+  private double waitTimeoutSeconds = 600;
+  private double quietTimeSeconds = 5;
+  private double healthyTimeSeconds = 300;
   private int logLimitMegabytes = 64;
   private int codeLimitMegabytes = 256;
 
@@ -54,6 +57,21 @@ public final class TensorFlowService implements Service {
    */
   public void setLeaseTimeoutSeconds(double seconds) {
     leaseTimeoutSeconds = positive("leaseTimeoutSeconds", seconds);
+  }
+
+  /** Seconds that a job waits for an assignment that it can start with. */
+  public void setWaitTimeoutSeconds(double seconds) {
+    waitTimeoutSeconds = positive("waitTimeoutSeconds", seconds);
+  }
+
+  /** Seconds that primary partitions must stay where they are before running tasks follow them. */
+  public void setQuietTimeSeconds(double seconds) {
+    quietTimeSeconds = positive("quietTimeSeconds", seconds);
+  }
+
+  /** Seconds without a crash after which a job's crashes are counted anew. */
+  public void setHealthyTimeSeconds(double seconds) {
+    healthyTimeSeconds = positive("healthyTimeSeconds", seconds);
   }
 
   /** Output of one task that is kept, in MiB. */
@@ -95,11 +113,15 @@ public final class TensorFlowService implements Service {
     }
   }
 
-  private ClusterSettings settings() {
+  /** The properties as the parts of the service take them. */
+  public ClusterSettings settings() {
     return new ClusterSettings(
         seconds(startTimeoutSeconds),
         seconds(stopGraceSeconds),
         seconds(leaseTimeoutSeconds),
+        seconds(waitTimeoutSeconds),
+        seconds(quietTimeSeconds),
+        seconds(healthyTimeSeconds),
         logLimitMegabytes * MEGABYTE,
         codeLimitMegabytes * MEGABYTE);
   }

@@ -55,6 +55,26 @@ final class LocalAttempt {
     tasks.put(key(jobId, number, task), task.toBuilder().setStatus(status).build());
   }
 
+  /** Takes over the place of an earlier incarnation of the task, if this node had one. */
+  boolean replace(Task task) {
+    Task before =
+        tasks.values().stream()
+            .filter(
+                known ->
+                    known.getRole() == task.getRole()
+                        && known.getIndex() == task.getIndex()
+                        && known.getIncarnation() < task.getIncarnation())
+            .findFirst()
+            .orElse(null);
+    if (before == null) {
+      return false;
+    }
+    tasks.remove(key(jobId, number, before));
+    started.remove(key(jobId, number, before));
+    reserve(task, before.getStatus().getAddress(), before.getStatus().getRows());
+    return true;
+  }
+
   void markStarted(TaskKey key) {
     started.add(key);
   }

@@ -45,12 +45,11 @@ public final class NodeRunner implements AutoCloseable {
   private final String nodeId;
   private final String nodeAddress;
   private final String taskHost;
-  private final Path codeDirectory;
+  private final CodeArchives archives;
   private final AgentSupervisor supervisor;
   private final JobTable jobs;
   private final ReportTable reports;
   private final LogTable logs;
-  private final CodeTable code;
 
   private final LinkedBlockingQueue<Runnable> events = new LinkedBlockingQueue<>();
   private final Map<String, LocalAttempt> attempts = new HashMap<>();
@@ -73,12 +72,11 @@ public final class NodeRunner implements AutoCloseable {
     this.nodeId = ignite.cluster().localNode().id().toString();
     this.nodeAddress = nodeAddress;
     this.taskHost = nodeAddress.substring(0, nodeAddress.lastIndexOf(':'));
-    this.codeDirectory = codeDirectory;
+    this.archives = new CodeArchives(codeDirectory, new CodeTable(ignite));
     this.supervisor = supervisor;
     this.jobs = jobs;
     this.reports = new ReportTable(ignite);
     this.logs = new LogTable(ignite);
-    this.code = new CodeTable(ignite);
   }
 
   public void start() {
@@ -126,6 +124,7 @@ public final class NodeRunner implements AutoCloseable {
     closed = true;
     wake();
     thread.interrupt();
+    archives.clear();
   }
 
   private void run() {
@@ -168,6 +167,9 @@ public final class NodeRunner implements AutoCloseable {
       if (!wanted.containsKey(id(local.jobId, local.number))) {
         if (local.reached == AttemptPhase.STOP) {
           attempts.remove(id(local.jobId, local.number));
+          if (attempts.isEmpty()) {
+            archives.clear();
+          }
         } else {
           stop(local, Durations.fromMillis(settings.stopGrace().toMillis()));
         }
@@ -235,7 +237,7 @@ public final class NodeRunner implements AutoCloseable {
   private void start(Job job, Attempt attempt, Task task, LocalAttempt local) {
     TaskKey key = LocalAttempt.key(local.jobId, local.number, task);
     AgentConnection agent = supervisor.agent().orElse(null);
-    if (!local.knows(key)) {
+    if (!local.knows(key) && !local.replace(task)) {
       local.error(
           "the node's service was started anew and knows nothing of attempt " + local.number);
     }
@@ -243,8 +245,7 @@ public final class NodeRunner implements AutoCloseable {
       return;
     }
     try {
-      Path archive = codeDirectory.resolve(job.getSpec().getCodeDigest() + ".zip");
-      code.copyTo(job.getSpec().getCodeDigest(), archive);
+      Path archive = archives.file(job.getSpec().getCodeDigest());
       agent.startTask(
           StartTaskRequest.newBuilder()
               .setKey(key)

@@ -69,8 +69,12 @@ final class LogStream {
         continue;
       }
       for (Task task : attempt.getTasksList()) {
-        if (wanted(task) && !sendNews(key(attempt, task), response, flow)) {
-          return false;
+        for (int incarnation = 0;
+            wanted(task) && incarnation <= task.getIncarnation();
+            incarnation++) {
+          if (!sendNews(key(attempt, task, incarnation), response, flow)) {
+            return false;
+          }
         }
       }
     }
@@ -106,13 +110,13 @@ final class LogStream {
         && (!request.hasIndex() || request.getIndex() == task.getIndex());
   }
 
-  private TaskKey key(Attempt attempt, Task task) {
+  private TaskKey key(Attempt attempt, Task task, int incarnation) {
     return TaskKey.newBuilder()
         .setJobId(jobId)
         .setAttempt(attempt.getNumber())
         .setRole(task.getRole())
         .setIndex(task.getIndex())
-        .setIncarnation(task.getIncarnation())
+        .setIncarnation(incarnation)
         .build();
   }
 }

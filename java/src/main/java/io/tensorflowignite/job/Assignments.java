@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.ignite.Ignite;
@@ -18,13 +19,17 @@ import org.apache.ignite.cluster.ClusterNode;
 
 /**
  * Takes the map of a cache's primary partitions. Right after a topology change Ignite still names
- * nodes that are gone, so a map counts only when every owner is in the topology and the same map
- * was seen twice in a row.
+ * nodes that are gone, and moves primaries once more when copies have been made, without a new
+ * topology version: so a map counts only when every owner is in the topology, and the same map was
+ * seen for a while.
  */
 final class Assignments {
+  private static final long STABLE_NS = TimeUnit.MILLISECONDS.toNanos(800);
+
   private final Ignite ignite;
   private final NodeTable nodes;
   private String lastDigest = "";
+  private long seenSinceNs;
 
   Assignments(Ignite ignite, NodeTable nodes) {
     this.ignite = ignite;
@@ -38,45 +43,52 @@ final class Assignments {
               + spec.getCache()
               + "' does not exist any more. A job needs its cache. Load it and submit again.");
     }
-    Map<String, List<Integer>> owners = new LinkedHashMap<>();
-    Optional<String> obstacle = owners(spec.getCache(), owners);
+    Map<Node, List<Integer>> owners = new LinkedHashMap<>();
+    Optional<String> obstacle = owners(spec, owners);
     if (obstacle.isPresent()) {
       lastDigest = "";
       return PlacementResult.waitFor(obstacle.get());
     }
-    Placement placement = Placement.of(spec, owners, host(serviceNode, owners));
+    Placement placement = Placement.of(spec, owners, clientNode(serviceNode, owners));
     if (!placement.digest().equals(lastDigest)) {
       lastDigest = placement.digest();
-      return PlacementResult.waitFor("the same partition map twice in a row");
+      seenSinceNs = System.nanoTime();
     }
-    return PlacementResult.of(placement);
+    return System.nanoTime() - seenSinceNs < STABLE_NS
+        ? PlacementResult.waitFor("the partition map to stay the same for 0.8 s")
+        : PlacementResult.of(placement);
   }
 
-  /**
-   * Fills in the owners in the order in which the nodes joined; or tells what stands in the way.
-   */
-  private Optional<String> owners(String cache, Map<String, List<Integer>> owners) {
-    Affinity<Object> affinity = ignite.affinity(cache);
+  /** Fills in the owners in the order in which they joined; or tells what stands in the way. */
+  private Optional<String> owners(JobSpec spec, Map<Node, List<Integer>> owners) {
+    Affinity<Object> affinity = ignite.affinity(spec.getCache());
     Map<Integer, ClusterNode> primaries =
         affinity.mapPartitionsToNodes(
             IntStream.range(0, affinity.partitions()).boxed().collect(Collectors.toList()));
-    TreeMap<Long, List<Integer>> byOrder = new TreeMap<>();
-    Map<Long, String> ids = new TreeMap<>();
+    TreeMap<Long, List<Integer>> partitions = new TreeMap<>();
+    TreeMap<Long, String> ids = new TreeMap<>();
     for (int partition = 0; partition < affinity.partitions(); partition++) {
       ClusterNode owner = primaries.get(partition);
       if (owner == null || ignite.cluster().node(owner.id()) == null) {
-        return Optional.of("an owner of partition " + partition + " of cache '" + cache + "'");
+        return Optional.of(
+            "an owner of partition " + partition + " of cache '" + spec.getCache() + "'");
       }
       ids.put(owner.order(), owner.id().toString());
-      byOrder.computeIfAbsent(owner.order(), order -> new ArrayList<>()).add(partition);
+      partitions.computeIfAbsent(owner.order(), order -> new ArrayList<>()).add(partition);
     }
-    for (Map.Entry<Long, List<Integer>> entry : byOrder.entrySet()) {
-      String id = ids.get(entry.getKey());
-      Optional<String> obstacle = unfit(nodes.get(id), id, cache);
+    if (ids.size() < spec.getMinWorkers()) {
+      return Optional.of(
+          String.format(
+              "%d workers (min_workers=%d); %d nodes own partitions of cache '%s' now",
+              spec.getMinWorkers(), spec.getMinWorkers(), ids.size(), spec.getCache()));
+    }
+    for (Map.Entry<Long, String> id : ids.entrySet()) {
+      Optional<Node> node = nodes.get(id.getValue());
+      Optional<String> obstacle = unfit(node, id.getValue(), spec.getCache());
       if (obstacle.isPresent()) {
         return obstacle;
       }
-      owners.put(id, entry.getValue());
+      owners.put(node.get(), partitions.get(id.getKey()));
     }
     return Optional.empty();
   }
@@ -93,13 +105,11 @@ final class Assignments {
         : Optional.empty();
   }
 
-  /**
-   * The node that hosts the client process: the service's own if it has an agent, else the first
-   * that has data.
-   */
-  private String host(String serviceNode, Map<String, List<Integer>> owners) {
-    return nodes.get(serviceNode).filter(node -> node.getAgent().getPid() != 0).isPresent()
-        ? serviceNode
-        : owners.keySet().iterator().next();
+  /** The service's own node if it has an agent, else the first that has data. */
+  private Node clientNode(String serviceNode, Map<Node, List<Integer>> owners) {
+    return nodes
+        .get(serviceNode)
+        .filter(node -> node.getAgent().getPid() != 0)
+        .orElse(owners.keySet().iterator().next());
   }
 }

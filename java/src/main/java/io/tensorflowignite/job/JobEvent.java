@@ -12,17 +12,30 @@ final class JobEvent {
     PLACED,
     /** There is no way to place the tasks. */
     PLACEMENT_FAILED,
+    /** No assignment to start with was found in time. */
+    WAIT_TIMED_OUT,
     /** Every agent holds its ports and has counted its rows. */
     TASKS_RESERVED,
     /** Every task runs. */
     TASKS_RUNNING,
+    /** The attempt has run well for so long that earlier crashes are forgiven. */
+    HEALTHY,
     /** Every task whose success counts has exited with 0. */
     TASKS_SUCCEEDED,
-    TASK_FAILED,
-    /** A node with tasks has left the topology. */
-    NODE_LOST,
+    /** A task failed, and its attempt with it. */
+    TASK_CRASHED,
+    /** A task failed whose place another process can take while the others go on. */
+    TASK_REPLACED,
     /** Not every task ran in time. */
     START_TIMED_OUT,
+    /** A node with tasks has left the topology. */
+    NODE_LOST,
+    /** The primary partitions are elsewhere now. */
+    DATA_MOVED,
+    /** Partitions have lost all their copies. */
+    DATA_LOST,
+    /** No further attempt is allowed, or could help. */
+    GIVEN_UP,
     STOP_REQUESTED,
     /** It is proven that nothing of the attempt runs. */
     TASKS_GONE,
@@ -30,32 +43,30 @@ final class JobEvent {
 
   private final Type type;
   private final String cause;
-  private final Task failed;
-  private final List<Task> tasks;
-  private final String digest;
+  private final Task task;
+  private final Placement placement;
 
-  private JobEvent(Type type, String cause, Task failed, List<Task> tasks, String digest) {
+  private JobEvent(Type type, String cause, Task task, Placement placement) {
     this.type = type;
     this.cause = cause;
-    this.failed = failed;
-    this.tasks = tasks;
-    this.digest = digest;
+    this.task = task;
+    this.placement = placement;
   }
 
   static JobEvent of(Type type) {
-    return new JobEvent(type, "", null, Collections.emptyList(), "");
+    return new JobEvent(type, "", null, null);
   }
 
   static JobEvent because(Type type, String cause) {
-    return new JobEvent(type, cause, null, Collections.emptyList(), "");
+    return new JobEvent(type, cause, null, null);
   }
 
-  static JobEvent failed(Task task, String cause) {
-    return new JobEvent(Type.TASK_FAILED, cause, task, Collections.emptyList(), "");
+  static JobEvent ofTask(Type type, Task task, String cause) {
+    return new JobEvent(type, cause, task, null);
   }
 
   static JobEvent placed(Placement placement) {
-    return new JobEvent(Type.PLACED, "", null, placement.tasks(), placement.digest());
+    return new JobEvent(Type.PLACED, "", null, placement);
   }
 
   Type type() {
@@ -67,17 +78,17 @@ final class JobEvent {
     return cause;
   }
 
-  /** The task that failed; null for every other type. */
-  Task failed() {
-    return failed;
+  /** The task that failed; null where there is none. */
+  Task task() {
+    return task;
   }
 
   List<Task> tasks() {
-    return tasks;
+    return placement == null ? Collections.emptyList() : placement.tasks();
   }
 
   String digest() {
-    return digest;
+    return placement == null ? "" : placement.digest();
   }
 
   @Override

@@ -1,37 +1,66 @@
 package io.tensorflowignite.job;
 
+import static io.tensorflowignite.job.JobEvent.Type.DATA_LOST;
+import static io.tensorflowignite.job.JobEvent.Type.DATA_MOVED;
+import static io.tensorflowignite.job.JobEvent.Type.GIVEN_UP;
+import static io.tensorflowignite.job.JobEvent.Type.HEALTHY;
+import static io.tensorflowignite.job.JobEvent.Type.NODE_LOST;
+import static io.tensorflowignite.job.JobEvent.Type.PLACEMENT_FAILED;
+import static io.tensorflowignite.job.JobEvent.Type.START_TIMED_OUT;
+import static io.tensorflowignite.job.JobEvent.Type.STOP_REQUESTED;
+import static io.tensorflowignite.job.JobEvent.Type.TASKS_GONE;
+import static io.tensorflowignite.job.JobEvent.Type.TASKS_RESERVED;
+import static io.tensorflowignite.job.JobEvent.Type.TASKS_RUNNING;
+import static io.tensorflowignite.job.JobEvent.Type.TASKS_SUCCEEDED;
+import static io.tensorflowignite.job.JobEvent.Type.TASK_CRASHED;
+import static io.tensorflowignite.job.JobEvent.Type.TASK_REPLACED;
+import static io.tensorflowignite.job.JobEvent.Type.WAIT_TIMED_OUT;
+
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Durations;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptPhase;
+import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobKind;
+import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.NodeReport;
+import io.tensorflowignite.v1.OnJoin;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskState;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Compares a job's row with what is seen of the cluster: brings what nodes reported into the row,
- * and says which event, if any, the difference amounts to. Level-triggered: nothing depends on how
- * often, or after which message, it is asked.
+ * Compares a job's row with what is seen of the cluster: says which event, if any, the difference
+ * amounts to. Level triggered: nothing depends on how often, or after which message, it is asked.
  */
 final class JobObserver {
   private static final Set<TaskState> BEFORE_RUNNING =
       EnumSet.of(TaskState.TASK_PLACED, TaskState.TASK_RESERVED);
 
-  private JobObserver() {}
+  /**
+   * An agent whose node's process has died kills its tasks at once; so long it is given for that.
+   */
+  private static final Duration DEAD_NODE_MARGIN = Duration.ofMillis(1500);
+
+  private final Job job;
+  private final Observation seen;
+
+  private JobObserver(Job job, Observation seen) {
+    this.job = job;
+    this.seen = seen;
+  }
 
   /**
    * The row after everything that the observation implies: reports folded in, then events applied
@@ -40,220 +69,340 @@ final class JobObserver {
    * @param told hears of each transition.
    */
   static Job step(Job job, Observation seen, Consumer<JobMachine.Transition> told) {
-    Job current = fold(job, seen);
-    Optional<JobEvent> event = next(current, seen);
+    Job current = Folding.fold(job, seen);
+    Optional<JobEvent> event = new JobObserver(current, seen).next();
     while (event.isPresent()) {
       told.accept(JobMachine.transition(current, event.get()));
       current = JobMachine.apply(current, event.get(), seen.now);
-      event = next(current, seen);
+      event = new JobObserver(current, seen).next();
     }
-    return current.toBuilder().setWaitingFor(waitingFor(current, seen)).build();
+    return current.toBuilder().setWaitingFor(new JobObserver(current, seen).waitingFor()).build();
   }
 
-  /** The row with the tasks' latest status. */
-  static Job fold(Job job, Observation seen) {
-    if (job.getAttemptsCount() == 0 || JobMachine.isOver(job)) {
-      return job;
-    }
-    Job.Builder folded = job.toBuilder();
-    Attempt.Builder attempt = folded.getAttemptsBuilder(folded.getAttemptsCount() - 1);
-    for (Task.Builder task : attempt.getTasksBuilderList()) {
-      NodeReport report = seen.reports.get(task.getNodeId());
-      if (report != null) {
-        report.getTasksList().stream()
-            .filter(reported -> same(reported, task))
-            .findFirst()
-            .ifPresent(reported -> task.setStatus(reported.getStatus()));
-      }
-      if (!seen.nodes.contains(task.getNodeId()) && !hasEnded(task.getStatus().getState())) {
-        task.getStatusBuilder().setState(TaskState.TASK_LOST);
-      }
-    }
-    return folded.build();
-  }
-
-  static Optional<JobEvent> next(Job job, Observation seen) {
+  private Optional<JobEvent> next() {
     switch (job.getState()) {
       case PENDING:
-        return whilePending(job, seen);
+        return firstOf(stopRequested(), lostData(), placement(), waitedTooLong(job.getCreatedAt()));
       case RESERVING:
         return firstOf(
-            stopRequested(job),
-            lostNode(job),
-            failure(job, seen),
-            startedLate(job, seen),
-            all(job, task -> state(task) != TaskState.TASK_PLACED, JobEvent.Type.TASKS_RESERVED));
+            stopRequested(),
+            lostData(),
+            lostNode(),
+            crash(),
+            movedData(),
+            all(task -> state(task) != TaskState.TASK_PLACED, TASKS_RESERVED),
+            startedLate());
       case STARTING:
         return firstOf(
-            success(job),
-            stopRequested(job),
-            lostNode(job),
-            failure(job, seen),
-            all(job, task -> !BEFORE_RUNNING.contains(state(task)), JobEvent.Type.TASKS_RUNNING),
-            startedLate(job, seen));
+            success(),
+            stopRequested(),
+            lostData(),
+            lostNode(),
+            crash(),
+            movedData(),
+            all(task -> !BEFORE_RUNNING.contains(state(task)), TASKS_RUNNING),
+            startedLate());
       case RUNNING:
-        return firstOf(success(job), stopRequested(job), lostNode(job), failure(job, seen));
+        return firstOf(
+            success(), stopRequested(), lostData(), lostNode(), crash(), movedData(), healthy());
+      case RESTARTING:
+        return whileRestarting();
       case ENDING:
-        return gone(job, seen);
+        return notGone().isEmpty() ? Optional.of(JobEvent.of(TASKS_GONE)) : Optional.empty();
       default:
         return Optional.empty();
     }
   }
 
-  private static Optional<JobEvent> whilePending(Job job, Observation seen) {
-    if (job.getStopRequested()) {
-      return stopRequested(job);
+  /**
+   * Nothing is decided about the next attempt before the last one is proven gone: what is seen
+   * until then counts too.
+   */
+  private Optional<JobEvent> whileRestarting() {
+    Optional<JobEvent> now = firstOf(stopRequested(), lostData(), blamedNode());
+    if (now.isPresent() || !notGone().isEmpty()) {
+      return now;
     }
+    Optional<JobEvent> end = Budget.exhausted(job).map(why -> JobEvent.because(GIVEN_UP, why));
+    if (end.isPresent() || isPausing()) {
+      return end;
+    }
+    return firstOf(placement(), waitedTooLong(attempt().getEndingAt()));
+  }
+
+  private Optional<JobEvent> placement() {
     if (seen.placement == null || seen.placement.waitingFor != null) {
       return Optional.empty();
     }
-    if (seen.placement.impossible != null) {
-      return Optional.of(
-          JobEvent.because(JobEvent.Type.PLACEMENT_FAILED, seen.placement.impossible));
-    }
-    return Optional.of(JobEvent.placed(seen.placement.placement));
+    return Optional.of(
+        seen.placement.impossible != null
+            ? JobEvent.because(PLACEMENT_FAILED, seen.placement.impossible)
+            : JobEvent.placed(seen.placement.placement));
   }
 
-  private static Optional<JobEvent> stopRequested(Job job) {
+  private Optional<JobEvent> waitedTooLong(Timestamp since) {
+    Duration waited = since(since);
+    if (waited.compareTo(seen.patience.assignment) < 0) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        JobEvent.because(
+            WAIT_TIMED_OUT,
+            String.format(
+                "job %s waited %.0f s (wait timeout %.0f s) for %s. See: tensorflow-ignite nodes",
+                job.getId(),
+                seconds(waited),
+                seconds(seen.patience.assignment),
+                seen.placement == null ? "an assignment" : seen.placement.waitingFor)));
+  }
+
+  private Optional<JobEvent> stopRequested() {
     return job.getStopRequested()
-        ? Optional.of(JobEvent.because(JobEvent.Type.STOP_REQUESTED, "stopped on request"))
+        ? Optional.of(JobEvent.because(STOP_REQUESTED, "stopped on request"))
         : Optional.empty();
   }
 
-  private static Optional<JobEvent> lostNode(Job job) {
-    return tasks(job).stream()
-        .filter(task -> state(task) == TaskState.TASK_LOST)
-        .findFirst()
+  private Optional<JobEvent> lostData() {
+    if (job.getLostPartitionsCount() == 0 || job.getSpec().getAllowDataLoss()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        JobEvent.because(
+            DATA_LOST,
+            String.format(
+                "data lost: %d partitions of cache '%s' have lost all their copies (%s). A job goes"
+                    + " on without rows only if it is told to. Load the cache again, with more"
+                    + " backups, or submit with --allow-data-loss.",
+                job.getLostPartitionsCount(),
+                job.getSpec().getCache(),
+                Texts.some(job.getLostPartitionsList()))));
+  }
+
+  private Optional<JobEvent> lostNode() {
+    return firstMissing()
         .map(
             task ->
                 JobEvent.because(
-                    JobEvent.Type.NODE_LOST,
+                    NODE_LOST,
                     String.format(
-                        "%s was lost with its node %s, which has left the cluster. "
-                            + "A job ends when a node that runs its tasks leaves. Submit it again.",
-                        name(task), shortId(task.getNodeId()))));
+                        "node %s with %s has left the cluster",
+                        Texts.shortId(task.getNodeId()), Texts.name(task))));
   }
 
-  private static Optional<JobEvent> failure(Job job, Observation seen) {
+  private Optional<JobEvent> blamedNode() {
+    CauseKind kind = attempt().getCauseKind();
+    return kind == CauseKind.CRASH || kind == CauseKind.START_TIMEOUT
+        ? lostNode()
+        : Optional.empty();
+  }
+
+  private Optional<Task> firstMissing() {
+    return tasks().stream().filter(task -> !seen.nodes.contains(task.getNodeId())).findFirst();
+  }
+
+  private Optional<JobEvent> crash() {
     Optional<Task> failed =
-        tasks(job).stream()
-            .filter(task -> hasFailed(job, task))
+        tasks().stream()
+            .filter(this::hasFailed)
             .min(
                 Comparator.comparing(
                     task -> task.getStatus().getFinishedAt(), Timestamps.comparator()));
     if (failed.isPresent()) {
-      return Optional.of(JobEvent.failed(failed.get(), failureText(job, failed.get())));
+      Task task = failed.get();
+      return Optional.of(
+          JobEvent.ofTask(isReplaceable(task) ? TASK_REPLACED : TASK_CRASHED, task, failure(task)));
     }
-    return seen.reports.values().stream()
+    return seen.reports(attempt()).stream()
         .filter(report -> !report.getError().isEmpty())
         .findFirst()
         .map(
             report ->
                 JobEvent.because(
-                    JobEvent.Type.TASK_FAILED,
-                    "node " + shortId(report.getNodeId()) + ": " + report.getError()));
+                    TASK_CRASHED,
+                    "node " + Texts.shortId(report.getNodeId()) + ": " + report.getError()));
   }
 
   /**
    * A server ends only when it is told to: its end before the client process's is a failure,
    * whatever its exit code.
    */
-  private static boolean hasFailed(Job job, Task task) {
+  private boolean hasFailed(Task task) {
     TaskState state = state(task);
-    boolean server =
-        job.getSpec().getKind() == JobKind.PARAMETER_SERVER && task.getRole() != Role.CLIENT;
     return state == TaskState.TASK_FAILED
         || state == TaskState.TASK_STOPPED
-        || (server && state == TaskState.TASK_SUCCEEDED);
+        || (isParameterServer()
+            && task.getRole() != Role.CLIENT
+            && state == TaskState.TASK_SUCCEEDED);
   }
 
-  private static String failureText(Job job, Task task) {
+  /**
+   * TensorFlow takes a worker or a client process of a parameter-server job back; what a lost
+   * server held is gone.
+   */
+  private boolean isReplaceable(Task task) {
+    return isParameterServer()
+        && job.getState() == JobState.RUNNING
+        && task.getRole() != Role.PS
+        && tasks().stream().noneMatch(other -> other.getRole() == Role.PS && hasFailed(other))
+        && Budget.allowsReplacement(job, task);
+  }
+
+  private static String failure(Task task) {
+    String error = task.getStatus().getError();
     return String.format(
-        "%s on node %s failed: %s. A job fails with the first of its tasks. See: tensorflow-ignite"
-            + " logs %s --task %s:%d",
-        name(task),
-        shortId(task.getNodeId()),
-        task.getStatus().getError().isEmpty()
-            ? "exited with code " + task.getStatus().getExitCode()
-            : task.getStatus().getError(),
-        job.getId(),
-        Texts.role(task.getRole()),
-        task.getIndex());
+        "%s on node %s failed: %s",
+        Texts.name(task),
+        Texts.shortId(task.getNodeId()),
+        error.isEmpty() ? "exited with code " + task.getStatus().getExitCode() : error);
   }
 
-  private static Optional<JobEvent> success(Job job) {
-    Role counts = job.getSpec().getKind() == JobKind.PARAMETER_SERVER ? Role.CLIENT : Role.WORKER;
+  private Optional<JobEvent> success() {
+    Role counts = isParameterServer() ? Role.CLIENT : Role.WORKER;
     boolean done =
-        tasks(job).stream()
+        tasks().stream()
             .filter(task -> task.getRole() == counts)
             .allMatch(task -> state(task) == TaskState.TASK_SUCCEEDED);
-    return done ? Optional.of(JobEvent.of(JobEvent.Type.TASKS_SUCCEEDED)) : Optional.empty();
+    return done ? Optional.of(JobEvent.of(TASKS_SUCCEEDED)) : Optional.empty();
   }
 
-  private static Optional<JobEvent> startedLate(Job job, Observation seen) {
-    Duration since = between(JobMachine.attempt(job).getStartedAt(), seen.now);
-    if (since.compareTo(seen.startTimeout) < 0) {
+  private Optional<JobEvent> startedLate() {
+    Duration since = since(attempt().getStartedAt());
+    if (since.compareTo(seen.patience.start) < 0) {
       return Optional.empty();
     }
     return Optional.of(
         JobEvent.because(
-            JobEvent.Type.START_TIMED_OUT,
+            START_TIMED_OUT,
             String.format(
-                "not every task ran %.0f s after the attempt began (start timeout %.0f s); missing:"
-                    + " %s. Look at the nodes' logs, or submit with a larger --start-timeout.",
-                seconds(since), seconds(seen.startTimeout), unstarted(job))));
+                "not every task ran %.0f s after attempt %d began (start timeout %.0f s); missing:"
+                    + " %s",
+                seconds(since), attempt().getNumber(), seconds(seen.patience.start), unstarted())));
   }
 
-  private static Optional<JobEvent> all(Job job, Predicate<Task> holds, JobEvent.Type type) {
-    return tasks(job).stream().allMatch(holds) ? Optional.of(JobEvent.of(type)) : Optional.empty();
+  private Optional<JobEvent> movedData() {
+    Attempt attempt = attempt();
+    if (attempt.getMovedDigest().isEmpty() || job.getSpec().getOnJoin() == OnJoin.IGNORE) {
+      return Optional.empty();
+    }
+    Duration quiet = since(attempt.getMovedAt());
+    boolean saved = Folding.checkpointStep(attempt) > attempt.getMovedCheckpointStep();
+    if (quiet.compareTo(seen.patience.quiet) < 0
+        || (job.getSpec().getOnJoin() == OnJoin.AT_CHECKPOINT && !saved)) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        JobEvent.because(
+            DATA_MOVED,
+            String.format(
+                "the primary partitions of cache '%s' are elsewhere since %.1f s (quiet time %.1f"
+                    + " s)",
+                job.getSpec().getCache(), seconds(quiet), seconds(seen.patience.quiet))));
   }
 
-  /** Gone means: the agent proved it, or its node has left and its lease has run out. */
-  private static Optional<JobEvent> gone(Job job, Observation seen) {
-    return notGone(job, seen).isEmpty()
-        ? Optional.of(JobEvent.of(JobEvent.Type.TASKS_GONE))
-        : Optional.empty();
+  private Optional<JobEvent> healthy() {
+    Duration since = since(attempt().getRunningAt());
+    if (job.getCrashes() == 0 || since.compareTo(seen.patience.healthy) < 0) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        JobEvent.because(
+            HEALTHY,
+            String.format(
+                "crashes (%d) are counted anew after %.0f s without one",
+                job.getCrashes(), seconds(since))));
   }
 
-  private static Set<String> notGone(Job job, Observation seen) {
-    Duration since = between(JobMachine.attempt(job).getEndingAt(), seen.now);
-    return tasks(job).stream()
+  private Optional<JobEvent> all(Predicate<Task> holds, JobEvent.Type type) {
+    return tasks().stream().allMatch(holds) ? Optional.of(JobEvent.of(type)) : Optional.empty();
+  }
+
+  /**
+   * Gone means: the agent proved it, or the node's process is dead, or the node has left and its
+   * lease has run out.
+   */
+  private Set<String> notGone() {
+    Duration since = since(attempt().getEndingAt());
+    return tasks().stream()
         .map(Task::getNodeId)
-        .filter(
-            node -> {
-              NodeReport report = seen.reports.get(node);
-              boolean proven = report != null && report.getReached() == AttemptPhase.STOP;
-              boolean expired =
-                  !seen.nodes.contains(node) && since.compareTo(seen.leaseTimeout) >= 0;
-              return !proven && !expired;
-            })
-        .collect(Collectors.toSet());
+        .filter(node -> !isGone(node, since))
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
-  private static String waitingFor(Job job, Observation seen) {
+  private boolean isGone(String node, Duration since) {
+    NodeReport report = seen.report(node, attempt());
+    if (seen.nodes.contains(node)) {
+      return report != null && report.getReached() == AttemptPhase.STOP;
+    }
+    Duration needed = seen.dead.contains(node) ? DEAD_NODE_MARGIN : seen.patience.lease;
+    return since.compareTo(needed) >= 0;
+  }
+
+  private boolean isPausing() {
+    return job.hasNotBefore() && Timestamps.compare(seen.now, job.getNotBefore()) < 0;
+  }
+
+  private String waitingFor() {
     switch (job.getState()) {
       case PENDING:
-        return seen.placement == null || seen.placement.waitingFor == null
-            ? ""
-            : seen.placement.waitingFor;
+        return placementAwaited();
       case RESERVING:
       case STARTING:
-        return unstarted(job);
+        return unstarted();
+      case RESTARTING:
+        if (!notGone().isEmpty()) {
+          return proofAwaited();
+        }
+        return isPausing()
+            ? "the pause after crash " + job.getCrashes() + " to end"
+            : placementAwaited();
       case ENDING:
-        return notGone(job, seen).stream()
-            .map(node -> "node " + shortId(node))
-            .sorted()
-            .collect(Collectors.joining(", ", "proof that its tasks are gone: ", ""));
+        return proofAwaited();
       default:
         return "";
     }
   }
 
-  private static String unstarted(Job job) {
-    return tasks(job).stream()
+  private String placementAwaited() {
+    return seen.placement == null || seen.placement.waitingFor == null
+        ? ""
+        : seen.placement.waitingFor;
+  }
+
+  private String proofAwaited() {
+    return notGone().stream()
+        .map(node -> "node " + Texts.shortId(node))
+        .collect(Collectors.joining(", ", "proof that its tasks are gone: ", ""));
+  }
+
+  private String unstarted() {
+    return tasks().stream()
         .filter(task -> BEFORE_RUNNING.contains(state(task)))
-        .map(task -> name(task) + " on node " + shortId(task.getNodeId()))
+        .map(task -> Texts.name(task) + " on node " + Texts.shortId(task.getNodeId()))
         .collect(Collectors.joining(", "));
+  }
+
+  private boolean isParameterServer() {
+    return job.getSpec().getKind() == JobKind.PARAMETER_SERVER;
+  }
+
+  private Attempt attempt() {
+    return JobMachine.attempt(job);
+  }
+
+  private List<Task> tasks() {
+    return attempt().getTasksList();
+  }
+
+  private Duration since(Timestamp moment) {
+    return Duration.ofMillis(Durations.toMillis(Timestamps.between(moment, seen.now)));
+  }
+
+  private static TaskState state(Task task) {
+    return task.getStatus().getState();
+  }
+
+  private static double seconds(Duration duration) {
+    return duration.toMillis() / 1000.0;
   }
 
   @SafeVarargs
@@ -264,47 +413,5 @@ final class JobObserver {
       }
     }
     return Optional.empty();
-  }
-
-  private static boolean hasEnded(TaskState state) {
-    switch (state) {
-      case TASK_SUCCEEDED:
-      case TASK_FAILED:
-      case TASK_STOPPED:
-      case TASK_LOST:
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  private static boolean same(Task reported, Task.Builder task) {
-    return reported.getRole() == task.getRole()
-        && reported.getIndex() == task.getIndex()
-        && reported.getIncarnation() == task.getIncarnation();
-  }
-
-  private static List<Task> tasks(Job job) {
-    return new ArrayList<>(JobMachine.attempt(job).getTasksList());
-  }
-
-  private static TaskState state(Task task) {
-    return task.getStatus().getState();
-  }
-
-  private static String name(Task task) {
-    return Texts.role(task.getRole()) + " " + task.getIndex();
-  }
-
-  private static String shortId(String id) {
-    return Texts.shortId(id);
-  }
-
-  private static Duration between(Timestamp from, Timestamp to) {
-    return Duration.ofMillis(Durations.toMillis(Timestamps.between(from, to)));
-  }
-
-  private static double seconds(Duration duration) {
-    return duration.toMillis() / 1000.0;
   }
 }

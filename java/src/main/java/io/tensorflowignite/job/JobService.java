@@ -1,27 +1,16 @@
 package io.tensorflowignite.job;
 
-import com.google.protobuf.Timestamp;
-import com.google.protobuf.util.Durations;
-import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LocalFeed;
-import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.JobState;
-import io.tensorflowignite.v1.NodeReport;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.resources.IgniteInstanceResource;
@@ -101,16 +90,16 @@ public final class JobService implements Service {
   private boolean serve() throws InterruptedException {
     JobTable jobs = new JobTable(ignite);
     ReportTable reports = new ReportTable(ignite);
-    NodeTable nodes = new NodeTable(ignite);
-    Assignments assignments = new Assignments(ignite, nodes);
+    ClusterView cluster = new ClusterView(ignite, settings, reports);
     try (LocalFeed jobFeed = jobs.listen((id, job) -> wakeFor(id));
-        LocalFeed reportFeed = reports.listen((key, report) -> wakeFor(jobOf(key)))) {
+        LocalFeed reportFeed = reports.listen((key, report) -> wakeFor(jobOf(key)));
+        TopologyEvents topology = TopologyEvents.onChange(ignite, news::release)) {
       while (!cancelled) {
         Optional<Job> row = jobs.get(jobId);
         if (!row.isPresent()) {
           return true;
         }
-        Observation seen = observe(row.get(), reports, assignments);
+        Observation seen = cluster.look(row.get(), localNode());
         List<JobMachine.Transition> transitions = new ArrayList<>();
         Job after =
             jobs.update(
@@ -125,33 +114,14 @@ public final class JobService implements Service {
           after.getAttemptsList().forEach(attempt -> reports.remove(after, attempt));
           return true;
         }
-        waitForNews(after.getState() == JobState.PENDING ? PLACEMENT_TICK_MS : TICK_MS);
+        waitForNews(isPlacing(after) ? PLACEMENT_TICK_MS : TICK_MS);
       }
     }
     return false;
   }
 
-  private Observation observe(Job job, ReportTable reports, Assignments assignments) {
-    Set<String> topology =
-        ignite.cluster().forServers().nodes().stream()
-            .map(node -> node.id().toString())
-            .collect(Collectors.toSet());
-    Map<String, NodeReport> reported =
-        job.getAttemptsCount() == 0
-            ? Collections.emptyMap()
-            : reports.of(job, JobMachine.attempt(job));
-    PlacementResult placement =
-        job.getState() == JobState.PENDING && !job.getStopRequested()
-            ? assignments.take(job.getSpec(), localNode())
-            : null;
-    return new Observation(
-        now(), topology, reported, placement, startTimeout(job.getSpec()), settings.leaseTimeout());
-  }
-
-  private Duration startTimeout(JobSpec spec) {
-    return spec.hasStartTimeout()
-        ? Duration.ofMillis(Durations.toMillis(spec.getStartTimeout()))
-        : settings.startTimeout();
+  private static boolean isPlacing(Job job) {
+    return job.getState() == JobState.PENDING || job.getState() == JobState.RESTARTING;
   }
 
   private Job hostedHere(Job job) {
@@ -201,9 +171,5 @@ public final class JobService implements Service {
       Thread.currentThread().interrupt();
       cancelled = true;
     }
-  }
-
-  private static Timestamp now() {
-    return Timestamps.fromMillis(System.currentTimeMillis());
   }
 }

@@ -1,10 +1,12 @@
 package io.tensorflowignite.job;
 
 import com.google.protobuf.Timestamp;
+import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.NodeReport;
-import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** What the job's service sees of the cluster at one moment. */
 final class Observation {
@@ -13,29 +15,44 @@ final class Observation {
   /** Ids of the nodes in the topology. */
   final Set<String> nodes;
 
-  /** What nodes report of the current attempt, by node. */
-  final Map<String, NodeReport> reports;
+  /**
+   * Ids of nodes that have left and whose host refuses connections to where their API was: their
+   * process is dead.
+   */
+  final Set<String> dead;
 
-  /** Only looked for while the job is PENDING. */
+  private final Map<String, NodeReport> reports;
+
+  /** The assignment that an attempt could begin with now. */
   final PlacementResult placement;
 
-  final Duration startTimeout;
-
-  /** After so long without its node's heartbeat an agent has killed its tasks. */
-  final Duration leaseTimeout;
+  final Patience patience;
 
   Observation(
       Timestamp now,
       Set<String> nodes,
+      Set<String> dead,
       Map<String, NodeReport> reports,
       PlacementResult placement,
-      Duration startTimeout,
-      Duration leaseTimeout) {
+      Patience patience) {
     this.now = now;
     this.nodes = nodes;
+    this.dead = dead;
     this.reports = reports;
     this.placement = placement;
-    this.startTimeout = startTimeout;
-    this.leaseTimeout = leaseTimeout;
+    this.patience = patience;
+  }
+
+  /** What the node reports of the attempt; null when it has not reported. */
+  NodeReport report(String node, Attempt attempt) {
+    NodeReport report = reports.get(node);
+    return report != null && report.getAttempt() == attempt.getNumber() ? report : null;
+  }
+
+  /** All that nodes report of the attempt. */
+  List<NodeReport> reports(Attempt attempt) {
+    return reports.values().stream()
+        .filter(report -> report.getAttempt() == attempt.getNumber())
+        .collect(Collectors.toList());
   }
 }

@@ -4,6 +4,7 @@ import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import java.nio.charset.StandardCharsets;
@@ -28,19 +29,19 @@ final class Placement {
   /**
    * @param owners primary partitions by node, in the order in which the nodes joined; no node
    *     without a partition.
-   * @param serviceNode the node that hosts the job's service.
+   * @param clientNode the node of the client process.
    */
-  static Placement of(JobSpec spec, Map<String, List<Integer>> owners, String serviceNode) {
+  static Placement of(JobSpec spec, Map<Node, List<Integer>> owners, Node clientNode) {
     List<Task> tasks = new ArrayList<>();
     owners.forEach(
         (node, partitions) ->
             tasks.add(task(Role.WORKER, tasks.size(), node).addAllPartitions(partitions).build()));
     if (spec.getKind() == JobKind.PARAMETER_SERVER) {
-      List<String> nodes = new ArrayList<>(owners.keySet());
+      List<Node> nodes = new ArrayList<>(owners.keySet());
       for (int i = 0; i < Math.max(1, spec.getPsCount()); i++) {
         tasks.add(task(Role.PS, i, nodes.get(i % nodes.size())).build());
       }
-      tasks.add(task(Role.CLIENT, 0, serviceNode).build());
+      tasks.add(task(Role.CLIENT, 0, clientNode).build());
     }
     return new Placement(tasks, digest(spec.getCache(), owners));
   }
@@ -54,15 +55,19 @@ final class Placement {
     return digest;
   }
 
-  private static Task.Builder task(Role role, int index, String node) {
-    return Task.newBuilder().setRole(role).setIndex(index).setNodeId(node);
+  private static Task.Builder task(Role role, int index, Node node) {
+    return Task.newBuilder()
+        .setRole(role)
+        .setIndex(index)
+        .setNodeId(node.getId())
+        .setNodeAddress(node.getAddress());
   }
 
-  private static String digest(String cache, Map<String, List<Integer>> owners) {
+  private static String digest(String cache, Map<Node, List<Integer>> owners) {
     Hasher hasher = Hashing.sha256().newHasher().putString(cache + "\n", StandardCharsets.UTF_8);
     owners.forEach(
         (node, partitions) ->
-            hasher.putString(node + "=" + partitions + "\n", StandardCharsets.UTF_8));
+            hasher.putString(node.getId() + "=" + partitions + "\n", StandardCharsets.UTF_8));
     return hasher.hash().toString();
   }
 }

@@ -1,18 +1,20 @@
 package io.tensorflowignite.job;
 
 import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.ClusterSettings;
+import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.JobState;
+import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -20,6 +22,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /**
  * A cluster of the mind for one job: what nodes report is said line by line, and the job's row is
@@ -32,19 +35,23 @@ final class JobStory {
   /** Every transition of every story of this run. */
   static final Set<String> TOLD = new HashSet<>();
 
-  final Map<String, List<Integer>> owners = new LinkedHashMap<>();
+  final Map<Node, List<Integer>> owners = new LinkedHashMap<>();
+  private final Set<String> dead = new HashSet<>();
   private final Set<String> nodes = new HashSet<>(Arrays.asList(NODE_A, NODE_B));
   private final Map<String, NodeReport> reports = new HashMap<>();
   private long nowMs = 1_000_000;
   Job job;
 
+  private static final ClusterSettings SETTINGS = new TensorFlowService().settings();
+
   JobStory(JobKind kind) {
-    owners.put(NODE_A, Arrays.asList(0, 2));
-    owners.put(NODE_B, Arrays.asList(1, 3));
+    owners.put(node(NODE_A), Arrays.asList(0, 2));
+    owners.put(node(NODE_B), Arrays.asList(1, 3));
     job =
         Job.newBuilder()
             .setId("7f3a0000")
             .setState(JobState.PENDING)
+            .setCreatedAt(Timestamps.fromMillis(nowMs))
             .setSpec(JobSpec.newBuilder().setKind(kind).setCache("digits"))
             .build();
   }
@@ -57,8 +64,9 @@ final class JobStory {
     return new JobStory(JobKind.PARAMETER_SERVER);
   }
 
+  /** Looks at a cluster in which an attempt could begin. */
   JobStory look() {
-    return look(PlacementResult.of(Placement.of(job.getSpec(), owners, NODE_B)));
+    return look(PlacementResult.of(Placement.of(job.getSpec(), owners, node(NODE_B))));
   }
 
   JobStory look(PlacementResult placement) {
@@ -68,22 +76,50 @@ final class JobStory {
             new Observation(
                 Timestamps.fromMillis(nowMs),
                 nodes,
+                dead,
                 reports,
                 placement,
-                Duration.ofSeconds(60),
-                Duration.ofSeconds(6)),
+                Patience.of(job.getSpec(), SETTINGS)),
             transition -> TOLD.add(transition.toString()));
     return this;
   }
 
   JobStory wait(int seconds) {
+    return passes(seconds).look();
+  }
+
+  /** Time passes unobserved. */
+  JobStory passes(int seconds) {
     nowMs += seconds * 1000L;
-    return look();
+    return this;
   }
 
   JobStory stopRequested() {
     job = job.toBuilder().setStopRequested(true).build();
     return look();
+  }
+
+  JobStory nodeDies(String node) {
+    dead.add(node);
+    return nodeLeaves(node);
+  }
+
+  /** From now on the primaries are elsewhere. */
+  JobStory dataMoves(String node, Integer... partitions) {
+    owners.put(node(node), Arrays.asList(partitions));
+    return look();
+  }
+
+  JobStory partitionsAreLost(Integer... partitions) {
+    job = job.toBuilder().addAllLostPartitions(Arrays.asList(partitions)).build();
+    return look();
+  }
+
+  JobStory asking(Consumer<JobSpec.Builder> wish) {
+    JobSpec.Builder spec = job.getSpec().toBuilder();
+    wish.accept(spec);
+    job = job.toBuilder().setSpec(spec).build();
+    return this;
   }
 
   JobStory nodeLeaves(String node) {
@@ -125,8 +161,23 @@ final class JobStory {
     return look();
   }
 
-  JobStory running() {
-    return look().all(TaskState.TASK_RESERVED).all(TaskState.TASK_RUNNING);
+  JobStory startAndRun() {
+    return all(TaskState.TASK_RESERVED).all(TaskState.TASK_RUNNING);
+  }
+
+  JobStory crashes(Role role, int index) {
+    return crashes(role, index, "exited with code 3 (ValueError: no)");
+  }
+
+  JobStory crashes(Role role, int index, String error) {
+    return task(
+        role,
+        index,
+        TaskStatus.newBuilder()
+            .setState(TaskState.TASK_FAILED)
+            .setExitCode(3)
+            .setError(error)
+            .setTraceback("Traceback …\nValueError: no"));
   }
 
   Attempt attempt() {
@@ -154,8 +205,13 @@ final class JobStory {
   }
 
   private NodeReport.Builder report(String node) {
-    return reports.containsKey(node)
-        ? reports.get(node).toBuilder()
-        : NodeReport.newBuilder().setNodeId(node).setAttempt(1);
+    NodeReport known = reports.get(node);
+    return known != null && known.getAttempt() == attempt().getNumber()
+        ? known.toBuilder()
+        : NodeReport.newBuilder().setNodeId(node).setAttempt(attempt().getNumber());
+  }
+
+  static Node node(String id) {
+    return Node.newBuilder().setId(id).setAddress("127.0.0.1:1").build();
   }
 }

@@ -5,6 +5,7 @@ import static org.junit.Assert.assertNotEquals;
 
 import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.Task;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -14,11 +15,11 @@ import java.util.stream.Collectors;
 import org.junit.Test;
 
 public class PlacementTest {
-  private final Map<String, List<Integer>> owners = new LinkedHashMap<>();
+  private final Map<Node, List<Integer>> owners = new LinkedHashMap<>();
 
   public PlacementTest() {
-    owners.put("first", Arrays.asList(0, 3));
-    owners.put("second", Arrays.asList(1, 2));
+    owners.put(node("first"), Arrays.asList(0, 3));
+    owners.put(node("second"), Arrays.asList(1, 2));
   }
 
   @Test
@@ -48,17 +49,18 @@ public class PlacementTest {
   @Test
   public void digestTellsAssignmentsApart() {
     JobSpec spec = JobSpec.newBuilder().setCache("digits").build();
-    String digest = Placement.of(spec, owners, "service").digest();
-    assertEquals(digest, Placement.of(spec, owners, "elsewhere").digest());
+    String digest = Placement.of(spec, owners, node("service")).digest();
+    assertEquals(digest, Placement.of(spec, owners, node("elsewhere")).digest());
     assertNotEquals(
         digest,
-        Placement.of(spec.toBuilder().setCache("letters").build(), owners, "service").digest());
-    owners.put("second", Arrays.asList(1));
-    assertNotEquals(digest, Placement.of(spec, owners, "service").digest());
+        Placement.of(spec.toBuilder().setCache("letters").build(), owners, node("service"))
+            .digest());
+    owners.put(node("second"), Arrays.asList(1));
+    assertNotEquals(digest, Placement.of(spec, owners, node("service")).digest());
   }
 
   private List<String> texts(JobSpec spec) {
-    return Placement.of(spec, owners, "service").tasks().stream()
+    return Placement.of(spec, owners, node("service")).tasks().stream()
         .map(PlacementTest::text)
         .collect(Collectors.toList());
   }
@@ -71,5 +73,9 @@ public class PlacementTest {
         + task.getNodeId()
         + " reads "
         + task.getPartitionsList();
+  }
+
+  private static Node node(String id) {
+    return Node.newBuilder().setId(id).build();
   }
 }

@@ -1,0 +1,38 @@
+package io.tensorflowignite.agent;
+
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
+import io.tensorflowignite.table.CodeTable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** The code archives that this node's agent unpacks, as files; only while attempts run here. */
+final class CodeArchives {
+  private final Path directory;
+  private final CodeTable code;
+
+  CodeArchives(Path directory, CodeTable code) {
+    this.directory = directory;
+    this.code = code;
+  }
+
+  /** The archive's file, fetched from the cluster unless it is here. */
+  Path file(String digest) throws IOException {
+    Path file = directory.resolve(digest + ".zip");
+    code.copyTo(digest, file);
+    return file;
+  }
+
+  /** Removes every file; attempts that come later fetch theirs again. */
+  void clear() {
+    try {
+      if (Files.exists(directory)) {
+        MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("The code archives in " + directory + " cannot be removed", e);
+    }
+  }
+}

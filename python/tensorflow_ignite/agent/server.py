@@ -1,0 +1,136 @@
+"""The agent's gRPC edge: who may call, what calls become, which status a refusal is."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import grpc
+
+from tensorflow_ignite.agent import refusal
+from tensorflow_ignite.agent.refusal import Refusal
+from tensorflow_ignite.agent.tasks import Tasks
+from tensorflow_ignite.agent.watch import Watchers
+from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc
+
+DEFAULT_GRACE_SECONDS = 5.0
+
+_STATUS = {
+    refusal.INVALID_ARGUMENT: grpc.StatusCode.INVALID_ARGUMENT,
+    refusal.FAILED_PRECONDITION: grpc.StatusCode.FAILED_PRECONDITION,
+    refusal.ABORTED: grpc.StatusCode.ABORTED,
+}
+_LOOPBACK = "127.0.0.1"
+
+_log = logging.getLogger(__name__)
+
+_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+
+
+class Edge:
+    """The agent's server, on loopback."""
+
+    def __init__(self, tasks: Tasks, secret: str) -> None:
+        """Makes it, closed.
+
+        Args:
+            tasks: What the calls are about.
+            secret: Every call has to carry it.
+        """
+        # No other server of this user may share its port.
+        self._server = grpc.aio.server(interceptors=[_SecretCheck(secret)], options=[("grpc.so_reuseport", 0)])
+        agent_pb2_grpc.add_AgentServiceServicer_to_server(_Service(tasks), self._server)  # type: ignore[no-untyped-call]
+
+    async def open(self) -> int:
+        """Serves, and gives the port, which was free."""
+        port = self._server.add_insecure_port(f"{_LOOPBACK}:0")
+        await self._server.start()
+        return port
+
+    async def close(self) -> None:
+        """Ends every call."""
+        await self._server.stop(grace=0.1)
+
+
+class _SecretCheck(grpc.aio.ServerInterceptor):
+    def __init__(self, secret: str) -> None:
+        self._expected = f"Bearer {secret}".encode()
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> grpc.RpcMethodHandler[Any, Any] | None:
+        handler = await continuation(handler_call_details)
+        given = dict(handler_call_details.invocation_metadata or ()).get("authorization", "")
+        if hmac.compare_digest(given.encode() if isinstance(given, str) else given, self._expected):
+            return handler
+        if handler is not None and handler.response_streaming:
+            return grpc.unary_stream_rpc_method_handler(_deny)
+        return grpc.unary_unary_rpc_method_handler(_deny)
+
+
+async def _deny(_request: object, context: _Context) -> None:
+    await context.abort(
+        grpc.StatusCode.UNAUTHENTICATED,
+        "the call does not carry the agent's secret; only the service that started an agent may call it, with metadata "
+        "'authorization: Bearer SECRET'; call the node's API instead [code=INVALID_REQUEST]",
+    )
+
+
+class _Service(agent_pb2_grpc.AgentServiceServicer):
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+        self._watchers = Watchers(tasks)
+
+    async def Heartbeat(self, request: agent_pb2.HeartbeatRequest, context: _Context) -> agent_pb2.HeartbeatResponse:
+        self._tasks.heartbeat()
+        return agent_pb2.HeartbeatResponse()
+
+    async def ReservePorts(
+        self, request: agent_pb2.ReservePortsRequest, context: _Context
+    ) -> agent_pb2.ReservePortsResponse:
+        async with _Answering(context):
+            return agent_pb2.ReservePortsResponse(ports=self._tasks.reserve(request.tasks))
+
+    async def StartTask(self, request: agent_pb2.StartTaskRequest, context: _Context) -> agent_pb2.StartTaskResponse:
+        async with _Answering(context):
+            self._tasks.start(request)
+            return agent_pb2.StartTaskResponse()
+
+    async def StopAttempt(
+        self, request: agent_pb2.StopAttemptRequest, context: _Context
+    ) -> agent_pb2.StopAttemptResponse:
+        grace = request.grace.ToTimedelta().total_seconds() if request.HasField("grace") else DEFAULT_GRACE_SECONDS
+        async with _Answering(context):
+            await self._tasks.stop(request.job_id, request.attempt, grace)
+            return agent_pb2.StopAttemptResponse()
+
+    async def Watch(self, request: agent_pb2.WatchRequest, context: _Context) -> AsyncIterator[agent_pb2.WatchResponse]:
+        async with _Answering(context):
+            async for response in self._watchers.watch():
+                yield response
+
+
+class _Answering:
+    """Turns what a call raises into its status."""
+
+    def __init__(self, context: _Context) -> None:
+        self._context = context
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, Refusal):
+            await self._context.abort(_STATUS[error.kind], f"{error.text} [code=INVALID_REQUEST]")
+        elif isinstance(error, Exception):
+            _log.error("a call failed", exc_info=error)
+            await self._context.abort(
+                grpc.StatusCode.INTERNAL,
+                f"the agent could not do it: {error!r}; a call that keeps the rules succeeds; see the log of the node "
+                "[code=INTERNAL_ERROR]",
+            )

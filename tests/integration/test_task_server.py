@@ -1,0 +1,63 @@
+"""The servers of a parameter-server job, started by a real agent, with real TensorFlow."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
+
+from agent_harness import Agent, archive, is_alive, request
+
+from tensorflow_ignite.v1 import job_pb2
+
+pytest.importorskip("tensorflow")
+
+COORDINATOR = """
+import json, sys
+import tensorflow as tf
+tf.config.experimental_connect_to_cluster(tf.train.ClusterSpec(json.loads(sys.argv[1])))
+for device in ("/job:ps/task:0", "/job:worker/task:0"):
+    with tf.device(device):
+        print(device, int(tf.reduce_sum(tf.range(5))), flush=True)
+"""
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[Agent]:
+    running = Agent(tmp_path)
+    yield running
+    running.close()
+
+
+def test_servers_take_over_the_ports_held_for_them_and_compute(agent: Agent) -> None:
+    roles = {"worker": agent.key(role=job_pb2.WORKER), "ps": agent.key(role=job_pb2.PS)}
+    cluster = {role: [f"127.0.0.1:{port}"] for role, port in zip(roles, agent.reserve(*roles.values()), strict=True)}
+    code = archive(agent.directory / "code.zip", {"main.py": "raise SystemExit('servers do not run the script')"})
+    for role, task in roles.items():
+        message = request(task, code)
+        message.spec.kind = job_pb2.PARAMETER_SERVER
+        message.env["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": role, "index": 0}})
+        agent.call("StartTask", message)
+    with agent.heartbeats():
+        for role, addresses in cluster.items():
+            agent.printed(f"tensorflow_ignite: {role} 0 serves at {addresses[0]}", seconds=60)
+        run = subprocess.run(
+            [sys.executable, "-c", COORDINATOR, json.dumps(cluster)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.stdout.splitlines() == ["/job:ps/task:0 10", "/job:worker/task:0 10"]
+    pids = [event.status.pid for event in agent.events if event.status.pid]
+    agent.stop(grace="20s")
+    for task in roles.values():
+        status = agent.ended(task)
+        # The first signal was enough: there is nothing to save in a server.
+        assert (status.state, status.exit_code) == (job_pb2.TASK_STOPPED, -15)
+    assert not any(map(is_alive, pids))

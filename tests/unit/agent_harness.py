@@ -1,0 +1,209 @@
+"""Starts real agents for tests, plays their service, and proves that nothing of them is left."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import grpc
+import psutil
+from google.protobuf import json_format
+
+from tensorflow_ignite.agent import names
+from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc, job_pb2
+
+SECRET = "a secret of this test"
+DEADLINE_SECONDS = 20.0
+ENDED = (job_pb2.TASK_SUCCEEDED, job_pb2.TASK_FAILED, job_pb2.TASK_STOPPED)
+
+T = TypeVar("T")
+
+
+def eventually(look: Callable[[], T]) -> T:
+    """What a look at the world gives as soon as it is true."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while True:
+        seen = look()
+        if seen:
+            return seen
+        assert time.monotonic() < deadline, f"not so after {DEADLINE_SECONDS} s"
+        time.sleep(0.01)
+
+
+def archive(path: Path, files: dict[str, str]) -> Path:
+    """A code archive."""
+    with zipfile.ZipFile(path, "w") as opened:
+        for name, text in files.items():
+            opened.writestr(name, text)
+    return path
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def request(task: agent_pb2.TaskKey, code: Path, *args: str, script: str = "main.py") -> agent_pb2.StartTaskRequest:
+    """Runs a script of an archive."""
+    spec = job_pb2.JobSpec(kind=job_pb2.MULTI_WORKER_MIRRORED, script=script, args=args)
+    return agent_pb2.StartTaskRequest(key=task, spec=spec, code_archive=str(code))
+
+
+class Agent:
+    """A running agent and this test's side of the conversation."""
+
+    def __init__(
+        self, directory: Path, *, lease: str = "60s", log_limit: int = 1 << 20, env: dict[str, str] | None = None
+    ):
+        self.directory = directory
+        self.work = directory / "work"
+        self.job = "job"
+        self._all_events: list[agent_pb2.WatchResponse] = []
+        self._changed = threading.Condition()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tensorflow_ignite.agent"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **(env or {})},
+        )
+        start = {
+            "secret": SECRET,
+            "workDirectory": str(self.work),
+            "leaseTimeout": lease,
+            "host": "127.0.0.1",
+            "nodeId": "node",
+            "logLimitBytes": str(log_limit),
+        }
+        self.process.stdin.write(json.dumps(start).encode() + b"\n")
+        self.process.stdin.flush()
+        self.ready = json_format.Parse(self.process.stdout.readline(), agent_pb2.AgentReady())
+        self._channel = grpc.insecure_channel(f"127.0.0.1:{self.ready.port}")
+        self._stub = agent_pb2_grpc.AgentServiceStub(self._channel)
+        self.watch()
+
+    def call(self, method: str, message: object, secret: str = SECRET) -> object:
+        metadata = (("authorization", f"Bearer {secret}"),)
+        return getattr(self._stub, method)(message, metadata=metadata, timeout=DEADLINE_SECONDS)
+
+    def stream(self) -> Iterator[agent_pb2.WatchResponse]:
+        return self._stub.Watch(agent_pb2.WatchRequest(), metadata=(("authorization", f"Bearer {SECRET}"),))
+
+    def watch(self) -> None:
+        """Collects what the agent tells."""
+        self._all_events = events = []
+
+        def collect() -> None:
+            try:
+                for event in self.stream():
+                    with self._changed:
+                        events.append(event)
+                        self._changed.notify_all()
+            except grpc.RpcError:
+                return
+
+        threading.Thread(target=collect, daemon=True).start()
+
+    @property
+    def events(self) -> list[agent_pb2.WatchResponse]:
+        """What has been told of the job."""
+        return [event for event in self._all_events if event.key.job_id == self.job]
+
+    @property
+    def output(self) -> str:
+        """What has been told of the job's output."""
+        return b"".join(event.log.data for event in self.events if event.HasField("log")).decode()
+
+    def key(
+        self, index: int = 0, *, attempt: int = 1, role: int = job_pb2.WORKER, incarnation: int = 0
+    ) -> agent_pb2.TaskKey:
+        """A task of the job."""
+        return agent_pb2.TaskKey(job_id=self.job, attempt=attempt, role=role, index=index, incarnation=incarnation)
+
+    def reserve(self, *keys: agent_pb2.TaskKey) -> list[int]:
+        return list(self.call("ReservePorts", agent_pb2.ReservePortsRequest(tasks=keys)).ports)
+
+    def start(self, source: str, *args: str, task: agent_pb2.TaskKey | None = None) -> agent_pb2.TaskKey:
+        """Runs a script given as text."""
+        task = task or self.key()
+        code = archive(self.directory / f"{names.task_path(task)}.zip".replace("/", "-"), {"main.py": source})
+        self.reserve(task)
+        self.call("StartTask", request(task, code, *args))
+        return task
+
+    def stop(self, grace: str = "0.3s", attempt: int = 1) -> None:
+        message = json_format.ParseDict(
+            {"jobId": self.job, "attempt": attempt, "grace": grace}, agent_pb2.StopAttemptRequest()
+        )
+        self.call("StopAttempt", message)
+
+    @contextlib.contextmanager
+    def heartbeats(self) -> Iterator[None]:
+        """Renews the lease all the time."""
+        enough = threading.Event()
+
+        def beat() -> None:
+            while not enough.wait(0.05):
+                self.call("Heartbeat", agent_pb2.HeartbeatRequest())
+
+        self.call("Heartbeat", agent_pb2.HeartbeatRequest())
+        thread = threading.Thread(target=beat)
+        thread.start()
+        try:
+            yield
+        finally:
+            enough.set()
+            thread.join()
+
+    def told(self, wanted: Callable[[list[agent_pb2.WatchResponse]], T], seconds: float = DEADLINE_SECONDS) -> T:
+        """Waits until what has been told satisfies a test, and gives what that gave."""
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while not (found := wanted(self.events)):
+                assert self._changed.wait(deadline - time.monotonic()), f"never told; told was: {self.events}"
+            return found
+
+    def ended(self, task: agent_pb2.TaskKey) -> job_pb2.TaskStatus:
+        """The status that tells a task's end."""
+        return self.told(
+            lambda events: next(
+                (event.status for event in events if event.key == task and event.status.state in ENDED), None
+            )
+        )
+
+    def printed(self, text: str, seconds: float = DEADLINE_SECONDS) -> None:
+        """Waits for output."""
+        self.told(lambda _: text in self.output, seconds)
+
+    def living(self) -> list[psutil.Process]:
+        """Every process that carries the mark of one of this agent's tasks; found without the agent's own means."""
+        marked = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+                if process.environ().get("TENSORFLOW_IGNITE_TASK", "").startswith(f"{self.work}:"):
+                    marked.append(process)
+        return marked
+
+    def close(self) -> None:
+        """Ends the agent as the end of its service does, and fails when it has left something."""
+        self._channel.close()
+        self.process.stdin.close()
+        try:
+            self.process.wait(DEADLINE_SECONDS)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdout.close()
+            leftovers = self.living()
+            for leftover in leftovers:
+                leftover.kill()
+        assert not leftovers, f"the agent left {leftovers}"

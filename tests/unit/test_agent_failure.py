@@ -1,0 +1,74 @@
+"""The reason of a failure is found in the end of the output."""
+
+import textwrap
+
+import pytest
+
+from tensorflow_ignite.agent.failure import LAST_LINES, MAX_TRACEBACK_CHARACTERS, describe, find_traceback
+
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "/c/train.py", line 3, in <module>
+    fit()
+tensorflow.python.framework.errors_impl.UnavailableError: Collective ops is aborted by: peer
+The error could be from a previous operation."""
+
+
+def test_last_traceback_is_found_behind_other_output() -> None:
+    earlier = 'Traceback (most recent call last):\n  File "x"\nKeyError: 1\ncaught, going on\n'
+    text, exception = find_traceback(f"epoch 1\n{earlier}epoch 2\n{TRACEBACK}\n")
+    assert text == TRACEBACK
+    assert exception.startswith("tensorflow.python.framework.errors_impl.UnavailableError: Collective")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "During handling of the above exception, another exception occurred:",
+        "The above exception was the direct cause of the following exception:",
+    ],
+)
+def test_chained_tracebacks_stay_together(link: str) -> None:
+    first = 'Traceback (most recent call last):\n  File "x", line 1\nKeyError: 1'
+    second = 'Traceback (most recent call last):\n  File "x", line 2\nValueError: two'
+    text, exception = find_traceback(f"output\n{first}\n\n{link}\n\n{second}\n")
+    assert text == f"{first}\n\n{link}\n\n{second}"
+    assert exception == "ValueError: two"
+
+
+def test_exception_is_the_one_of_the_traceback_whatever_follows() -> None:
+    text, exception = find_traceback(f"{TRACEBACK}\n2026-01-01 W tensorflow/core: Shutdown: late\n")
+    assert "UnavailableError" in exception
+    assert "Shutdown" in text
+
+
+def test_syntax_error_has_no_header() -> None:
+    told = textwrap.dedent("""\
+          File "/c/train.py", line 1
+            def f(:
+                  ^
+        SyntaxError: invalid syntax
+    """)
+    text, exception = find_traceback(told)
+    assert exception == "SyntaxError: invalid syntax"
+    assert text == told.rstrip()
+
+
+def test_without_a_traceback_the_last_lines_are_told() -> None:
+    text, exception = find_traceback("".join(f"line {n}\n" for n in range(100)))
+    assert text.split("\n") == [f"line {n}" for n in range(100 - LAST_LINES, 100)]
+    assert exception == ""
+
+
+def test_endless_message_is_bounded_and_keeps_both_ends() -> None:
+    text, exception = find_traceback(f"{TRACEBACK}{'x' * 100_000}last")
+    assert len(text) <= MAX_TRACEBACK_CHARACTERS
+    assert text.startswith("Traceback")
+    assert text.endswith("last")
+    assert len(exception) < 1000
+
+
+def test_signals_and_codes_are_named() -> None:
+    assert describe("ps 0", -9, "")[0] == "ps 0 was ended by signal 9 (SIGKILL), which its agent did not send"
+    assert describe("worker 1", 3, "bye")[0] == "worker 1 exited with code 3"
+    assert describe("worker 1", 1, "a.b.OddError\n") == ("worker 1 exited with code 1: a.b.OddError", "a.b.OddError")

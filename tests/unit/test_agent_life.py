@@ -1,0 +1,239 @@
+"""The agent as a process: whatever ends, nothing that it started goes on."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from agent_harness import SECRET, Agent, archive, eventually, is_alive, request
+from google.protobuf import json_format
+
+from tensorflow_ignite.v1 import agent_pb2, job_pb2
+
+# A task that ignores SIGTERM, with a child in a session of its own that does too.
+STUBBORN = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('child'); time.sleep(600)"
+subprocess.Popen([sys.executable, "-uc", child], start_new_session=True)
+print("parent", flush=True)
+time.sleep(600)
+"""
+
+StartAgent = Callable[..., Agent]
+
+
+@pytest.fixture
+def start_agent(tmp_path: Path) -> Iterator[StartAgent]:
+    agents: list[Agent] = []
+
+    def start(**options: object) -> Agent:
+        agents.append(Agent(tmp_path, **options))
+        return agents[-1]
+
+    yield start
+    # The last one first: it may still have to sweep what the one before it left.
+    for agent in reversed(agents):
+        agent.close()
+
+
+@pytest.fixture
+def agent(start_agent: StartAgent) -> Agent:
+    return start_agent()
+
+
+def start_stubborn(agent: Agent) -> agent_pb2.TaskKey:
+    task = agent.start(STUBBORN)
+    agent.printed("child")
+    agent.printed("parent")
+    return task
+
+
+def test_tells_its_interpreter_and_its_versions(agent: Agent) -> None:
+    info = agent.ready.info
+    assert (info.pid, info.python) == (agent.process.pid, sys.executable)
+    assert info.python_version == ".".join(map(str, sys.version_info[:3]))
+    assert not info.error
+
+
+def test_starts_without_tensorflow_and_knows_grpc_at_its_edge_only() -> None:
+    program = """
+        import pkgutil, sys
+        import tensorflow_ignite.agent as package
+        names = [m.name for m in pkgutil.iter_modules(package.__path__) if m.name not in ("launch", "server", "life")]
+        for name in names:
+            __import__(f"tensorflow_ignite.agent.{name}")
+        print("grpc" in sys.modules)
+        import tensorflow_ignite.agent.life
+        print("tensorflow" in sys.modules)
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "False"]
+
+
+def test_end_of_input_ends_everything_and_removes_every_file(agent: Agent) -> None:
+    start_stubborn(agent)
+    agent.process.stdin.close()
+    assert agent.process.wait(20) == 0
+    assert not agent.living()
+    assert not agent.work.exists()
+
+
+def test_sigterm_ends_everything_and_sigint_nothing(agent: Agent) -> None:
+    assert os.getsid(agent.process.pid) == agent.process.pid
+    start_stubborn(agent)
+    assert len(agent.living()) == 2
+    agent.process.send_signal(signal.SIGINT)
+    agent.reserve(agent.key(7))
+    assert len(agent.living()) == 2
+    agent.process.send_signal(signal.SIGTERM)
+    assert agent.process.wait(20) == 0
+    assert not agent.living()
+
+
+def test_killed_agent_takes_its_tasks_with_it_and_the_next_one_what_they_started(start_agent: StartAgent) -> None:
+    first = start_agent()
+    task = start_stubborn(first)
+    pid = first.told(lambda events: next((e.status.pid for e in events if e.key == task and e.status.pid), 0))
+    first.process.kill()
+    first.process.wait()
+    eventually(lambda: not is_alive(pid))
+    assert len(first.living()) == 1
+    second = start_agent()
+    assert not second.living()
+    assert [entry.name for entry in second.work.iterdir()] == [".tensorflow-ignite-agent"]
+
+
+def test_ends_with_its_parent_though_its_input_stays_open(tmp_path: Path) -> None:
+    # The reading end's writer is this test, not the parent: only the death signal can tell.
+    program = (
+        "import subprocess, sys; p = subprocess.Popen([sys.executable, '-m', 'tensorflow_ignite.agent']); p.wait()"
+    )
+    start = agent_pb2.AgentStart(secret="s", work_directory=str(tmp_path / "work"), host="127.0.0.1")
+    start.lease_timeout.FromSeconds(60)
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        parent.stdin.write(json_format.MessageToJson(start, indent=None).encode() + b"\n")
+        parent.stdin.flush()
+        ready = json_format.Parse(parent.stdout.readline(), agent_pb2.AgentReady())
+        parent.kill()
+        parent.wait()
+        eventually(lambda: not is_alive(ready.info.pid))
+    assert not (tmp_path / "work").exists()
+
+
+def test_directory_with_foreign_files_is_refused_and_left_alone(tmp_path: Path) -> None:
+    precious = tmp_path / "work" / "precious"
+    precious.parent.mkdir()
+    precious.write_text("mine")
+    start = agent_pb2.AgentStart(secret="s", work_directory=str(precious.parent), host="127.0.0.1")
+    start.lease_timeout.FromSeconds(60)
+    run = subprocess.run(
+        [sys.executable, "-m", "tensorflow_ignite.agent"],
+        input=json_format.MessageToJson(start, indent=None).encode() + b"\n",
+        capture_output=True,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert b"holds files that no agent made" in run.stderr
+    assert precious.read_text() == "mine"
+
+
+@pytest.mark.parametrize("line", [b"", b'{"secret": "hidden"}\n'])
+def test_bad_start_is_told_without_its_secret(line: bytes) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "tensorflow_ignite.agent"], input=line, capture_output=True, check=False
+    )
+    assert run.returncode == 2
+    assert b"could not begin" in run.stderr
+    assert b"hidden" not in run.stderr
+    assert not run.stdout
+
+
+def test_call_without_the_secret_is_unauthenticated(agent: Agent) -> None:
+    for metadata in [(), (("authorization", "Bearer "),), (("authorization", f"Bearer {SECRET}x"),)]:
+        assert_denied(agent, metadata)
+
+
+def assert_denied(agent: Agent, metadata: tuple[tuple[str, str], ...]) -> None:
+    for method, message in [
+        ("Heartbeat", agent_pb2.HeartbeatRequest()),
+        ("ReservePorts", agent_pb2.ReservePortsRequest(tasks=[agent.key()])),
+        ("StartTask", agent_pb2.StartTaskRequest(key=agent.key())),
+        ("StopAttempt", agent_pb2.StopAttemptRequest(job_id="job", attempt=1)),
+    ]:
+        with pytest.raises(grpc.RpcError) as refused:
+            getattr(agent._stub, method)(message, metadata=metadata)
+        assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
+    with pytest.raises(grpc.RpcError) as refused:
+        list(agent._stub.Watch(agent_pb2.WatchRequest(), metadata=metadata))
+    assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
+
+
+def test_stop_answers_when_all_is_gone_and_told_and_nothing_comes_back(agent: Agent) -> None:
+    task = start_stubborn(agent)
+    (port,) = agent.reserve(task)
+    agent.stop()
+    assert not agent.living()
+    status = agent.ended(task)
+    assert (status.state, status.exit_code) == (job_pb2.TASK_STOPPED, -signal.SIGKILL)
+    assert status.log_complete
+    assert not (agent.work / "job").exists()
+    assert can_bind(port)
+    agent.stop()
+    with pytest.raises(grpc.RpcError) as refused:
+        agent.reserve(task)
+    assert refused.value.code() == grpc.StatusCode.ABORTED
+    assert refused.value.details().endswith("[code=INVALID_REQUEST]")
+
+
+def can_bind(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def test_stop_leaves_its_grace_to_a_task_and_to_what_the_task_started(agent: Agent) -> None:
+    child = "import signal, time\ndef end(*_):\n    time.sleep(0.3); print('child saved'); raise SystemExit\n"
+    rest = "signal.signal(signal.SIGTERM, end)\nprint('up')\ntime.sleep(600)"
+    parent = "def end(*_):\n    print('parent saved'); sys.exit(3)\n"
+    start = f"import signal, subprocess, sys, time\nsubprocess.Popen([sys.executable, '-uc', {child + rest!r}])\n"
+    task = agent.start(start + parent + rest)
+    agent.told(lambda _: agent.output.count("up") == 2)
+    agent.stop(grace="20s")
+    status = agent.ended(task)
+    assert (status.state, status.exit_code) == (job_pb2.TASK_STOPPED, 3)
+    assert agent.output == "up\nup\nparent saved\nchild saved\n"
+
+
+def test_tasks_live_as_long_as_heartbeats_come_and_their_ports_longer(start_agent: StartAgent) -> None:
+    agent = start_agent(lease="0.8s")
+    with agent.heartbeats():
+        longer = agent.start(
+            "import time\ntime.sleep(1.2)\nprint('longer')\ntime.sleep(600)", task=agent.key(attempt=2)
+        )
+        task = start_stubborn(agent)
+        agent.printed("longer")
+    for silenced in (task, longer):
+        status = agent.ended(silenced)
+        assert status.state == job_pb2.TASK_FAILED
+        assert "silent for" in status.error
+        assert "(lease 0.8 s)" in status.error
+    assert not agent.living()
+    (port,) = agent.reserve(task)
+    assert not can_bind(port)
+    late = agent.key(2)
+    agent.reserve(late)
+    with pytest.raises(grpc.RpcError) as refused:
+        agent.call("StartTask", request(late, archive(agent.directory / "late.zip", {"main.py": ""})))
+    assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION

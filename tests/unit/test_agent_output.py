@@ -1,0 +1,95 @@
+"""Output becomes numbered chunks: in order, bounded, at line ends, the same when told again."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tensorflow_ignite.agent.output import CHUNK_BYTES, TAIL_BYTES, Output
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Iterator[Output]:
+    made = Output(tmp_path / "log", limit=4 * TAIL_BYTES)
+    yield made
+    made.close()
+
+
+def data(output: Output) -> list[bytes]:
+    return [output.chunk(number).data for number in range(output.count)]
+
+
+def test_lines_become_chunks_at_once_and_the_rest_of_a_line_with_it(output: Output) -> None:
+    os.write(output.fd, b"one\ntwo\nthr")
+    assert output.advance()
+    assert data(output) == [b"one\ntwo\n"]
+    os.write(output.fd, b"ee\n")
+    assert output.advance()
+    assert data(output) == [b"one\ntwo\n", b"three\n"]
+    assert not output.advance()
+
+
+def test_line_without_an_end_becomes_a_chunk_at_the_second_look(output: Output) -> None:
+    os.write(output.fd, b"\r10 %")
+    assert not output.advance()
+    assert output.advance()
+    os.write(output.fd, b"\r20 %")
+    assert not output.advance()
+    assert output.advance()
+    assert data(output) == [b"\r10 %", b"\r20 %"]
+
+
+def test_long_output_is_cut_at_line_ends_into_bounded_chunks(output: Output) -> None:
+    written = b"".join(b"line %d\n" % number for number in range(30_000))
+    os.write(output.fd, written)
+    output.advance()
+    chunks = data(output)
+    assert len(chunks) > 1
+    assert all(len(chunk) <= CHUNK_BYTES and chunk.endswith(b"\n") for chunk in chunks)
+    assert b"".join(chunks) == written
+
+
+def test_line_longer_than_a_chunk_is_cut(output: Output) -> None:
+    os.write(output.fd, b"x" * (CHUNK_BYTES + 1))
+    output.advance()
+    output.complete()
+    assert [len(chunk) for chunk in data(output)] == [CHUNK_BYTES, 1]
+
+
+def test_beyond_the_limit_the_last_part_is_kept_and_the_disk_given_back(output: Output, tmp_path: Path) -> None:
+    limit = 4 * TAIL_BYTES
+    line = b"0123456789abcde\n"
+    written = 16 * TAIL_BYTES
+    for _ in range(16):
+        os.write(output.fd, line * (TAIL_BYTES // len(line)))
+        output.advance()
+    os.write(output.fd, b"the end")
+    output.advance()
+    assert output.dropped_bytes == written + 7 - limit
+    assert (tmp_path / "log").stat().st_blocks * 512 < written - 4 * TAIL_BYTES
+    live = output.count
+    output.complete()
+    chunks = data(output)
+    assert b"".join(chunks).count(line) * len(line) + 7 == len(b"".join(chunks))
+    assert chunks[-1].endswith(b"the end")
+    assert [number for number in range(output.count) if output.chunk(number).dropped_bytes] == [live]
+    assert output.chunk(live).dropped_bytes == output.dropped_bytes
+    assert sum(map(len, chunks)) + output.dropped_bytes == written + 7
+    assert limit - CHUNK_BYTES <= sum(map(len, chunks)) <= limit
+
+
+def test_limit_smaller_than_a_chunk_still_keeps_the_last_part(tmp_path: Path) -> None:
+    output = Output(tmp_path / "log", limit=8)
+    os.write(output.fd, b"abcdefghijklmnop")
+    output.advance()
+    output.complete()
+    assert data(output) == [b"abcd", b"mnop"]
+    assert output.chunk(1).dropped_bytes == output.dropped_bytes == 8
+    output.close()
+
+
+def test_no_output_is_no_chunk(output: Output) -> None:
+    assert not output.advance()
+    output.complete()
+    assert (output.count, output.dropped_bytes, output.tail(100)) == (0, 0, "")

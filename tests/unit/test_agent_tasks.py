@@ -1,0 +1,301 @@
+"""What a task finds, what is told of it, and in which order."""
+
+import itertools
+import json
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from agent_harness import SECRET, Agent, archive, is_alive, request
+
+from tensorflow_ignite.agent import environment
+from tensorflow_ignite.v1 import agent_pb2, job_pb2
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def one_agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    running = Agent(tmp_path_factory.mktemp("agent"), env={"SOME_SECRET": SECRET, "BOTH": "agent"})
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def agent(one_agent: Agent) -> Iterator[Agent]:
+    """The one agent, with a job for this test."""
+    one_agent.job = f"job-{next(_numbers)}"
+    yield one_agent
+    one_agent.stop(grace="0s")
+    assert not one_agent.living()
+    assert not (one_agent.work / one_agent.job).exists()
+
+
+def test_task_runs_the_script_with_its_arguments_untouched(agent: Agent) -> None:
+    source = "import sys, helper\nprint(sys.argv[1:], __name__, helper.answer, open('data.txt').read())"
+    code = archive(agent.directory / "c.zip", {"sub/main.py": source, "helper.py": "answer = 42", "data.txt": "near"})
+    task = agent.key()
+    agent.reserve(task)
+    agent.call("StartTask", request(task, code, "--a=b c", "", "--help", "$X", "ü", script="sub/main.py"))
+    assert agent.ended(task).state == job_pb2.TASK_SUCCEEDED
+    assert agent.output == "['--a=b c', '', '--help', '$X', 'ü'] __main__ 42 near\n"
+
+
+def test_task_finds_its_environment_and_no_secret(agent: Agent) -> None:
+    source = (
+        "import json, os, signal, sys\n"
+        "context = json.load(open(os.environ['TENSORFLOW_IGNITE_CONTEXT']))\n"
+        "print(json.dumps([dict(os.environ), context, sys.stdin.read(),"
+        " signal.getsignal(signal.SIGINT) is signal.default_int_handler, os.getsid(0) == os.getpid()]))"
+    )
+    task = agent.key(2)
+    agent.reserve(task)
+    message = request(task, archive(agent.directory / "c.zip", {"main.py": source}))
+    message.env.update({"TF_CONFIG": "{}", "BOTH": "service", "MINE": "service"})
+    message.spec.env.update({"MINE": "user", "TENSORFLOW_IGNITE_TASK": "user"})
+    message.context.cache = "digits"
+    agent.call("StartTask", message)
+    assert agent.ended(task).state == job_pb2.TASK_SUCCEEDED
+    env, context, stdin, interruptible, leads = json.loads(agent.output)
+    assert env["TF_CONFIG"] == "{}"
+    assert (env["BOTH"], env["MINE"]) == ("service", "user")
+    assert env["PYTHONUNBUFFERED"] == "1"
+    assert env["TF_GRPC_REUSE_PORT"] == "true"
+    assert env["TENSORFLOW_IGNITE_TASK"] == f"{agent.work}:{agent.job}/1/worker/2/0"
+    assert SECRET not in json.dumps(env)
+    assert (context["cache"], stdin, interruptible, leads) == ("digits", "", True, True)
+
+
+def test_end_is_told_after_the_last_output_which_is_complete(agent: Agent) -> None:
+    task = agent.start("for n in range(200_000): print(n)\nprint('the end', end='')")
+    status = agent.ended(task)
+    expected = "".join(f"{n}\n" for n in range(200_000)) + "the end"
+    limit = 1 << 20
+    assert status.log_dropped_bytes == len(expected) - sum(len(e.log.data) for e in agent.events)
+    assert status.log_complete
+    assert agent.events[-1].status == status
+    chunks = [event.log for event in agent.events if event.HasField("log")]
+    assert [chunk.sequence for chunk in chunks] == list(range(len(chunks)))
+    assert sum(chunk.dropped_bytes for chunk in chunks) == status.log_dropped_bytes
+    assert limit - (1 << 16) <= sum(len(chunk.data) for chunk in chunks) <= limit
+    assert all(len(chunk.data) <= 1 << 16 for chunk in chunks)
+    gap = next(n for n, chunk in enumerate(chunks) if chunk.dropped_bytes)
+    head = b"".join(chunk.data for chunk in chunks[:gap]).decode()
+    tail = b"".join(chunk.data for chunk in chunks[gap:]).decode()
+    assert expected.startswith(head)
+    assert expected.endswith("\n" + tail)
+
+
+def test_output_comes_while_the_task_runs_also_without_a_line_end(agent: Agent) -> None:
+    agent.start("import sys, time\nprint('first')\nprint('10 %', end='')\ntime.sleep(600)")
+    agent.printed("first\n10 %")
+
+
+def test_new_watcher_takes_over_and_is_told_the_same(agent: Agent) -> None:
+    task = agent.start("import time\nfor n in range(3):\n    print(n)\n    time.sleep(0.15)")
+    agent.ended(task)
+    first = [event for event in agent.events if event.HasField("log")]
+    end = agent.events[-1]
+    former = agent.stream()
+    next(former)
+    agent.watch()
+    assert agent.ended(task) == end.status
+    assert [event for event in agent.events if event.HasField("log")] == first
+    with pytest.raises(grpc.RpcError) as taken:
+        list(former)
+    assert taken.value.code() == grpc.StatusCode.ABORTED
+
+
+def test_failed_task_tells_its_traceback(agent: Agent) -> None:
+    task = agent.start("def f():\n    raise ValueError('no such pixel')\nf()")
+    status = agent.ended(task)
+    assert (status.state, status.exit_code) == (job_pb2.TASK_FAILED, 1)
+    assert status.error == "worker 0 exited with code 1: ValueError: no such pixel"
+    assert status.traceback.startswith("Traceback (most recent call last):\n")
+    assert "main.py" in status.traceback
+    assert "launch" not in status.traceback
+    assert status.traceback.endswith("ValueError: no such pixel")
+
+
+def test_syntax_error_is_told(agent: Agent) -> None:
+    status = agent.ended(agent.start("def broken(:"))
+    assert status.error.startswith("worker 0 exited with code 1: SyntaxError: ")
+    assert "def broken(:" in status.traceback
+
+
+def test_signal_is_told_as_a_negative_code(agent: Agent) -> None:
+    status = agent.ended(agent.start("import os\nprint('last words')\nos.kill(os.getpid(), 11)"))
+    assert (status.state, status.exit_code) == (job_pb2.TASK_FAILED, -signal.SIGSEGV)
+    assert "signal 11 (SIGSEGV)" in status.error
+    assert status.traceback == "last words"
+
+
+def test_what_a_task_leaves_behind_ends_with_it(agent: Agent) -> None:
+    source = (
+        "import subprocess, sys\n"
+        "p = subprocess.Popen([sys.executable, '-c', 'print(\"up\", flush=True); import time; time.sleep(600)'],"
+        " start_new_session=True, stdout=subprocess.PIPE)\n"
+        "print(p.stdout.readline())"
+    )
+    assert agent.ended(agent.start(source)).state == job_pb2.TASK_SUCCEEDED
+    assert not agent.living()
+
+
+def test_what_clears_its_environment_ends_with_its_task(agent: Agent) -> None:
+    source = "import subprocess, sys\np = subprocess.Popen(['sleep', '600'], env={})\nprint(p.pid)"
+    assert agent.ended(agent.start(source)).state == job_pb2.TASK_SUCCEEDED
+    assert not is_alive(int(agent.output))
+
+
+def test_progress_is_told(agent: Agent) -> None:
+    task = agent.start(
+        "import os, time\n"
+        "path = os.environ['TENSORFLOW_IGNITE_PROGRESS']\n"
+        'open(path + \'.new\', \'w\').write(\'{"step": "7", "metrics": {"loss": 0.5}}\')\n'
+        "os.replace(path + '.new', path)\n"
+        "time.sleep(600)"
+    )
+    progress = agent.told(lambda told: next((e.status.progress for e in told if e.status.progress.step), None))
+    assert (progress.step, dict(progress.metrics)) == (7, {"loss": 0.5})
+    agent.stop()
+    assert agent.ended(task).progress == progress
+
+
+def test_starting_a_task_again_changes_nothing(agent: Agent) -> None:
+    task = agent.start("import time\nprint('once')\ntime.sleep(600)")
+    agent.printed("once")
+    agent.start("print('twice')", task=task)
+    assert len(agent.living()) == 1
+    agent.stop()
+    assert agent.output == "once\n"
+
+
+def test_task_without_a_port_is_not_started(agent: Agent) -> None:
+    agent.reserve(agent.key(0))
+    code = archive(agent.directory / "c.zip", {"main.py": ""})
+    for task in (agent.key(1), agent.key(0, attempt=2)):
+        with pytest.raises(grpc.RpcError) as refused:
+            agent.call("StartTask", request(task, code))
+        assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+
+
+def test_one_incarnation_at_a_time_on_one_port(agent: Agent) -> None:
+    first = agent.start("import time\ntime.sleep(600)")
+    second = agent.key(incarnation=1)
+    assert agent.reserve(second) == agent.reserve(first)
+    with pytest.raises(grpc.RpcError) as refused:
+        agent.start("", task=second)
+    assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        agent_pb2.TaskKey(job_id="../job", attempt=1, role=job_pb2.WORKER),
+        agent_pb2.TaskKey(job_id="job", attempt=0, role=job_pb2.WORKER),
+        agent_pb2.TaskKey(job_id="job", attempt=1),
+    ],
+)
+def test_key_that_could_name_another_place_is_refused(agent: Agent, bad: agent_pb2.TaskKey) -> None:
+    with pytest.raises(grpc.RpcError) as refused:
+        agent.reserve(bad)
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize(
+    ("files", "script", "reason"),
+    [
+        ({"../escaped.py": ""}, "main.py", "leaves the archive's directory"),
+        ({"main.py": ""}, "other.py", "'other.py' is not in the job's code"),
+        ({"main.py": ""}, "../../main.py", "is not in the job's code"),
+    ],
+)
+def test_task_that_cannot_be_started_is_told_as_failed(
+    agent: Agent, files: dict[str, str], script: str, reason: str
+) -> None:
+    task = agent.key()
+    agent.reserve(task)
+    agent.call("StartTask", request(task, archive(agent.directory / "c.zip", files), script=script))
+    status = agent.ended(task)
+    assert status.state == job_pb2.TASK_FAILED
+    assert status.exit_code == 1
+    assert status.hopeless
+    assert status.error.startswith("worker 0 could not be started: ")
+    assert reason in status.error
+    assert not list(agent.work.rglob("escaped.py"))
+
+
+def test_missing_archive_is_told(agent: Agent) -> None:
+    task = agent.key()
+    agent.reserve(task)
+    agent.call("StartTask", request(task, agent.directory / "nowhere.zip"))
+    assert "is not on this node" in agent.ended(task).error
+
+
+def test_attempt_is_unpacked_once_for_all_its_tasks(agent: Agent) -> None:
+    code = archive(agent.directory / "c.zip", {"main.py": "import os\nprint(os.stat('main.py').st_ino)"})
+    tasks = [agent.key(0), agent.key(1), agent.key(0, role=job_pb2.CHIEF)]
+    agent.reserve(*tasks)
+    for task in tasks:
+        agent.call("StartTask", request(task, code))
+    for task in tasks:
+        assert agent.ended(task).state == job_pb2.TASK_SUCCEEDED
+    assert len(set(agent.output.split())) == 1
+
+
+def test_reserved_ports_differ_and_only_the_task_can_take_its_own(agent: Agent) -> None:
+    keys = [agent.key(n) for n in range(20)]
+    ports = agent.reserve(*keys)
+    assert len(set(ports)) == 20
+    assert agent.reserve(*reversed(keys)) == ports[::-1]
+    source = (
+        "import socket, sys\ns = socket.socket(socket.AF_INET6)\n"
+        "s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, int(sys.argv[2]))\n"
+        "s.bind(('::', int(sys.argv[1])))\ns.listen()\n"
+        "c = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\ns.accept()[0].sendall(b'met')\nprint(c.recv(9))"
+    )
+    allowed = agent.start(source, str(ports[0]), "1")
+    assert agent.ended(allowed).state == job_pb2.TASK_SUCCEEDED
+    assert agent.output == "b'met'\n"
+    denied = agent.start(source, str(ports[1]), "0", task=keys[1])
+    assert "Address already in use" in agent.ended(denied).error
+
+
+def test_server_of_a_parameter_server_job_is_this_packages_own(agent: Agent) -> None:
+    task = agent.key(role=job_pb2.PS)
+    agent.reserve(task)
+    message = request(task, archive(agent.directory / "c.zip", {"main.py": "print('script')"}))
+    message.spec.kind = job_pb2.PARAMETER_SERVER
+    agent.call("StartTask", message)
+    # Without TF_CONFIG it ends at once, and says so.
+    status = agent.ended(task)
+    assert status.exit_code == 1
+    assert "TF_CONFIG names no place in a cluster" in status.traceback
+
+
+def test_launcher_starts_nothing_for_an_agent_that_is_gone(tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+    run = subprocess.run(
+        [sys.executable, "-IS", str(environment._LAUNCHER), "1", "/bin/sh", "-c", f"touch {touched}"], check=False
+    )
+    assert run.returncode == 125
+    assert not touched.exists()
+
+
+def test_execute_permission_is_kept(agent: Agent) -> None:
+    code = agent.directory / "c.zip"
+    with zipfile.ZipFile(code, "w") as opened:
+        tool = zipfile.ZipInfo("tool.sh")
+        tool.external_attr = 0o100755 << 16
+        opened.writestr(tool, "#!/bin/sh\necho tool\n")
+        opened.writestr("main.py", "import subprocess\nsubprocess.run(['./tool.sh'], check=True)")
+    task = agent.key()
+    agent.reserve(task)
+    agent.call("StartTask", request(task, code))
+    assert agent.ended(task).state == job_pb2.TASK_SUCCEEDED
+    assert agent.output == "tool\n"

@@ -1,0 +1,105 @@
+"""Code archives come from anywhere: what leaves the directory, or fills the disk, is not unpacked."""
+
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tensorflow_ignite.agent import unpack as unpacking
+from tensorflow_ignite.agent.unpack import BadArchiveError, unpack
+
+
+def pack(path: Path, *entries: tuple[str, int, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, mode, data in entries:
+            info = zipfile.ZipInfo("placeholder")
+            # Set afterwards: the constructor would tidy the name.
+            info.filename = info.orig_filename = name
+            info.external_attr = mode << 16
+            opened.writestr(info, data, zipfile.ZIP_DEFLATED)
+    return path
+
+
+FILE = stat.S_IFREG | 0o644
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "reason"),
+    [
+        ("../evil.py", FILE, "leaves the archive's directory"),
+        ("a/../../evil.py", FILE, "leaves the archive's directory"),
+        ("/evil.py", FILE, "leaves the archive's directory"),
+        ("..\\evil.py", FILE, "not portable"),
+        ("C:/evil.py", FILE, "not portable"),
+        ("x" * 2000, FILE, "not portable"),
+        ("link", stat.S_IFLNK | 0o777, "neither a file nor a directory"),
+        ("device", stat.S_IFCHR | 0o644, "neither a file nor a directory"),
+        ("fifo", stat.S_IFIFO | 0o644, "neither a file nor a directory"),
+    ],
+)
+def test_entry_that_breaks_a_rule_unpacks_nothing(tmp_path: Path, name: str, mode: int, reason: str) -> None:
+    archive = pack(tmp_path / "c.zip", ("good.py", FILE, b""), (name, mode, b"x"))
+    with pytest.raises(BadArchiveError, match=reason):
+        unpack(archive, tmp_path / "a" / "code")
+    assert {path.name for path in tmp_path.rglob("*")} == {"c.zip", "a"}
+
+
+def test_files_directories_and_execute_permission_arrive(tmp_path: Path) -> None:
+    archive = pack(
+        tmp_path / "c.zip",
+        ("pkg/", stat.S_IFDIR | 0o755, b""),
+        ("pkg/m.py", 0, b"m"),
+        ("run.sh", stat.S_IFREG | 0o4755, b"r"),
+    )
+    unpack(archive, tmp_path / "code")
+    assert (tmp_path / "code/pkg/m.py").read_bytes() == b"m"
+    assert (tmp_path / "code/run.sh").stat().st_mode & 0o7777 == 0o755
+    assert (tmp_path / "code/pkg/m.py").stat().st_mode & 0o7777 == 0o644
+
+
+def test_too_many_entries_are_refused_with_the_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, "MAX_ENTRIES", 2)
+    archive = pack(tmp_path / "c.zip", *((f"{n}.py", FILE, b"") for n in range(3)))
+    with pytest.raises(BadArchiveError, match="has 3 entries; at most 2 are unpacked"):
+        unpack(archive, tmp_path / "code")
+
+
+def test_too_many_bytes_are_refused_with_the_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, "MAX_BYTES", 1000)
+    archive = pack(tmp_path / "c.zip", ("bomb", FILE, b"\0" * 1001))
+    with pytest.raises(BadArchiveError, match="holds 1001 bytes; at most 1000 are unpacked"):
+        unpack(archive, tmp_path / "code")
+
+
+def test_entry_that_is_larger_than_it_says_is_not_unpacked(tmp_path: Path) -> None:
+    archive = pack(tmp_path / "c.zip", ("bomb", FILE, b"\0" * 100_000))
+    data = archive.read_bytes()
+    size = (100_000).to_bytes(4, "little")
+    assert data.count(size) == 2
+    archive.write_bytes(data.replace(size, (10).to_bytes(4, "little")))
+    with pytest.raises(BadArchiveError):
+        unpack(archive, tmp_path / "code")
+    assert not (tmp_path / "code").exists()
+
+
+@pytest.mark.parametrize("names", [("a", "a/b.py"), ("a.py", "./a.py"), ("a", "a/")])
+def test_contradicting_entries_are_refused(tmp_path: Path, names: tuple[str, str]) -> None:
+    with pytest.raises(BadArchiveError):
+        unpack(pack(tmp_path / "c.zip", *((name, 0, b"") for name in names)), tmp_path / "code")
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip at all", b"PK\x05\x06"])
+def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "c.zip").write_bytes(content)
+    with pytest.raises(BadArchiveError, match="must be a zip archive"):
+        unpack(tmp_path / "c.zip", tmp_path / "code")
+
+
+def test_damaged_archive_is_refused(tmp_path: Path) -> None:
+    archive = pack(tmp_path / "c.zip", ("a.py", FILE, bytes(range(256)) * 100))
+    data = bytearray(archive.read_bytes())
+    data[60] ^= 0xFF
+    archive.write_bytes(data)
+    with pytest.raises(BadArchiveError):
+        unpack(archive, tmp_path / "code")
