@@ -1,7 +1,7 @@
 """What pyproject.toml cannot say: a wheel carries the jars, the generated code and the examples, all of one state.
 
-The jars are built from java/ when they are missing, older than the sources, or speak another contract than proto/. Everything else about the
-package stands in pyproject.toml.
+The jars are built from java/ when they are missing, older than the sources, or speak another contract than proto/.
+Everything else about the package stands in pyproject.toml.
 """
 
 import hashlib

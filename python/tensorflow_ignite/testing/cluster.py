@@ -25,6 +25,7 @@ START_TIMEOUT = 90.0
 STOP_TIMEOUT = 45.0
 # What a killed node's agent needs to notice, and to end its tasks.
 ORPHAN_TIMEOUT = 20.0
+_POLL = 0.05
 DATA_REGION_BYTES = 512 * 1024 * 1024
 # Only the JVM's first compiler: half the processor time for a node's start, for programs that end soon anyway.
 JVM_ARGS = ("-Xms256m", "-Xmx1g", "-XX:TieredStopAtLevel=1")
@@ -132,7 +133,7 @@ class LocalCluster:
         return addresses[0]
 
     def start(self) -> None:
-        """Starts the first nodes, together; returns when their APIs answer and they all see each other.
+        """Starts the first nodes, together; returns when they all see each other and can run tasks, or say why not.
 
         Raises:
             NodeStartError: One of them does not start.
@@ -145,19 +146,21 @@ class LocalCluster:
             for _ in range(self._first_nodes):
                 self._spawn()
             self.await_settled()
+            self._await_agents()
         except BaseException:
             with contextlib.suppress(LeakError):
                 self.close()
             raise
 
     def start_node(self) -> LocalNode:
-        """Starts one more node; returns when its API answers and all running nodes see each other.
+        """Starts one more node; returns when all see each other and it can run tasks, or says why not.
 
         Raises:
             NodeStartError: It does not start.
         """
         node = self._spawn()
         self.await_settled()
+        self._await_agents()
         return node
 
     def stop_node(self, node: LocalNode) -> None:
@@ -316,6 +319,25 @@ class LocalCluster:
             + f". Their logs are below {self.directory}."
         )
 
+    def _await_agents(self, timeout: float = START_TIMEOUT) -> None:
+        """Waits until every node's agent runs, or is known not to come up: a node answers before that."""
+        expected = {node.node_id for node in self.nodes if node.address is not None and not node.suspended}
+        if not expected:
+            return
+        deadline = time.monotonic() + timeout
+        with tensorflow_ignite.connect(self.address) as client:
+            while True:
+                told = {node.id for node in client.nodes() if node.agent.pid or node.agent.error}
+                if expected <= told:
+                    return
+                if time.monotonic() > deadline:
+                    raise TimeoutError(
+                        f"no agent after {timeout:.0f} s on the nodes {', '.join(sorted(expected - told))}. "
+                        f"Their logs are below {self.directory}."
+                    )
+                # The node table is no stream.
+                time.sleep(_POLL)
+
     def _stop(self, nodes: Sequence[LocalNode]) -> None:
         for node in nodes:
             node.expected_to_end = True
@@ -326,9 +348,14 @@ class LocalCluster:
     def _stop_all(self) -> list[str]:
         """Stops all nodes together; returns what went wrong."""
         running = self.nodes
-        # A frozen node that the others have given up ends itself with a failure when it wakes up; that is no leak.
-        excused = {node.name for node in running if node.suspended}
-        self._stop(running)
+        # A frozen node that the others have given up ends itself with a failure when it wakes up: nobody's fault.
+        excused = {node.name for node in running if node.suspended or not node.ready}
+        self._stop([node for node in running if node.ready])
+        for node in running:
+            if not node.ready:
+                # It has nothing yet that would have to be stopped in order, and its start takes seconds.
+                node.expected_to_end = node.killed = True
+                node.signal(signal.SIGKILL)
         deadline = time.monotonic() + STOP_TIMEOUT
         with self._changed:
             self._changed.wait_for(lambda: all(node.ended for node in running), deadline - time.monotonic())
