@@ -35,6 +35,12 @@ def own_cluster() -> Iterator[LocalCluster]:
         yield cluster
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives agents of killed nodes less time to end; there are none in these tests."""
+    monkeypatch.setattr("tensorflow_ignite.testing.cluster.ORPHAN_TIMEOUT", 2.0)
+
+
 def test_all_nodes_answer_and_see_each_other(own_cluster: LocalCluster) -> None:
     assert len(set(own_cluster.addresses)) == len(own_cluster.nodes) == 2
     ids = {node.node_id for node in own_cluster.nodes}
@@ -86,7 +92,7 @@ def test_a_folder_given_for_its_files_stays(tmp_path: Path) -> None:
     assert "stopped OK" in log.read_text()
 
 
-def test_a_process_left_behind_fails_the_owner_and_is_ended() -> None:
+def test_a_process_left_behind_fails_the_owner_and_is_ended(impatient: None) -> None:
     cluster = LocalCluster(nodes=1)
     cluster.start()
     environment = {**os.environ, CLUSTER_MARKER: str(cluster.directory)}
@@ -107,7 +113,7 @@ def test_a_file_left_behind_fails_the_owner() -> None:
     assert not directory.exists()
 
 
-def test_shared_memory_left_behind_fails_the_owner() -> None:
+def test_shared_memory_left_behind_fails_the_owner(impatient: None) -> None:
     cluster = LocalCluster(nodes=1)
     cluster.start()
     segment = Path(f"/dev/shm/tensorflow-ignite-test-{os.getpid()}")

@@ -87,7 +87,7 @@ def run() -> int:
     """
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     begin = time.monotonic()
     signals = _Signals()
     problem: str | None = None
@@ -201,9 +201,11 @@ def _follow(job: JobHandle, console: Console) -> None:
         task = bar.add_task("waiting", total=None, metrics="")
         for status in job.watch():
             progress = _progress(status)
-            metrics = "" if progress is None else " ".join(f"{k}={v:.3f}" for k, v in sorted(progress.metrics.items()))
-            steps = {} if progress is None else {"completed": progress.step, "total": progress.total_steps}
-            bar.update(task, description=status.state, metrics=metrics, **steps)
+            metrics = ""
+            if progress is not None:
+                metrics = " ".join(f"{name}={value:.3f}" for name, value in sorted(progress.metrics.items()))
+                bar.update(task, completed=progress.step, total=progress.total_steps)
+            bar.update(task, description=status.state, metrics=metrics)
             if not console.is_terminal and status.state != told:
                 told = status.state
                 console.print(f"  {told} {metrics}".rstrip())
@@ -211,12 +213,8 @@ def _follow(job: JobHandle, console: Console) -> None:
 
 def _progress(job: Job) -> Progress | None:
     """What the first worker last told."""
-    attempt = job.attempt
-    first = (
-        next((task for task in attempt.tasks if task.role in ("chief", "worker") and task.index == 0), None)
-        if attempt
-        else None
-    )
+    tasks = job.attempt.tasks if job.attempt else ()
+    first = next((task for task in tasks if task.role in ("chief", "worker") and task.index == 0), None)
     return first.status.progress if first is not None else None
 
 
