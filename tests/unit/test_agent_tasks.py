@@ -66,6 +66,7 @@ def test_task_finds_its_environment_and_no_secret(agent: Agent) -> None:
     assert (env["BOTH"], env["MINE"]) == ("service", "user")
     assert env["PYTHONUNBUFFERED"] == "1"
     assert env["TF_GRPC_REUSE_PORT"] == "true"
+    assert Path(env["TMPDIR"]).is_relative_to(agent.work)
     assert env["TENSORFLOW_IGNITE_TASK"] == f"{agent.work}:{agent.job}/1/worker/2/0"
     assert SECRET not in json.dumps(env)
     assert (context["cache"], stdin, interruptible, leads) == ("digits", "", True, True)

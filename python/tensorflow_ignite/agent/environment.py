@@ -32,12 +32,20 @@ def command(request: StartTaskRequest, code: Path) -> list[str]:
 
 
 def environment(
-    request: StartTaskRequest, code: Path, mark: str, context: Path, progress: Path, inherited: Mapping[str, str]
+    request: StartTaskRequest,
+    code: Path,
+    mark: str,
+    context: Path,
+    progress: Path,
+    temporary: Path,
+    inherited: Mapping[str, str],
 ) -> dict[str, str]:
     """The agent's environment, the service's, the user's, and last what a task cannot do without."""
     env = {name: value for name, value in inherited.items() if "SECRET" not in name.upper()}
     env.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     env["PYTHONUNBUFFERED"] = "1"
+    # TensorFlow leaves files there when it is killed; so they go with the attempt.
+    env["TMPDIR"] = str(temporary)
     env.update(request.env)
     env.update(request.spec.env)
     env["PYTHONPATH"] = os.pathsep.join([str(code), *_absolute(env.get("PYTHONPATH", "")), *_own_root()])

@@ -131,11 +131,15 @@ class Task:
 
     def _start(self, code: Path) -> None:
         context = self._directory / "context.json"
+        temporary = self._directory / "tmp"
+        temporary.mkdir(exist_ok=True)
         context.write_text(json_format.MessageToJson(self._request.context), encoding="utf-8")
         self._process = subprocess.Popen(
             environment.command(self._request, code),
             cwd=code,
-            env=environment.environment(self._request, code, self.mark, context, self._progress.path, os.environ),
+            env=environment.environment(
+                self._request, code, self.mark, context, self._progress.path, temporary, os.environ
+            ),
             stdin=subprocess.DEVNULL,
             stdout=self.output.fd,
             stderr=self.output.fd,

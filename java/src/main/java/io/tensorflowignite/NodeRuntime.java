@@ -123,8 +123,7 @@ final class NodeRuntime implements AutoCloseable {
     String address = host + ":" + server.port();
     AgentSupervisor supervisor =
         new AgentSupervisor(local.python, agentStart(host), new AgentEvents(), log);
-    runner =
-        new NodeRunner(ignite, settings, supervisor, jobs, address, local.work.resolve("code"));
+    runner = new NodeRunner(ignite, settings, supervisor, jobs, address, agentDirectory());
     Reconciler reconciler = new Reconciler(ignite, settings, jobs, nodes, serviceFilter());
     opened(
         jobs.listen(

@@ -8,18 +8,27 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The code archives that this node's agent unpacks, as files; only while attempts run here. */
+/**
+ * The code archives that this node's agent unpacks, as files; only while attempts run here. They
+ * lie in the agent's own directory, which the agent removes also when this process was killed.
+ */
 final class CodeArchives {
   private final Path directory;
   private final CodeTable code;
 
-  CodeArchives(Path directory, CodeTable code) {
-    this.directory = directory;
+  /**
+   * @param agentDirectory exists while an agent runs; it is not made here.
+   */
+  CodeArchives(Path agentDirectory, CodeTable code) {
+    this.directory = agentDirectory.resolve("archives");
     this.code = code;
   }
 
   /** The archive's file, fetched from the cluster unless it is here. */
   Path file(String digest) throws IOException {
+    if (!Files.exists(directory)) {
+      Files.createDirectory(directory);
+    }
     Path file = directory.resolve(digest + ".zip");
     code.copyTo(digest, file);
     return file;

@@ -65,14 +65,14 @@ public final class NodeRunner implements AutoCloseable {
       AgentSupervisor supervisor,
       JobTable jobs,
       String nodeAddress,
-      Path codeDirectory) {
+      Path agentDirectory) {
     this.ignite = ignite;
     this.log = ignite.log().getLogger(NodeRunner.class);
     this.settings = settings;
     this.nodeId = ignite.cluster().localNode().id().toString();
     this.nodeAddress = nodeAddress;
     this.taskHost = nodeAddress.substring(0, nodeAddress.lastIndexOf(':'));
-    this.archives = new CodeArchives(codeDirectory, new CodeTable(ignite));
+    this.archives = new CodeArchives(agentDirectory, new CodeTable(ignite));
     this.supervisor = supervisor;
     this.jobs = jobs;
     this.reports = new ReportTable(ignite);

@@ -59,7 +59,6 @@ public final class CodeTable {
               + " is not in the cluster. It is kept with 1 backup, so that two nodes lost at once"
               + " can lose it. Submit the job again.");
     }
-    Files.createDirectories(file.getParent());
     Path part = Files.createTempFile(file.getParent(), "code", ".part");
     try {
       HashCode actual = write(digest, Ints.fromByteArray(count), part);
