@@ -51,7 +51,12 @@ def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     while (left := _things().keys() - before.keys()) and time.monotonic() < deadline:
         time.sleep(_POLL)
     if left:
-        raise LeakError(request.node.nodeid, sorted(_things().get(key, str(key)) for key in left))
+        found = _things()
+        for child in psutil.Process().children():
+            if ("process", child.pid, child.create_time()) in left:
+                child.kill()
+                child.wait(_LEAVING_SECONDS)
+        raise LeakError(request.node.nodeid, sorted(found.get(key, str(key)) for key in left))
 
 
 def _things() -> dict[object, str]:
