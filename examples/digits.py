@@ -83,7 +83,7 @@ def main() -> None:
 
     if context.index == 0:
         accuracy = evaluate(model, tfi.dataset(f"{context.cache}_test", columns=["pixels", "label"]).map(example))
-        tfi.train.report(total_steps, total_steps, loss=loss, accuracy=accuracy)
+        tfi.train.report(total_steps, total_steps, loss=loss, test_accuracy=accuracy)
         print(f"test accuracy={accuracy:.4f}", flush=True)
 
 
