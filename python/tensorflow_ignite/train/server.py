@@ -19,6 +19,7 @@ def main() -> None:
     cluster, role, index = _place(os.environ.get("TF_CONFIG", ""))
 
     import tensorflow as tf
+
     from tensorflow_ignite.data import remote
 
     # Before the server can be asked for the first dataset.

@@ -6,6 +6,7 @@ import io.tensorflowignite.agent.NodeRunner;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.api.JobChanges;
 import io.tensorflowignite.api.NodeApiService;
+import io.tensorflowignite.data.DataEndpoint;
 import io.tensorflowignite.job.DataLosses;
 import io.tensorflowignite.job.Reconciler;
 import io.tensorflowignite.job.TopologyEvents;
@@ -114,11 +115,13 @@ final class NodeRuntime implements AutoCloseable {
     nodes = new NodeTable(ignite);
     JobTable jobs = new JobTable(ignite);
     JobChanges changes = new JobChanges();
-    losses = new DataLosses(jobs);
+    losses = new DataLosses(ignite, jobs);
+    DataEndpoint data = opened(new DataEndpoint(ignite, new Directory(nodes, ignite)));
     NodeApiService api =
         new NodeApiService(ignite, jobs, nodes, changes, settings.codeLimitBytes());
     ApiServer server =
-        opened(ApiServer.start(local.host, local.firstPort, local.lastPort, log, api));
+        opened(
+            ApiServer.start(local.host, local.firstPort, local.lastPort, log, api, data.service()));
     String host = local.advertisedHost(ignite);
     String address = host + ":" + server.port();
     AgentSupervisor supervisor =
@@ -133,6 +136,7 @@ final class NodeRuntime implements AutoCloseable {
               news.release();
             }));
     opened(TopologyEvents.onDataLoss(ignite, losses::note));
+    opened(TopologyEvents.onChange(ignite, news::release));
     publish(node(address));
     opened(supervisor).start();
     opened(runner).start();
@@ -157,7 +161,7 @@ final class NodeRuntime implements AutoCloseable {
 
   private void reconcile(Reconciler reconciler) {
     try {
-      losses.writeDown();
+      losses.look();
       reconciler.reconcile();
     } catch (RuntimeException e) {
       if (!closed) {

@@ -5,6 +5,7 @@ import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -75,6 +76,13 @@ final class Assignments {
       }
       ids.put(owner.order(), owner.id().toString());
       partitions.computeIfAbsent(owner.order(), order -> new ArrayList<>()).add(partition);
+    }
+    Collection<Integer> lost = ignite.cache(spec.getCache()).lostPartitions();
+    if (!lost.isEmpty() && !spec.getAllowDataLoss()) {
+      return Optional.of(
+          String.format(
+              "the nodes with the only copies of %d partitions of cache '%s' to come back (%s)",
+              lost.size(), spec.getCache(), Texts.some(new ArrayList<>(lost))));
     }
     if (ids.size() < spec.getMinWorkers()) {
       return Optional.of(

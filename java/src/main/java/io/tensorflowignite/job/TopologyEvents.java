@@ -28,7 +28,7 @@ public final class TopologyEvents implements AutoCloseable {
   }
 
   /** Calls back after each event that may change who owns which partitions. */
-  static TopologyEvents onChange(Ignite ignite, Runnable callback) {
+  public static TopologyEvents onChange(Ignite ignite, Runnable callback) {
     return listen(
         ignite,
         event -> {

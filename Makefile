@@ -1,0 +1,109 @@
+# Two commands matter: `make quickstart` and `make test`. Both install what is missing first, and reuse it afterwards.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+GRADLE := gradle --no-daemon -q
+PACKAGE := python/tensorflow_ignite
+
+# Stamps say what is done already; they are younger than what they were made from.
+INSTALLED := $(VENV)/installed.stamp
+TOOLS := build/tools.stamp
+JARS := $(PACKAGE)/jars/add-opens.txt
+JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
+
+.PHONY: help quickstart test quick lint lint-python lint-java lint-proto unit unit-python unit-java \
+  integration integration-python integration-java jars proto venv format clean
+
+help: ## Tell what there is to make.
+	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
+	@echo 'make test          everything: lint, unit and integration tests, Java and Python'
+	@echo
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 17
+
+quickstart: $(INSTALLED) jars ## Train on a 3-node cluster on this machine, and clean up.
+	@$(BIN)/python -m tensorflow_ignite.cli quickstart
+
+test: lint unit integration ## Run everything.
+	@echo 'make test: ok'
+
+quick: lint unit ## Run what takes less than a minute: lint and unit tests.
+	@echo 'make quick: ok'
+
+lint: lint-python lint-proto lint-java ## Check style, types, and that generated code matches proto/.
+
+lint-python: $(INSTALLED)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+lint-proto: $(INSTALLED)
+	$(BIN)/python proto/generate.py --check
+
+lint-java: $(TOOLS)
+	$(GRADLE) checkFormat
+
+unit: unit-java unit-python ## Run the unit tests; no Ignite node.
+
+unit-java: $(TOOLS)
+	$(GRADLE) test
+
+unit-python: $(INSTALLED)
+	$(BIN)/pytest tests/unit
+
+integration: integration-java integration-python ## Run the tests with real nodes.
+
+integration-java: $(TOOLS)
+	$(GRADLE) integrationTest
+
+integration-python: $(INSTALLED) jars
+	$(BIN)/pytest tests/integration
+
+jars: $(JARS) ## Build the plugin jar, and collect what a node needs to run.
+
+$(JARS): $(JAVA_SOURCES) | $(TOOLS)
+	$(GRADLE) packageJars
+	@touch $@
+
+proto: $(INSTALLED) ## Generate the Python of proto/ again.
+	$(BIN)/python proto/generate.py
+
+venv: $(INSTALLED) ## Make .venv with everything that tests need.
+
+# tf-keras asks for the package `tensorflow`, which would overwrite tensorflow-cpu: it comes without dependencies.
+$(INSTALLED): pyproject.toml setup.py constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tensorflow-ignite needs Python 3.10 or later")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo >&2 \
+	  'python3 cannot make virtual environments. Install it (Debian: apt-get install python3-venv), then run make again.'; \
+	  rm -rf $(VENV); exit 1; }
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[cpu,dev,examples]' tensorboard
+	$(BIN)/pip install --quiet --no-deps --constraint constraints.txt tf-keras
+	@touch $@
+
+# What cannot be installed into .venv: a JDK, and Gradle, which root gets from the package manager.
+$(TOOLS):
+	@command -v javac >/dev/null || { echo >&2 \
+	  'No JDK was found (javac is not on the PATH). Install JDK 17 (Debian: apt-get install openjdk-17-jdk-headless), then run make again.'; \
+	  exit 1; }
+	@command -v gradle >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo 'Gradle is missing: apt-get install gradle'; \
+	    apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install gradle >/dev/null; \
+	  else echo >&2 \
+	    'Gradle is missing. Install Gradle 4.4 or later (Debian: sudo apt-get install gradle), then run make again.'; \
+	    exit 1; \
+	  fi; }
+	@mkdir -p $(@D) && touch $@
+
+format: $(INSTALLED) $(TOOLS) ## Format everything.
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(GRADLE) format
+
+clean: ## Remove what was built; .venv stays.
+	rm -rf build dist .gradle .mypy_cache .pytest_cache .ruff_cache $(PACKAGE)/jars python/*.egg-info
+	find python tests examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

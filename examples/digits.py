@@ -1,0 +1,91 @@
+"""Learns handwritten digits from the cache ``digits`` (pixels: 64 numbers from 0 to 16; label: 0 to 9).
+
+As a job, every worker trains on the rows of its own node, and the workers average their gradients:
+
+    tensorflow-ignite submit --cache digits examples/digits.py
+
+The same script runs outside a job, on all rows: ``python examples/digits.py``. Both evaluate on ``digits_test``.
+"""
+
+import argparse
+
+import tensorflow_ignite as tfi
+
+# Before anything else of TensorFlow: the workers find each other here.
+strategy = tfi.train.strategy()
+
+import keras  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+
+def example(row: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+    """Pixels from 0 to 1, and the label."""
+    pixels = tf.reshape(tf.cast(row["pixels"], tf.float32) / 16.0, [64])
+    return pixels, tf.cast(row["label"], tf.int32)
+
+
+def build_model() -> keras.Model:
+    """A small perceptron that returns logits."""
+    return keras.Sequential([keras.Input([64]), keras.layers.Dense(64, "relu"), keras.layers.Dense(10)])
+
+
+def evaluate(model: keras.Model, dataset: tf.data.Dataset) -> float:
+    """The share of rows whose digit is recognised."""
+    right = [tf.argmax(model(pixels), 1, tf.int32) == label for pixels, label in dataset.batch(512)]
+    return float(tf.reduce_mean(tf.cast(tf.concat(right, 0), tf.float32)))
+
+
+def main() -> None:
+    """Trains, then evaluates on the first worker."""
+    arguments = argparse.ArgumentParser(description="Learns handwritten digits.")
+    arguments.add_argument("--epochs", type=int, default=30)
+    arguments.add_argument("--batch-size", type=int, default=96, help="rows in a step, over all workers")
+    args = arguments.parse_args()
+
+    context = tfi.train.context(cache="digits")
+    steps_per_epoch = context.steps_per_epoch(args.batch_size)
+    total_steps = args.epochs * steps_per_epoch
+    rows = tfi.dataset(context.cache, columns=["pixels", "label"]).map(example)
+    # Workers have different numbers of rows but must take the same number of steps: those with fewer repeat some.
+    batches = rows.shuffle(10_000).repeat().batch(args.batch_size)
+
+    with strategy.scope():
+        model = build_model()
+        optimizer = keras.optimizers.Adam(0.003)
+        optimizer.build(model.trainable_variables)
+
+    def replica_step(pixels: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        with tf.GradientTape() as tape:
+            logits = model(pixels, training=True)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(label, logits)
+            # A part of the mean over the whole batch; the parts of all workers are added up.
+            loss = tf.reduce_sum(losses) / args.batch_size
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True)
+        )
+        right = tf.cast(tf.argmax(logits, 1, tf.int32) == label, tf.float32)
+        return loss, tf.reduce_sum(right) / args.batch_size
+
+    @tf.function
+    def step(iterator: tf.data.Iterator) -> tuple[tf.Tensor, tf.Tensor]:
+        loss, accuracy = strategy.run(replica_step, args=next(iterator))
+        return (
+            strategy.reduce(tf.distribute.ReduceOp.SUM, loss, axis=None),
+            strategy.reduce(tf.distribute.ReduceOp.SUM, accuracy, axis=None),
+        )
+
+    iterator = iter(strategy.experimental_distribute_dataset(batches))
+    for number in range(1, total_steps + 1):
+        loss, accuracy = step(iterator)
+        tfi.train.report(number, total_steps, loss=loss, accuracy=accuracy)
+        if number % steps_per_epoch == 0 and context.index == 0:
+            print(f"step {number}/{total_steps} loss={loss:.4f} accuracy={accuracy:.4f}", flush=True)
+
+    if context.index == 0:
+        accuracy = evaluate(model, tfi.dataset(f"{context.cache}_test", columns=["pixels", "label"]).map(example))
+        tfi.train.report(total_steps, total_steps, loss=loss, test_accuracy=accuracy)
+        print(f"test accuracy={accuracy:.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Learns handwritten digits as ``digits.py`` does, with parameter servers.
+
+This script runs once, in the job's client process; the workers compute steps on the rows of their own nodes, each at
+its own pace, and the variables live on the parameter servers:
+
+    tensorflow-ignite submit --cache digits --kind parameter-server examples/digits_ps.py
+"""
+
+import argparse
+
+import tensorflow_ignite as tfi
+
+if not tfi.train.context().in_job:
+    raise SystemExit("digits_ps.py needs the workers of a job: tensorflow-ignite submit --kind parameter-server …")
+
+# Before anything else of TensorFlow: it waits for the workers and the parameter servers.
+strategy = tfi.train.strategy()
+
+import tensorflow as tf  # noqa: E402
+
+
+def example(row: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+    """Pixels from 0 to 1, and the label."""
+    pixels = tf.reshape(tf.cast(row["pixels"], tf.float32) / 16.0, [64])
+    return pixels, tf.cast(row["label"], tf.int32)
+
+
+class Perceptron(tf.Module):
+    """One hidden layer; returns logits."""
+
+    def __init__(self) -> None:
+        """Makes the variables."""
+        super().__init__()
+        initial = tf.keras.initializers.GlorotUniform(seed=1)
+        self.hidden = tf.Variable(initial([64, 64]))
+        self.hidden_bias = tf.Variable(tf.zeros([64]))
+        self.output = tf.Variable(initial([64, 10]))
+        self.output_bias = tf.Variable(tf.zeros([10]))
+
+    def __call__(self, pixels: tf.Tensor) -> tf.Tensor:
+        """Logits ``[rows, 10]`` of pixels ``[rows, 64]``."""
+        hidden = tf.nn.relu(pixels @ self.hidden + self.hidden_bias)
+        return hidden @ self.output + self.output_bias
+
+
+def main() -> None:
+    """Schedules the steps, then evaluates in the client process."""
+    arguments = argparse.ArgumentParser(description="Learns handwritten digits with parameter servers.")
+    arguments.add_argument("--epochs", type=int, default=15)
+    arguments.add_argument("--batch-size", type=int, default=32, help="rows in a step, on one worker")
+    arguments.add_argument("--learning-rate", type=float, default=0.2)
+    args = arguments.parse_args()
+
+    context = tfi.train.context()
+    steps_per_epoch = context.steps_per_epoch(args.batch_size)
+    total_steps = args.epochs * steps_per_epoch
+
+    with strategy.scope():
+        model = Perceptron()
+    coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+
+    def worker_dataset() -> tf.data.Dataset:
+        # Built here, run on each worker, where it reads the rows that this worker was assigned.
+        rows = tfi.dataset(context.cache, columns=["pixels", "label"]).map(example)
+        return rows.shuffle(10_000).repeat().batch(args.batch_size)
+
+    @tf.function
+    def step(iterator: tf.data.Iterator) -> tuple[tf.Tensor, tf.Tensor]:
+        pixels, label = next(iterator)
+        with tf.GradientTape() as tape:
+            logits = model(pixels)
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(label, logits))
+        for variable, gradient in zip(
+            model.trainable_variables, tape.gradient(loss, model.trainable_variables), strict=True
+        ):
+            variable.assign_sub(args.learning_rate * gradient)
+        return loss, tf.reduce_mean(tf.cast(tf.argmax(logits, 1, tf.int32) == label, tf.float32))
+
+    iterator = iter(coordinator.create_per_worker_dataset(worker_dataset))
+    for epoch in range(1, args.epochs + 1):
+        results = [coordinator.schedule(step, args=(iterator,)) for _ in range(steps_per_epoch)]
+        coordinator.join()
+        loss, accuracy = (sum(figures) / len(figures) for figures in zip(*(r.fetch() for r in results), strict=True))
+        tfi.train.report(epoch * steps_per_epoch, total_steps, loss=loss, accuracy=accuracy)
+        print(f"step {epoch * steps_per_epoch}/{total_steps} loss={loss:.4f} accuracy={accuracy:.4f}", flush=True)
+
+    test = tfi.dataset(f"{context.cache}_test", columns=["pixels", "label"]).map(example).batch(512)
+    right = tf.concat([tf.argmax(model(pixels), 1, tf.int32) == label for pixels, label in test], 0)
+    accuracy = float(tf.reduce_mean(tf.cast(right, tf.float32)))
+    tfi.train.report(total_steps, total_steps, loss=loss, accuracy=accuracy)
+    print(f"test accuracy={accuracy:.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

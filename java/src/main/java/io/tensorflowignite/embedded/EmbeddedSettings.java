@@ -1,0 +1,189 @@
+package io.tensorflowignite.embedded;
+
+import io.tensorflowignite.TensorFlowService;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.ignite.configuration.DataRegionConfiguration;
+import org.apache.ignite.configuration.DataStorageConfiguration;
+import org.apache.ignite.configuration.IgniteConfiguration;
+import org.apache.ignite.services.ServiceConfiguration;
+import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
+import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
+
+/**
+ * What an embedded node is started with: a Spring XML file, or nothing but these settings, or both.
+ * A setting that was given wins over the file; one that was not leaves the file as it is.
+ */
+public final class EmbeddedSettings {
+  private static final String LOOPBACK = "127.0.0.1";
+  private static final String DEFAULT_DISCOVERY_PORTS = "47500..47509";
+  private static final Pattern PORTS = Pattern.compile(":(\\d+)(?:\\.\\.(\\d+))?$");
+
+  private String springXml;
+  private String name;
+  private String workDirectory;
+  private String host;
+  private List<String> discovery = new ArrayList<>();
+  private Boolean persistent;
+  private long dataRegionBytes;
+  private final Map<String, String> attributes = new HashMap<>();
+
+  /** A file with one bean of class IgniteConfiguration. */
+  public EmbeddedSettings springXml(String path) {
+    this.springXml = path;
+    return this;
+  }
+
+  /** The Ignite instance name. */
+  public EmbeddedSettings name(String name) {
+    this.name = name;
+    return this;
+  }
+
+  public EmbeddedSettings workDirectory(String path) {
+    this.workDirectory = path;
+    return this;
+  }
+
+  /** The address that Ignite itself binds to; 0.0.0.0: all. Default without a file: loopback. */
+  public EmbeddedSettings host(String host) {
+    this.host = host;
+    return this;
+  }
+
+  /**
+   * Where the nodes of the cluster are looked for: {@code host:port} or {@code host:port..port},
+   * the same list on every node. This node listens on a port of the first entry's range.
+   */
+  public EmbeddedSettings discovery(String... addresses) {
+    this.discovery = Arrays.asList(addresses);
+    return this;
+  }
+
+  /** Whether the default data region is kept on disk, in the work directory. */
+  public EmbeddedSettings persistent(boolean persistent) {
+    this.persistent = persistent;
+    return this;
+  }
+
+  /** The most that the default data region grows to, in bytes. */
+  public EmbeddedSettings dataRegionBytes(long bytes) {
+    this.dataRegionBytes = bytes;
+    return this;
+  }
+
+  /** A node attribute, which an AttributeNodeFilter can select. */
+  public EmbeddedSettings attribute(String name, String value) {
+    attributes.put(name, value);
+    return this;
+  }
+
+  String springXml() {
+    return springXml;
+  }
+
+  void applyTo(IgniteConfiguration configuration) {
+    if (name != null) {
+      configuration.setIgniteInstanceName(name);
+    }
+    if (workDirectory != null) {
+      configuration.setWorkDirectory(workDirectory);
+    }
+    if (host != null || springXml == null) {
+      configuration.setLocalHost(localHost());
+    }
+    if (!discovery.isEmpty() || springXml == null) {
+      configuration.setDiscoverySpi(discoverySpi());
+    }
+    if (persistent != null || dataRegionBytes > 0) {
+      applyStorage(configuration);
+    }
+    if (!attributes.isEmpty()) {
+      Map<String, Object> all = new HashMap<>(attributes);
+      if (configuration.getUserAttributes() != null) {
+        configuration.getUserAttributes().forEach(all::putIfAbsent);
+      }
+      configuration.setUserAttributes(all);
+    }
+    if (configuration.getFailureHandler() == null) {
+      configuration.setFailureHandler(new HaltOnFailure());
+    }
+    if (configuredService(configuration) == null) {
+      addService(configuration);
+    }
+  }
+
+  /** The configuration's own deployment of our service; null when it has none. */
+  static ServiceConfiguration configuredService(IgniteConfiguration configuration) {
+    ServiceConfiguration[] services = configuration.getServiceConfiguration();
+    if (services != null) {
+      for (ServiceConfiguration service : services) {
+        if (service.getService() instanceof TensorFlowService) {
+          return service;
+        }
+      }
+    }
+    return null;
+  }
+
+  private static void addService(IgniteConfiguration configuration) {
+    ServiceConfiguration ours =
+        new ServiceConfiguration()
+            .setName(TensorFlowService.NAME)
+            .setService(new TensorFlowService())
+            .setMaxPerNodeCount(1)
+            .setTotalCount(0);
+    List<ServiceConfiguration> all = new ArrayList<>();
+    if (configuration.getServiceConfiguration() != null) {
+      all.addAll(Arrays.asList(configuration.getServiceConfiguration()));
+    }
+    all.add(ours);
+    configuration.setServiceConfiguration(all.toArray(new ServiceConfiguration[0]));
+  }
+
+  private String localHost() {
+    return host == null ? LOOPBACK : host;
+  }
+
+  private TcpDiscoverySpi discoverySpi() {
+    List<String> addresses = discovery;
+    if (addresses.isEmpty()) {
+      String where = "0.0.0.0".equals(localHost()) ? LOOPBACK : localHost();
+      addresses = List.of(where + ":" + DEFAULT_DISCOVERY_PORTS);
+    }
+    Matcher ports = PORTS.matcher(addresses.get(0));
+    if (!ports.find()) {
+      throw new IllegalArgumentException(
+          "The first discovery address names no port: '"
+              + addresses.get(0)
+              + "'. Write host:port or host:port..port.");
+    }
+    int first = Integer.parseInt(ports.group(1));
+    int last = ports.group(2) == null ? first : Integer.parseInt(ports.group(2));
+    return new TcpDiscoverySpi()
+        .setLocalPort(first)
+        .setLocalPortRange(last - first)
+        .setIpFinder(new TcpDiscoveryVmIpFinder().setAddresses(addresses));
+  }
+
+  private void applyStorage(IgniteConfiguration configuration) {
+    DataStorageConfiguration storage = configuration.getDataStorageConfiguration();
+    if (storage == null) {
+      storage = new DataStorageConfiguration();
+      configuration.setDataStorageConfiguration(storage);
+    }
+    DataRegionConfiguration region = storage.getDefaultDataRegionConfiguration();
+    if (persistent != null) {
+      region.setPersistenceEnabled(persistent);
+    }
+    if (dataRegionBytes > 0) {
+      region.setInitialSize(Math.min(region.getInitialSize(), dataRegionBytes));
+      region.setMaxSize(dataRegionBytes);
+    }
+  }
+}

@@ -1,0 +1,96 @@
+package io.tensorflowignite.embedded;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.logging.ConsoleHandler;
+import java.util.logging.FileHandler;
+import java.util.logging.Formatter;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.logger.java.JavaLogger;
+
+/**
+ * A quiet terminal: everything goes to a file, warnings and errors to the standard error stream as
+ * well.
+ */
+final class NodeLog {
+  private static final int FILE_BYTES = 16 * 1024 * 1024;
+  private static final int FILES = 4;
+
+  private NodeLog() {}
+
+  /**
+   * Logs into the file, which is the newest of four of 16 MiB.
+   *
+   * @return the logger for Ignite
+   */
+  static IgniteLogger into(Path file) throws IOException {
+    Files.createDirectories(file.getParent());
+    Logger root = Logger.getLogger("");
+    for (Handler handler : root.getHandlers()) {
+      root.removeHandler(handler);
+    }
+    // % is the escape of the handler's file names.
+    String pattern = file.toString().replace("%", "%%").replace(".0.log", ".%g.log");
+    root.addHandler(
+        configured(new FileHandler(pattern, FILE_BYTES, FILES, true), Level.INFO, true));
+    root.addHandler(configured(new ConsoleHandler(), Level.SEVERE, false));
+    root.setLevel(Level.INFO);
+    // Ignite takes this as a sign that logging is configured, and leaves the handlers as they are.
+    System.setProperty("java.util.logging.config.file", NodeLog.class.getName());
+    return new JavaLogger(root, false);
+  }
+
+  /** The file that {@link #into} keeps the newest lines in. */
+  static Path file(Path directory, String name) {
+    return directory.toAbsolutePath().resolve(name + ".0.log");
+  }
+
+  private static Handler configured(Handler handler, Level level, boolean traces)
+      throws IOException {
+    handler.setEncoding("UTF-8");
+    handler.setLevel(level);
+    handler.setFormatter(new Lines(traces));
+    return handler;
+  }
+
+  /**
+   * Time, level, thread, short logger name, text; a stack trace, where wanted, on lines of its own.
+   */
+  private static final class Lines extends Formatter {
+    private static final DateTimeFormatter TIME =
+        DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss.SSS").withZone(ZoneId.systemDefault());
+
+    private final boolean traces;
+
+    Lines(boolean traces) {
+      this.traces = traces;
+    }
+
+    @Override
+    public String format(LogRecord line) {
+      String logger = line.getLoggerName() == null ? "" : line.getLoggerName();
+      StringWriter text = new StringWriter();
+      text.append(TIME.format(Instant.ofEpochMilli(line.getMillis()))).append(' ');
+      text.append(line.getLevel().getName())
+          .append(" [")
+          .append(Thread.currentThread().getName())
+          .append("] ");
+      text.append(logger.substring(logger.lastIndexOf('.') + 1)).append(": ");
+      text.append(formatMessage(line)).append(System.lineSeparator());
+      if (traces && line.getThrown() != null) {
+        line.getThrown().printStackTrace(new PrintWriter(text, true));
+      }
+      return text.toString();
+    }
+  }
+}

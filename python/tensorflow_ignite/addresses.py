@@ -1,0 +1,53 @@
+"""Where nodes are: ``host:port[,host:port]`` as users write it."""
+
+from __future__ import annotations
+
+import os
+
+from tensorflow_ignite.errors import InvalidRequestError
+
+__all__ = ["ADDRESS_VARIABLE", "DEFAULT_ADDRESS", "DEFAULT_PORT", "parse_addresses"]
+
+#: The environment variable that names the address when none is given.
+ADDRESS_VARIABLE = "TENSORFLOW_IGNITE_ADDRESS"
+#: The port that the first node on a machine serves.
+DEFAULT_PORT = 10820
+#: The address when neither an argument nor the environment names one.
+DEFAULT_ADDRESS = f"localhost:{DEFAULT_PORT}"
+
+
+def parse_addresses(address: str | None = None) -> tuple[str, ...]:
+    """Reads the addresses of nodes.
+
+    Args:
+        address: ``"host:port[,host:port]"``; a port left out is 10820, an IPv6 address with a port stands in
+            brackets (``"[::1]:10820"``). None: the environment variable TENSORFLOW_IGNITE_ADDRESS, else
+            ``localhost:10820``.
+
+    Returns:
+        One ``"host:port"`` for each, in the order given.
+
+    Raises:
+        InvalidRequestError: It cannot be read as addresses.
+    """
+    source = "address"
+    if address is None:
+        address = os.environ.get(ADDRESS_VARIABLE) or DEFAULT_ADDRESS
+        source = ADDRESS_VARIABLE
+    return tuple(_parse(part.strip(), address, source) for part in address.split(","))
+
+
+def _parse(part: str, address: str, source: str) -> str:
+    host, colon, port = part.rpartition(":")
+    if not colon or part.endswith("]") or (":" in host and not host.startswith("[")):
+        host, port = part, str(DEFAULT_PORT)
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        host = f"[{host}]"
+    valid_port = port.isascii() and port.isdigit() and 0 < int(port) < 65536
+    if not valid_port or not host.strip("[]") or any(char.isspace() or char in "/@" for char in host):
+        raise InvalidRequestError(
+            f"{source} {address!r} cannot be read: {part!r} is not host:port. An address is host:port[,host:port], "
+            f"the port from 1 to 65535 ({DEFAULT_PORT} when left out). Give the address that a node printed at its "
+            f"start, for example {DEFAULT_ADDRESS}."
+        )
+    return f"{host}:{port}"

@@ -1,0 +1,332 @@
+"""The user's code as one zip archive: the same code gives the same bytes, so the same digest, on every machine.
+
+What is refused here would be refused, later and farther away, where the archive is unpacked; the rules are one set:
+names stay inside the archive, there are files only (no links, no devices), and the limits below hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import posixpath
+import re
+import stat
+import sys
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tensorflow_ignite.errors import CodeInvalidError, CodeNotFoundError
+
+__all__ = ["DEFAULT_SCRIPTS", "EXCLUDED", "MAX_BYTES", "MAX_FILES", "Archive", "check_name", "pack"]
+
+#: Bytes of all files together, before compression.
+MAX_BYTES = 256 * 1024 * 1024
+#: Files in one archive.
+MAX_FILES = 20_000
+#: Files and folders of these names are left out, wherever they lie.
+EXCLUDED = frozenset({".git", "__pycache__", ".venv"})
+#: The script of a folder or zip when none is named: the first of these that is there.
+DEFAULT_SCRIPTS = ("main.py", "train.py")
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_BLOCK = 1024 * 1024
+_MAX_NAME_BYTES = 1024
+# What zipfile raises for archives that are cut short, damaged, encrypted or compressed in a way it does not know.
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, ValueError)
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Code that is ready to travel.
+
+    Attributes:
+        data: The zip archive.
+        digest: SHA-256 of ``data``, in lower-case hexadecimal.
+        script: The script, as a path inside the archive.
+        files: Names of the files inside, sorted.
+    """
+
+    data: bytes
+    digest: str
+    script: str
+    files: tuple[str, ...]
+
+
+def pack(code: str | os.PathLike[str], script: str | None = None) -> Archive:
+    """Packs a file, a folder or a zip archive, and checks that its script is there and compiles.
+
+    A folder is packed with everything in it but `EXCLUDED`; links to files and folders inside it are followed. Empty
+    folders do not travel. A zip archive is checked and packed anew.
+
+    Args:
+        code: A script, a folder, or a file whose name ends in ``.zip``.
+        script: The script as a path inside the folder or archive; without it, the first of `DEFAULT_SCRIPTS`.
+
+    Returns:
+        The archive.
+
+    Raises:
+        CodeNotFoundError: There is no such file or folder, or no such script in it.
+        CodeInvalidError: A rule of this module is broken, or the script has a syntax error.
+    """
+    path = Path(code)
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CodeNotFoundError(
+            f"cannot read {str(path)!r}: {reason}. Code is a Python script, a folder or a .zip archive. "
+            f"Check the path; it is taken relative to {Path.cwd()}."
+        ) from None
+    packer = _Packer()
+    try:
+        if stat.S_ISDIR(mode):
+            packer.add_folder(path.resolve())
+        elif not stat.S_ISREG(mode):
+            raise CodeInvalidError(
+                f"{str(path)!r} is neither a file nor a folder. Code is a Python script, a folder or a .zip archive. "
+                "Name one of these."
+            )
+        elif path.suffix.lower() == ".zip":
+            packer.add_zip(path)
+        else:
+            packer.add_file(path.name, path)
+            script = path.name if script is None else script
+    except OSError as error:
+        raise CodeInvalidError(
+            f"cannot read {error.filename or str(path)!r}: {error.strerror or error}. Every file of the code must be "
+            "readable. Change its permissions, or keep it outside the folder."
+        ) from error
+    name = _find_script(packer.files, script, path)
+    if name.endswith(".py"):
+        _check_syntax(packer.read(name), name)
+    data = packer.close()
+    return Archive(data, hashlib.sha256(data).hexdigest(), name, tuple(sorted(packer.files)))
+
+
+def check_name(name: str) -> str:
+    """Returns a name as it stands in an archive: relative, with ``/`` between its parts, inside the archive.
+
+    Args:
+        name: The name of a file inside an archive or folder.
+
+    Returns:
+        The name without ``.`` parts and doubled slashes.
+
+    Raises:
+        CodeInvalidError: The name is empty, absolute, leaves the archive, is longer than 1,024 bytes of UTF-8, or
+            holds characters that not every system can store.
+    """
+    fault = _fault(name)
+    if fault is None:
+        return _clean(name)
+    raise CodeInvalidError(
+        f"the code holds a file named {name!r}: {fault}. Names in an archive are relative and stay inside it. "
+        "Rename the file, or leave it out."
+    )
+
+
+def _clean(name: str) -> str:
+    return "/".join(part for part in name.split("/") if part not in ("", "."))
+
+
+def _fault(name: str) -> str | None:
+    clean = _clean(name)
+    if name.startswith("/") or re.match(r"[A-Za-z]:", clean):
+        return "it is absolute"
+    if ".." in clean.split("/"):
+        return "it leaves the archive by '..'"
+    if "\\" in name or any(ord(char) < 32 or ord(char) == 127 for char in name):
+        return "it holds a backslash or a control character"
+    if not clean:
+        return "it is empty"
+    try:
+        size = len(clean.encode())
+    except UnicodeEncodeError:
+        return "it is not valid UTF-8"
+    return None if size <= _MAX_NAME_BYTES else f"it has {size:,} bytes of UTF-8, more than {_MAX_NAME_BYTES:,}"
+
+
+class _Packer:
+    """Gathers files into one zip, holding the limits; what is written in the end depends on names and contents only."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, tuple[bytes, bool]] = {}
+        self._size = 0
+
+    def add_folder(self, root: Path) -> None:
+        for name, path in _walk(root, root, "", (root,)):
+            self.add_file(name, path)
+
+    def add_file(self, name: str, path: Path) -> None:
+        with path.open("rb") as stream:
+            self._add(name, stream, executable=bool(os.fstat(stream.fileno()).st_mode & stat.S_IXUSR))
+
+    def add_zip(self, path: Path) -> None:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                for info in archive.infolist():
+                    self._add_entry(archive, info)
+        except CodeInvalidError:
+            raise
+        except _UNREADABLE as error:
+            raise CodeInvalidError(
+                f"{str(path)!r} is not a zip archive that can be read: {error}. It must be a whole, unencrypted "
+                "archive. Make it anew, or submit the folder itself."
+            ) from error
+
+    def _add_entry(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
+        if info.is_dir():
+            return
+        # orig_filename, since zipfile cuts `filename` at a NUL and turns separators round.
+        name = check_name(info.orig_filename)
+        mode = info.external_attr >> 16
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+            what = "a link" if stat.S_ISLNK(mode) else "a device, pipe or socket"
+            raise CodeInvalidError(
+                f"the archive holds {what}: {name!r}. An archive holds files and folders only. "
+                "Replace it by the file itself, or leave it out."
+            )
+        if EXCLUDED.isdisjoint(name.split("/")):
+            with archive.open(info) as stream:
+                self._add(name, stream, executable=bool(mode & stat.S_IXUSR))
+
+    def _add(self, name: str, stream: IO[bytes], *, executable: bool) -> None:
+        name = check_name(name)
+        if name in self.files:
+            raise CodeInvalidError(
+                f"the archive holds {name!r} twice. Each name may occur once. Make the archive anew."
+            )
+        if len(self.files) == MAX_FILES:
+            raise CodeInvalidError(
+                f"the code has more than {MAX_FILES:,} files (the last: {name!r}). An archive holds at most "
+                f"{MAX_FILES:,}. Keep data and environments outside the folder; only code travels with a job."
+            )
+        blocks = []
+        # Counted while reading: the size that a zip states for an entry need not be true.
+        while block := stream.read(_BLOCK):
+            self._size += len(block)
+            if self._size > MAX_BYTES:
+                raise CodeInvalidError(
+                    f"the code exceeds {MAX_BYTES // 1024**2} MiB (at {name!r}). An archive holds at most "
+                    f"{MAX_BYTES // 1024**2} MiB of files. Keep data outside the folder: read them from a cache."
+                )
+            blocks.append(block)
+        self.files[name] = (b"".join(blocks), executable)
+
+    def read(self, name: str) -> bytes:
+        return self.files[name][0]
+
+    def close(self) -> bytes:
+        self._check_folders()
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+            for name in sorted(self.files):
+                data, executable = self.files[name]
+                info = zipfile.ZipInfo(name, _EPOCH)
+                info.create_system = 3  # Unix, whatever this machine is: it tells how to read external_attr
+                info.compress_type = zipfile.ZIP_DEFLATED
+                info.external_attr = (stat.S_IFREG | (0o755 if executable else 0o644)) << 16
+                archive.writestr(info, data)
+        return buffer.getvalue()
+
+    def _check_folders(self) -> None:
+        for name in self.files:
+            folder = posixpath.dirname(name)
+            while folder:
+                if folder in self.files:
+                    raise CodeInvalidError(
+                        f"the archive holds {folder!r} both as a file and as the folder of {name!r}. A name is one or "
+                        "the other. Make the archive anew."
+                    )
+                folder = posixpath.dirname(folder)
+
+
+def _walk(folder: Path, root: Path, prefix: str, above: tuple[Path, ...]) -> Iterator[tuple[str, Path]]:
+    """Yields (name, path) of every file under a folder; `above` are the real folders on the way to it."""
+    with os.scandir(folder) as entries:
+        listed = sorted(entries, key=lambda entry: entry.name)
+    for entry in listed:
+        if entry.name in EXCLUDED:
+            continue
+        name = prefix + entry.name
+        path = Path(entry.path)
+        if entry.is_symlink():
+            path = _follow(path, root, name)
+        if path.is_dir():
+            real = path.resolve()
+            if real in above:
+                raise CodeInvalidError(
+                    f"the link {name!r} leads to {str(real)!r}, a folder that holds it. Links must not go round in a "
+                    "circle. Remove the link, or name the script by another folder."
+                )
+            yield from _walk(path, root, name + "/", (*above, real))
+        elif path.is_file():
+            yield name, path
+        else:
+            raise CodeInvalidError(
+                f"the folder holds {name!r}, a device, pipe or socket. Only files and folders travel with a job. "
+                "Keep it outside the folder."
+            )
+
+
+def _follow(link: Path, root: Path, name: str) -> Path:
+    try:
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise CodeInvalidError(
+            f"the link {name!r} leads nowhere ({os.readlink(link)!r}). A link must lead to something inside the "
+            f"folder {str(root)!r}. Remove the link."
+        ) from None
+    if not target.is_relative_to(root):
+        raise CodeInvalidError(
+            f"the link {name!r} leads out of the folder, to {str(target)!r}. A link must lead to something inside "
+            f"{str(root)!r}. Replace it by the file itself, or remove it."
+        )
+    return target
+
+
+def _find_script(files: dict[str, tuple[bytes, bool]], script: str | None, code: Path) -> str:
+    if script is None:
+        for name in DEFAULT_SCRIPTS:
+            if name in files:
+                return name
+        asked = " or ".join(DEFAULT_SCRIPTS)
+        missing = f"{str(code)!r} holds neither {asked.replace(' or ', ' nor ')}"
+    else:
+        if _fault(script) is None and _clean(script) in files:
+            return _clean(script)
+        missing = f"{str(code)!r} holds no script {script!r}"
+    scripts = [name for name in sorted(files, key=lambda name: (name.count("/"), name)) if name.endswith(".py")]
+    held = ", ".join(scripts[:5]) + (", …" if len(scripts) > 5 else "") if scripts else "none"
+    raise CodeNotFoundError(
+        f"{missing}. The script is a path inside the folder or archive. Python files in it: {held}. "
+        "Name one with --script (in Python: script=)."
+    )
+
+
+def _check_syntax(source: bytes, name: str) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(source, name, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        shown = f" in: {line}" if line else ""
+        where = f"{name}:{error.lineno}" if error.lineno else name
+        fault = f"{where}: {type(error).__name__}: {error.msg}{shown}"
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        fault = f"{name}: {error or type(error).__name__}"
+    else:
+        return
+    version = ".".join(map(str, sys.version_info[:2]))
+    raise CodeInvalidError(
+        f"the script does not compile: {fault}. A script must compile with this Python ({version}). "
+        "Correct it, then submit again."
+    )

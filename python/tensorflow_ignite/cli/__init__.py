@@ -1,0 +1,22 @@
+"""The command line: ``tensorflow-ignite``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+        argv: The arguments without the program's name; None: those of this process.
+
+    Returns:
+        The exit code: 0 done, 1 refused or failed, 2 a wrong command line, 130 interrupted; ``submit`` and ``attach``
+        give the job's own.
+    """
+    from tensorflow_ignite.cli.app import run
+
+    return run(argv)

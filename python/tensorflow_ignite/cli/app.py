@@ -1,0 +1,122 @@
+"""The commands in one program, and what every one of them ends with: an exit code, and errors as one clean block.
+
+The modules of the commands import gRPC, Ignite and rich's live displays inside their functions, so that `--help` and
+shell completion stay quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+import typer.main
+
+from tensorflow_ignite.cli import jobs, logs, node, submit
+from tensorflow_ignite.cli.options import Address, CommandLineError
+from tensorflow_ignite.cli.render import paint
+from tensorflow_ignite.errors import TensorFlowIgniteError
+
+__all__ = ["app", "run"]
+
+PROGRAM = "tensorflow-ignite"
+#: Set to 1, errors come with their traceback.
+DEBUG_VARIABLE = "TENSORFLOW_IGNITE_DEBUG"
+
+_FAILED, _WRONG_USAGE, _INTERRUPTED = 1, 2, 130
+
+app = typer.Typer(
+    name=PROGRAM,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"{PROGRAM} {version(PROGRAM)}")
+        except PackageNotFoundError:
+            print(f"{PROGRAM} (not installed: run from its sources)")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    address: Address = None,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Distributed TensorFlow training inside an Apache Ignite cluster, beside the data.
+
+    \b
+    Examples:
+      tensorflow-ignite node                             start an Ignite node
+      tensorflow-ignite submit --cache images train.py   train on its rows
+      tensorflow-ignite ps                               list the jobs
+      tensorflow-ignite logs -f 7f3a                     follow one's output
+    """
+
+
+_COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
+    (submit.submit, "Jobs"),
+    (jobs.ps, "Jobs"),
+    (jobs.describe, "Jobs"),
+    (logs.logs, "Jobs"),
+    (logs.attach, "Jobs"),
+    (jobs.stop, "Jobs"),
+    (node.node, "Cluster"),
+    (jobs.nodes, "Cluster"),
+    (node.quickstart, "Cluster"),
+)
+for _command, _panel in _COMMANDS:
+    # What follows submit's code is the script's, also when it looks like an option of ours.
+    _settings = {"allow_interspersed_args": _command is not submit.submit}
+    app.command(rich_help_panel=_panel, context_settings=_settings)(_command)
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; see `tensorflow_ignite.cli.main`."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a task's output may hold what this terminal cannot show
+    command = typer.main.get_command(app)
+    try:
+        result: Any = command.main(arguments or ["--help"], prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        _print_error("interrupted")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Who read our output has gone, as in `… | head`: no error, and nothing may be written at our end either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _FAILED
+    except CommandLineError as error:
+        _print_error(str(error))
+        return _WRONG_USAGE
+    except TensorFlowIgniteError as error:
+        if os.environ.get(DEBUG_VARIABLE) == "1":
+            raise
+        _print_error(str(error))
+        return _FAILED
+    except Exception as error:
+        # The parser's own errors have one base, whose home differs between versions of typer.
+        if not hasattr(error, "format_message"):
+            raise
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else PROGRAM
+        _print_error(f"{error.format_message()}\nSee: {path} --help")
+        return int(getattr(error, "exit_code", _WRONG_USAGE))
+    if not arguments:
+        return _WRONG_USAGE
+    return result if isinstance(result, int) else 0
+
+
+def _print_error(text: str) -> None:
+    print(f"{paint('error:', 'red', sys.stderr)} {text}", file=sys.stderr)

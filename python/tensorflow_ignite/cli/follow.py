@@ -1,0 +1,226 @@
+"""Following a job on a terminal: its tasks' output line by line, its states, its progress; and its exit code."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from tensorflow_ignite.cli.jobs import progress_of, progress_text
+from tensorflow_ignite.cli.render import age, count, has_colour, paint, short_id
+from tensorflow_ignite.errors import ConnectionFailedError
+from tensorflow_ignite.spec import Job
+
+if TYPE_CHECKING:
+    from tensorflow_ignite.client import JobHandle
+    from tensorflow_ignite.logs import LogLine
+
+__all__ = ["exit_code_of", "follow", "log_text"]
+
+INTERRUPTED = 130
+_PREFIX_COLOURS = ("cyan", "green", "magenta", "blue", "yellow")
+
+
+def follow(job: JobHandle, output: TextIO) -> int:
+    """Prints a job's output from its first line until the job is over; Ctrl-C leaves it, and says so.
+
+    Args:
+        job: The job.
+        output: Where the output of its tasks goes; states and progress go to standard error.
+
+    Returns:
+        The job's exit code; 130 after Ctrl-C.
+    """
+    view: _View = _LiveView(output) if has_colour(sys.stderr) else _PlainView(output)
+    try:
+        with _Watcher(job, view) as watcher:
+            for line in job.logs(follow=True):
+                view.line(line)
+            over = watcher.result()
+    except KeyboardInterrupt:
+        view.close()
+        short = short_id(job.id)
+        print(
+            f"detached; job {job.id} goes on. Follow it again: tensorflow-ignite attach {short}; "
+            f"end it: tensorflow-ignite stop {short}",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    except ConnectionFailedError as error:
+        view.close()
+        raise ConnectionFailedError(
+            f"lost sight of job {job.id}, which may go on: {error}\n"
+            f"Follow it again: tensorflow-ignite attach {short_id(job.id)}"
+        ) from error
+    finally:
+        view.close()
+    _tell_end(over)
+    return exit_code_of(over)
+
+
+def exit_code_of(job: Job) -> int:
+    """The code that a process exits with for a job that is over: the job's own, in the way of a shell.
+
+    A task that a signal ended has code -N, a shell's 128+N; and only success is 0.
+    """
+    code = job.exit_code or 0
+    if job.state == "succeeded":
+        return 0
+    if code < 0:
+        code = 128 - code
+    return code if 0 < code < 256 else 1
+
+
+def log_text(line: LogLine, stream: TextIO, *, prefix: bool = True) -> str:
+    """A line as it is printed: ``"[worker 0] text"``, coloured by task on a terminal."""
+    text = line.text
+    if has_colour(stream):
+        # A terminal shows what follows the last carriage return; the prefix must not be written over.
+        text = text.rpartition("\r")[2]
+    mark = ""
+    if prefix:
+        attempt = f" attempt {line.attempt}" if line.attempt > 1 else ""
+        colour = _PREFIX_COLOURS[(line.index + len(line.role)) % len(_PREFIX_COLOURS)]
+        mark = paint(f"[{line.role} {line.index}{attempt}]", colour, stream) + " "
+    if line.dropped_bytes:
+        text = f"(here {line.dropped_bytes:,} bytes of output were dropped)\n{mark}{text}".removesuffix(f"\n{mark}")
+    return mark + text
+
+
+def _tell_end(job: Job) -> None:
+    if job.state == "succeeded":
+        print(f"job {short_id(job.id)} succeeded after {age(job.created_at, job.finished_at)}", file=sys.stderr)
+        return
+    cause = f": {job.cause}" if job.cause else ""
+    how = "was stopped" if job.state == "stopped" else "failed"
+    print(
+        f"{paint('error:', 'red', sys.stderr)} job {job.id} {how} (exit code {exit_code_of(job)}){cause}\n"
+        f"See: tensorflow-ignite describe {short_id(job.id)}",
+        file=sys.stderr,
+    )
+
+
+class _Watcher:
+    """Follows a job's states beside its output, in a thread of its own."""
+
+    def __init__(self, job: JobHandle, view: _View) -> None:
+        self._job = job
+        self._view = view
+        self._last: Job | None = None
+        self._error: Exception | None = None
+        self._left = False
+        self._thread = threading.Thread(target=self._run, name=f"watch {job.id}", daemon=True)
+
+    def __enter__(self) -> _Watcher:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # When the output ended by an error or Ctrl-C the thread may wait on; closing the client ends it.
+        self._left = True
+
+    def result(self) -> Job:
+        """Waits for the end of the job."""
+        self._thread.join()
+        if self._error:
+            raise self._error
+        assert self._last is not None, "a watched job has at least one state"
+        return self._last
+
+    def _run(self) -> None:
+        try:
+            for job in self._job.watch():
+                self._last = job
+                if not self._left:
+                    self._view.job(job)
+        except Exception as error:
+            self._error = error
+
+
+class _View(Protocol):
+    def line(self, line: LogLine) -> None: ...
+
+    def job(self, job: Job) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _PlainView:
+    """For files and pipes: lines only, a state once when it changes."""
+
+    def __init__(self, output: TextIO) -> None:
+        self._output = output
+        self._told = ""
+
+    def line(self, line: LogLine) -> None:
+        print(log_text(line, self._output), file=self._output, flush=True)
+
+    def job(self, job: Job) -> None:
+        told = _headline(job)
+        if told != self._told and not job.is_over:
+            self._told = told
+            print(f"job {short_id(job.id)} {told}", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        pass
+
+
+class _LiveView:
+    """For a terminal: below the lines, one line that tells state and progress as they are now."""
+
+    def __init__(self, output: TextIO) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        self._output = output
+        self._console = Console(stderr=True)
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[told]}", markup=False),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._task = self._progress.add_task("", total=None, told="")
+        self._progress.start()
+
+    def line(self, line: LogLine) -> None:
+        text = log_text(line, self._output)
+        if self._output.isatty():
+            from rich.text import Text
+
+            # Through the console, which keeps the progress line below what is printed.
+            self._console.print(Text.from_ansi(text), soft_wrap=True, highlight=False)
+        else:
+            print(text, file=self._output, flush=True)
+
+    def job(self, job: Job) -> None:
+        progress = progress_of(job)
+        self._progress.update(
+            self._task,
+            description=f"{short_id(job.id)} {_headline(job)}",
+            total=progress.total_steps if progress else None,
+            completed=progress.step if progress else 0,
+            told=progress_text(progress),
+        )
+
+    def close(self) -> None:
+        self._progress.stop()
+
+
+def _headline(job: Job) -> str:
+    """A job's state in one line, as it changes from state to state and not from step to step."""
+    text: str = job.state
+    if job.attempt and job.state in ("reserving", "starting", "running", "restarting"):
+        roles: dict[str, int] = {}
+        for task in job.attempt.tasks:
+            roles[task.role] = roles.get(task.role, 0) + 1
+        tasks = ", ".join(count(number, role) for role, number in roles.items())
+        text += f", attempt {job.attempt.number}" + (f": {tasks}" if tasks else "")
+    elif job.state == "ending" and job.outcome:
+        text += f" ({job.outcome})"
+    return f"{text}, waiting for {job.waiting_for}" if job.waiting_for else text

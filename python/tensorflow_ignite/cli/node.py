@@ -1,0 +1,75 @@
+"""``node`` and ``quickstart``: starting Ignite nodes on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["node", "quickstart"]
+
+
+def node(
+    config: Annotated[
+        str | None, typer.Option("--config", metavar="FILE", help="Ignite's Spring XML; else a small in-memory node.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="The Ignite instance name.")] = None,
+    host: Annotated[
+        str | None,
+        typer.Option("--host", metavar="ADDRESS", help="The address that the node binds to; 127.0.0.1 when left out."),
+    ] = None,
+    port: Annotated[
+        str | None,
+        typer.Option(
+            "--port", metavar="PORTS", help="Of the node API, the first that is free; 10820..10919 when left out."
+        ),
+    ] = None,
+    discovery: Annotated[
+        str | None,
+        typer.Option("--discovery", metavar="ADDRESS", help="Where the nodes of the cluster find each other."),
+    ] = None,
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="PATH", help="The interpreter that runs tasks; else this one.")
+    ] = None,
+    work_directory: Annotated[
+        str | None, typer.Option("--work-directory", metavar="PATH", help="Where the node keeps its files.")
+    ] = None,
+    jvm_arg: Annotated[
+        list[str] | None, typer.Option("--jvm-arg", metavar="ARG", help="For the JVM, as --jvm-arg=-Xmx4g; repeatable.")
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Tell the start in JSON, for programs.")] = False,
+) -> None:
+    """Run an Ignite server node with the service in it, until SIGTERM or Ctrl-C.
+
+    \b
+    Examples:
+      tensorflow-ignite node
+      tensorflow-ignite node --config node.xml --name node-1 --jvm-arg=-Xmx4g
+      tensorflow-ignite node --host 0.0.0.0 --discovery node1:47500..47509
+    """
+    from tensorflow_ignite.node import run_node
+
+    code = run_node(
+        config,
+        name=name,
+        host=host,
+        port=port,
+        discovery=discovery,
+        python=python,
+        work_directory=work_directory,
+        json_output=json_output,
+        jvm_args=list(jvm_arg or []),
+    )
+    raise typer.Exit(code)
+
+
+def quickstart() -> None:
+    """Train on a three-node cluster on this machine, lose nothing, leave nothing behind.
+
+    \b
+    Examples:
+      tensorflow-ignite quickstart
+    """
+    from tensorflow_ignite.cli.quickstart import run
+
+    raise typer.Exit(run())

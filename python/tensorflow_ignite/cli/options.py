@@ -1,0 +1,58 @@
+"""What several commands share: their options, and how they reach a node."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tensorflow_ignite.addresses import ADDRESS_VARIABLE, DEFAULT_ADDRESS, parse_addresses
+from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+
+if TYPE_CHECKING:
+    from tensorflow_ignite.client import Client
+
+__all__ = ["Address", "CommandLineError", "JobId", "Json", "session"]
+
+
+class CommandLineError(TensorFlowIgniteError):
+    """The command line breaks a rule that is ours, not the parser's; exit code 2."""
+
+
+def _check_address(value: str | None) -> str | None:
+    if value is not None:
+        try:
+            parse_addresses(value)
+        except InvalidRequestError as error:
+            raise CommandLineError(str(error)) from None
+    return value
+
+
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="ADDRESS",
+        help=f"host:port[,host:port] of nodes, the first that answers is asked; else ${ADDRESS_VARIABLE}, "
+        f"else {DEFAULT_ADDRESS}.",
+        callback=_check_address,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+JobId = Annotated[
+    str, typer.Argument(metavar="JOB", help="A job's id, or its first characters (at least 4).", show_default=False)
+]
+
+
+@contextmanager
+def session(context: typer.Context, address: str | None) -> Iterator[Client]:
+    """Connects to the node that the command, else the program, else the environment names."""
+    # Our errors tell what happened; gRPC's own lines on stderr would only stand between them.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from tensorflow_ignite.client import connect
+
+    with connect(address or context.find_root().params.get("address")) as client:
+        yield client

@@ -1,0 +1,152 @@
+"""``submit``: code, options and the script's own arguments become a job."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tensorflow_ignite.cli.options import Address, CommandLineError, Json, session
+from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN
+
+__all__ = ["submit"]
+
+
+def submit(
+    context: typer.Context,
+    code: Annotated[
+        str, typer.Argument(metavar="SCRIPT|FOLDER|ZIP", help="The code: a script, a folder, a .zip archive.")
+    ],
+    args: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ARGS", help="Everything after the code goes to the script untouched."),
+    ] = None,
+    cache: Annotated[
+        str | None, typer.Option("--cache", metavar="NAME", help="The cache whose rows it trains on. Required.")
+    ] = None,
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help=" or ".join(JOB_KINDS) + ".")] = JOB_KINDS[0],
+    ps: Annotated[
+        int | None,
+        typer.Option("--ps", metavar="NUMBER", help="Parameter servers of a parameter-server job; 1 when left out."),
+    ] = None,
+    script: Annotated[
+        str | None,
+        typer.Option("--script", metavar="PATH", help="The script in a folder or archive; else main.py or train.py."),
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", metavar="NAME=VALUE", help="Set a variable in every task; may be repeated."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="TEXT", help="To recognize the job by; else the script's name.")
+    ] = None,
+    checkpoint_directory: Annotated[
+        str | None, typer.Option("--checkpoint-directory", metavar="PATH", help="Where the script keeps checkpoints.")
+    ] = None,
+    start_timeout: Annotated[
+        float | None,
+        typer.Option("--start-timeout", metavar="SECONDS", help="How long it may take until every task runs."),
+    ] = None,
+    stop_grace: Annotated[
+        float | None,
+        typer.Option("--stop-grace", metavar="SECONDS", help="How long a task has between SIGTERM and SIGKILL."),
+    ] = None,
+    max_crashes: Annotated[
+        int | None,
+        typer.Option("--max-crashes", metavar="NUMBER", help="Crashes that are followed by a restart; else 3."),
+    ] = None,
+    min_workers: Annotated[
+        int | None, typer.Option("--min-workers", metavar="NUMBER", help="Start only with at least so many workers.")
+    ] = None,
+    wait_timeout: Annotated[
+        float | None,
+        typer.Option("--wait-timeout", metavar="SECONDS", help="How long it may wait for rows and nodes to start."),
+    ] = None,
+    on_join: Annotated[
+        str, typer.Option("--on-join", metavar="WHAT", help=f"When a node joins: {', '.join(ON_JOIN)}.")
+    ] = ON_JOIN[0],
+    allow_data_loss: Annotated[
+        bool, typer.Option("--allow-data-loss", help="Go on with the rows that are left when some are lost.")
+    ] = False,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait/--detach", help="Print the job's output until it is over, or only print its id."),
+    ] = True,
+    address: Address = None,
+    json_output: Json = False,
+) -> None:
+    """Submit a job that trains beside the rows of a cache.
+
+    Options stand before the code; everything after it goes to the script.
+
+    With --wait the exit code is the job's, and Ctrl-C detaches: the job goes on.
+
+    With --json the tasks' output goes to standard error, and the job to
+    standard output, when it is over (with --detach: as it is submitted).
+
+    \b
+    Examples:
+      tensorflow-ignite submit --cache images train.py --epochs 3
+      tensorflow-ignite submit --cache images --env SEED=7 project/ -c a.yaml
+      tensorflow-ignite submit --cache images --script src/fit.py code.zip
+      tensorflow-ignite submit --cache clicks --kind parameter-server train.py
+      id=$(tensorflow-ignite submit --detach --cache images train.py)
+    """
+    given = args or []
+    if cache is None:
+        hint = ""
+        if any(arg == "--cache" or arg.startswith("--cache=") for arg in given):
+            hint = f" (the one after {code!r} goes to the script)"
+        raise CommandLineError(
+            f"the option --cache is missing{hint}. A job trains on the rows of one cache, and options stand before "
+            f"the code. For example: tensorflow-ignite submit --cache NAME {code}"
+        )
+    if kind not in JOB_KINDS:
+        raise CommandLineError(f"--kind {kind!r} does not exist. Kinds are {', '.join(JOB_KINDS)}. Name one of them.")
+    if on_join not in ON_JOIN:
+        raise CommandLineError(f"--on-join {on_join!r} does not exist. It is one of {', '.join(ON_JOIN)}. Name one.")
+    variables = dict(_parse_variable(item) for item in env or [])
+
+    # Before the cluster is asked: a script with a syntax error is known at once, also where no node answers.
+    from tensorflow_ignite.archive import pack
+
+    archive = pack(code, script)
+    with session(context, address) as client:
+        from tensorflow_ignite.cli.follow import follow
+        from tensorflow_ignite.cli.render import print_json, short_id
+
+        job = client.submit(
+            archive,
+            cache=cache,
+            kind=kind,
+            args=given,
+            env=variables,
+            name=name,
+            ps=ps,
+            checkpoint_directory=checkpoint_directory,
+            start_timeout=start_timeout,
+            stop_grace=stop_grace,
+            max_crashes=max_crashes,
+            min_workers=min_workers,
+            wait_timeout=wait_timeout,
+            on_join=on_join,
+            allow_data_loss=allow_data_loss,
+        )
+        exit_code = 0
+        if wait:
+            end = f"tensorflow-ignite stop {short_id(job.id)}"
+            print(f"job {job.id} submitted; Ctrl-C detaches; end it: {end}", file=sys.stderr)
+            exit_code = follow(job, sys.stderr if json_output else sys.stdout)
+        if json_output:
+            print_json(job.status.to_dict())
+        elif not wait:
+            print(job.id)
+    raise typer.Exit(exit_code)
+
+
+def _parse_variable(item: str) -> tuple[str, str]:
+    name, equals, value = item.partition("=")
+    if not equals or not name:
+        raise CommandLineError(f"--env {item!r} is not NAME=VALUE. For example: --env SEED=7")
+    return name, value

@@ -1,0 +1,300 @@
+"""Hosts one Ignite node from its start to its end; signals and the parent's death stop it in order.
+
+The main thread waits in Python, where signal handlers run; one thread serves the node, one more stops it.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from tensorflow_ignite.node.report import Report
+from tensorflow_ignite.node.runtime import NodeStartError, classpath, find_libjvm, jvm_options
+
+if TYPE_CHECKING:
+    from tensorflow_ignite.node.jvm import JavaNode
+
+ADDRESS_TIMEOUT = 60.0
+STOP_TIMEOUT = 30.0
+EXIT_TIMEOUT = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Settings:
+    config: str | None
+    name: str | None
+    host: str | None
+    port: str | None
+    discovery: Sequence[str]
+    python: str | None
+    work_directory: str | None
+    jvm_args: Sequence[str]
+    persistent: bool | None
+    activate_at: int
+    data_region_bytes: int | None
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _StopAsked:
+    why: str
+    exit_code: int
+    # A second one of these ends the process at once.
+    impatient: bool = False
+
+
+@dataclass(frozen=True)
+class _Started:
+    node: JavaNode
+
+
+@dataclass(frozen=True)
+class _Ended:
+    error: str | None
+
+
+_Event = _StopAsked | _Started | _Ended
+
+
+def run_node(
+    config: str | os.PathLike[str] | None = None,
+    *,
+    name: str | None = None,
+    host: str | None = None,
+    port: int | str | None = None,
+    discovery: str | Sequence[str] | None = None,
+    python: str | None = None,
+    work_directory: str | os.PathLike[str] | None = None,
+    json_output: bool = False,
+    jvm_args: Sequence[str] = (),
+    persistent: bool | None = None,
+    activate_at: int = 0,
+    data_region_bytes: int | None = None,
+    attributes: Mapping[str, str] | None = None,
+    parent_pid: int | None = None,
+) -> int:
+    """Runs an Ignite server node with the service in it, until a signal stops it.
+
+    A setting that is given wins over the Spring XML file. Call it from the main thread, once in a process.
+
+    Args:
+        config: A Spring XML file with one bean of class IgniteConfiguration; None: a node for this machine only.
+        name: Ignite instance name.
+        host: The address that Ignite and the node API bind to. Default: loopback.
+        port: Port of the node API, or a range ``10820..10919`` (the default); 0: any free port.
+        discovery: Where the cluster's nodes are looked for, ``host:port`` or ``host:port..port``, separated by
+            commas; the node itself listens in the first one's range. Default: ``127.0.0.1:47500..47509``.
+        python: The interpreter that runs tasks. Default: this one.
+        work_directory: Ignite's work directory: its log, its data on disk, the tasks' files.
+        json_output: Tell events as lines of JSON: ``ready`` (node_id, instance, address, pid, log), ``topology``
+            (version, nodes), ``inactive``, ``stopping``, ``stopped``.
+        jvm_args: More options for the JVM. Default heap: ``-Xmx1g``.
+        persistent: Keep the default data region on disk; such a cluster must be activated once.
+        activate_at: Activate an inactive cluster once it has so many server nodes; 0: leave that to others.
+        data_region_bytes: The most that the default data region grows to.
+        attributes: Node attributes, which the service's AttributeNodeFilter can select.
+        parent_pid: Stop when this process ends.
+
+    Returns:
+        The exit code: 0 after SIGTERM, SIGHUP or the parent's end, 130 after SIGINT, 1 when the node did not start or
+        stopped by itself. A node that fails beyond repair ends the process with 70.
+    """
+    report = Report(json_output=json_output)
+    settings = _Settings(
+        config=None if config is None else os.fspath(config),
+        name=name,
+        host=host,
+        port=None if port is None else str(port),
+        discovery=discovery.split(",") if isinstance(discovery, str) else list(discovery or ()),
+        python=python,
+        work_directory=None if work_directory is None else os.path.abspath(work_directory),
+        jvm_args=list(jvm_args),
+        persistent=persistent,
+        activate_at=activate_at,
+        data_region_bytes=data_region_bytes,
+        attributes=dict(attributes or {}),
+    )
+    return _Host(settings, report).run(parent_pid)
+
+
+class _Host:
+    def __init__(self, settings: _Settings, report: Report) -> None:
+        self._settings = settings
+        self._report = report
+        # A SimpleQueue may be put into from a signal handler.
+        self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+
+    def run(self, parent_pid: int | None) -> int:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._signalled)
+        if parent_pid is not None:
+            threading.Thread(target=self._watch_parent, args=(parent_pid,), name="parent", daemon=True).start()
+        try:
+            self._start_jvm()
+        except NodeStartError as failed:
+            self._report.error(str(failed))
+            return 1
+        threading.Thread(target=self._serve, name="node", daemon=True).start()
+        code = self._wait()
+        last_resort = threading.Timer(EXIT_TIMEOUT, self._leave_by_force)
+        last_resort.daemon = True
+        last_resort.start()
+        return code
+
+    def _start_jvm(self) -> None:
+        """Starts the JVM on this very thread: when the process ends, the JVM waits for the one that started it."""
+        settings = self._settings
+        libjvm = find_libjvm()
+        jars = classpath()
+        # Not before the checks above: a missing jar is told at once, by a process that has no JVM.
+        from tensorflow_ignite.node import jvm
+
+        service = {"python": settings.python, "host": settings.host, "port": settings.port}
+        options = jvm_options(
+            service={name: value for name, value in service.items() if value is not None}, extra=settings.jvm_args
+        )
+        jvm.start_jvm(libjvm, options=options, classpath=jars)
+
+    def _leave_by_force(self) -> None:
+        self._report.error(f"a Java thread kept the process for {EXIT_TIMEOUT:.0f} s after the node had stopped")
+        os._exit(1)
+
+    def _signalled(self, number: int, _frame: FrameType | None) -> None:
+        interrupted = number == signal.SIGINT
+        self._events.put(_StopAsked(signal.Signals(number).name, 130 if interrupted else 0, impatient=interrupted))
+
+    def _watch_parent(self, pid: int) -> None:
+        try:
+            process = os.pidfd_open(pid)
+        except ProcessLookupError:
+            pass
+        else:
+            select.select([process], [], [])
+            os.close(process)
+        self._events.put(_StopAsked(f"the parent process {pid} ended", 0))
+
+    def _wait(self) -> int:
+        node: JavaNode | None = None
+        asked: _StopAsked | None = None
+        deadline: float | None = None
+        while True:
+            try:
+                event = self._events.get(timeout=None if deadline is None else max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                self._report.error(
+                    f"the node did not stop within {STOP_TIMEOUT:.0f} s after {asked.why if asked else ''}; "
+                    "the process ends without waiting longer"
+                )
+                os._exit(1)
+            if isinstance(event, _StopAsked):
+                if asked is not None:
+                    if event.impatient and asked.impatient:
+                        os._exit(event.exit_code)
+                    continue
+                asked, deadline = event, time.monotonic() + STOP_TIMEOUT
+                self._report.event("stopping", f"stopping: {asked.why}", why=asked.why)
+            elif isinstance(event, _Started):
+                node = event.node
+            else:
+                return self._ended(event, asked)
+            if asked is not None and node is not None:
+                threading.Thread(target=node.stop, name="stop", daemon=True).start()
+
+    def _ended(self, event: _Ended, asked: _StopAsked | None) -> int:
+        if asked is not None:
+            self._report.event("stopped", "stopped", exit_code=asked.exit_code)
+            return asked.exit_code
+        self._report.error(event.error or "the node stopped by itself; its log tells why")
+        return 1
+
+    def _serve(self) -> None:
+        error: str | None = None
+        try:
+            self._serve_node()
+        except NodeStartError as failed:
+            error = str(failed)
+        except BaseException as bug:  # the main thread must learn of the end, whatever it was
+            self._events.put(_Ended(f"{type(bug).__name__}: {bug}"))
+            raise
+        self._events.put(_Ended(error))
+
+    def _serve_node(self) -> None:
+        from tensorflow_ignite.node import jvm
+
+        settings = self._settings
+        node = jvm.JavaNode.start(
+            config=settings.config,
+            name=settings.name,
+            work_directory=settings.work_directory,
+            host=settings.host,
+            discovery=settings.discovery,
+            persistent=settings.persistent,
+            data_region_bytes=settings.data_region_bytes,
+            attributes=settings.attributes,
+        )
+        self._events.put(_Started(node))
+        if not node.active():
+            self._await_activation(node)
+        address = node.await_address(ADDRESS_TIMEOUT)
+        self._tell_ready(node, address)
+        version = 0
+        while (topology := node.await_topology(version)) is not None:
+            version = topology.version
+            self._report.event(
+                "topology",
+                f"the cluster has {len(topology.node_ids)} server nodes (topology version {version})",
+                version=version,
+                nodes=list(topology.node_ids),
+            )
+
+    def _await_activation(self, node: JavaNode) -> None:
+        """Returns when the cluster is active, by us or by others, or raises when the node stops before."""
+        wanted = self._settings.activate_at
+        self._report.event(
+            "inactive",
+            f"node {node.node_id} waits: the cluster keeps data on disk and is not active"
+            + (
+                f"; it is activated when it has {wanted} server nodes"
+                if wanted
+                else "; activate it: control.sh --set-state ACTIVE"
+            ),
+            node_id=node.node_id,
+        )
+        version = 0
+        while wanted and not node.active():
+            topology = node.await_topology(version)
+            if topology is None:
+                return
+            version = topology.version
+            if len(topology.node_ids) >= wanted:
+                node.activate()
+        node.await_address(0)
+
+    def _tell_ready(self, node: JavaNode, address: str | None) -> None:
+        where = f"API on {address}" if address else "the service's node filter leaves this node out"
+        log = f"log {node.log_file}; " if node.log_file else ""
+        self._report.event(
+            "ready",
+            f"node {node.node_id} is ready: {where}; {log}Ctrl-C stops it",
+            node_id=node.node_id,
+            instance=node.instance,
+            address=address,
+            pid=os.getpid(),
+            log=node.log_file,
+        )
+
+
+def main() -> int:
+    """The program ``python -m tensorflow_ignite.node``."""
+    from tensorflow_ignite.node.arguments import parse
+
+    return run_node(**parse(sys.argv[1:]))

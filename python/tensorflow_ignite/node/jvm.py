@@ -1,0 +1,153 @@
+"""The one file that talks to JPype: starts the JVM in this process and wraps the facade EmbeddedNode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jpype
+
+from tensorflow_ignite.node.runtime import NodeStartError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topology:
+    """The server nodes of the cluster, at one version of its topology."""
+
+    version: int
+    node_ids: tuple[str, ...]
+
+
+def start_jvm(libjvm: Path, *, options: Sequence[str], classpath: Sequence[str]) -> None:
+    """Starts the JVM of this process; a process can have one only, and only once.
+
+    Raises:
+        NodeStartError: The JVM refuses, for example one of the options.
+    """
+    try:
+        # interrupt=False leaves SIGINT to Python; it needs -Xrs among the options.
+        jpype.startJVM(str(libjvm), *options, classpath=list(classpath), interrupt=False, convertStrings=False)
+    except Exception as refused:  # JPype raises whatever the JVM's start came to
+        raise NodeStartError(
+            f"The JVM {libjvm} did not start: {refused}. Options given to it beyond our own come from --jvm-arg; "
+            "what it objects to it has printed above."
+        ) from refused
+
+
+class JavaNode:
+    """The Java facade io.tensorflowignite.embedded.EmbeddedNode; every call may block, none holds Python's lock."""
+
+    def __init__(self, facade: Any) -> None:
+        """Wraps a facade that has been started."""
+        self._facade = facade
+
+    @classmethod
+    def start(
+        cls,
+        *,
+        config: str | None,
+        name: str | None,
+        work_directory: str | None,
+        host: str | None,
+        discovery: Sequence[str],
+        persistent: bool | None,
+        data_region_bytes: int | None,
+        attributes: Mapping[str, str],
+    ) -> JavaNode:
+        """Starts the node and joins the cluster.
+
+        Raises:
+            NodeStartError: Ignite does not start; the text ends in Ignite's own reasons.
+        """
+        package = jpype.JPackage("io").tensorflowignite.embedded
+        settings = package.EmbeddedSettings()
+        if config is not None:
+            settings.springXml(config)
+        if name is not None:
+            settings.name(name)
+        if work_directory is not None:
+            settings.workDirectory(work_directory)
+        if host is not None:
+            settings.host(host)
+        if discovery:
+            settings.discovery(*discovery)
+        if persistent is not None:
+            settings.persistent(persistent)
+        if data_region_bytes is not None:
+            settings.dataRegionBytes(data_region_bytes)
+        for key, value in attributes.items():
+            settings.attribute(key, value)
+        try:
+            return cls(package.EmbeddedNode.start(settings))
+        except jpype.JException as failed:
+            raise NodeStartError(f"The Ignite node did not start: {_reasons(failed)}") from failed
+
+    @property
+    def node_id(self) -> str:
+        """Ignite's id of the node."""
+        return str(self._facade.nodeId())
+
+    @property
+    def instance(self) -> str | None:
+        """The Ignite instance name; None: the default instance."""
+        return _text(self._facade.name())
+
+    @property
+    def log_file(self) -> str | None:
+        """Where the node's log is; None when the Spring XML file brought a logger of its own."""
+        return _text(self._facade.logFile())
+
+    def active(self) -> bool:
+        """Whether the cluster is activated; without that it has no caches and runs no service."""
+        return bool(self._facade.active())
+
+    def activate(self) -> None:
+        """Activates the cluster."""
+        self._facade.activate()
+
+    def await_address(self, timeout: float) -> str | None:
+        """Waits until the node's API answers.
+
+        Args:
+            timeout: In seconds; 0: until the node stops.
+
+        Returns:
+            host:port; None when the service's node filter leaves this node out.
+
+        Raises:
+            NodeStartError: It does not answer in time, or the node stopped.
+        """
+        try:
+            return _text(self._facade.awaitAddress(int(timeout * 1000)))
+        except jpype.JException as failed:
+            raise NodeStartError(_reasons(failed)) from failed
+
+    def await_topology(self, after_version: int) -> Topology | None:
+        """Waits for a topology newer than the version; None when the node has stopped."""
+        topology = self._facade.awaitTopology(after_version)
+        if topology is None:
+            return None
+        return Topology(version=int(topology.version()), node_ids=tuple(str(node) for node in topology.nodeIds()))
+
+    def stop(self) -> None:
+        """Stops the node, the tasks on it included; returns when nothing of it is left."""
+        self._facade.stop()
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _reasons(failed: Any) -> str:
+    """The messages down the chain of causes, each once: the last one is mostly what a user can do something about."""
+    reasons: list[str] = []
+    cause = failed
+    while cause is not None:
+        # Spring and Ignite repeat a cause's message in their own.
+        message = str(cause.getMessage() or cause.getClass().getSimpleName()).strip().splitlines()[0]
+        if not any(message in reason for reason in reasons):
+            reasons.append(message)
+        cause = cause.getCause()
+    return " <- ".join(reasons)

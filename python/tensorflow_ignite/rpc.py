@@ -1,0 +1,275 @@
+"""The client's only door to gRPC: calls of the node API, over the addresses given, with every error in our classes.
+
+A call has a deadline, and goes to the next address when the one asked does not answer. That is safe because every
+call of the node API may be repeated: reads change nothing, an upload is stored under its digest, a submission
+carries its request id, and stopping twice is stopping once. A stream is watched by keep-alive pings, so a node that
+died or froze without closing its connection is noticed within 9 seconds (ping every 5, answer within 4).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import grpc
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
+
+__all__ = ["FALLBACKS", "NodeConnection"]
+
+_OPTIONS = (
+    ("grpc.keepalive_time_ms", 5_000),
+    ("grpc.keepalive_timeout_ms", 4_000),
+    # Measured with gRPC 1.85: without this one a ping is waited for 60 s, whatever the line above says.
+    ("grpc.http2.ping_timeout_ms", 4_000),
+    # A quiet job sends nothing for a long time; pings must go on all the while.
+    ("grpc.http2.max_pings_without_data", 0),
+    # A job with many restarts, each with its partitions listed, exceeds the usual 4 MiB.
+    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    # Nodes are neighbours, not web sites; and one client's failed connection must not slow down another's.
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+)
+_TRIES = 3
+_STREAM_TRIES = 5
+_FIRST_PAUSE = 0.2
+# A stream that lived so long, in seconds, had really worked: the count of failures begins anew.
+_HEALTHY = 10.0
+
+#: The class of a status whose description names no code of ours.
+FALLBACKS: dict[grpc.StatusCode, type[errors.TensorFlowIgniteError]] = {
+    grpc.StatusCode.OK: errors.InternalError,
+    grpc.StatusCode.CANCELLED: errors.ConnectionFailedError,
+    grpc.StatusCode.UNKNOWN: errors.InternalError,
+    grpc.StatusCode.INVALID_ARGUMENT: errors.InvalidRequestError,
+    grpc.StatusCode.DEADLINE_EXCEEDED: errors.RequestTimeoutError,
+    grpc.StatusCode.NOT_FOUND: errors.InternalError,
+    grpc.StatusCode.ALREADY_EXISTS: errors.InternalError,
+    grpc.StatusCode.PERMISSION_DENIED: errors.ConnectionFailedError,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: errors.InternalError,
+    grpc.StatusCode.FAILED_PRECONDITION: errors.InvalidRequestError,
+    grpc.StatusCode.ABORTED: errors.InternalError,
+    grpc.StatusCode.OUT_OF_RANGE: errors.InvalidRequestError,
+    grpc.StatusCode.UNIMPLEMENTED: errors.ConnectionFailedError,
+    grpc.StatusCode.INTERNAL: errors.InternalError,
+    grpc.StatusCode.UNAVAILABLE: errors.ConnectionFailedError,
+    grpc.StatusCode.DATA_LOSS: errors.InternalError,
+    grpc.StatusCode.UNAUTHENTICATED: errors.ConnectionFailedError,
+}
+
+
+class NodeConnection:
+    """Calls of the node API; safe to use from several threads."""
+
+    def __init__(self, addresses: tuple[str, ...], timeout: float) -> None:
+        """Connects to the first address that answers.
+
+        Args:
+            addresses: One ``"host:port"`` for each node that may be asked.
+            timeout: Seconds for connecting, all addresses together; and for each later call, at one address.
+
+        Raises:
+            ConnectionFailedError: No node answers at any of them.
+        """
+        self._addresses = addresses
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._position = 0
+        self._closed = False
+        self._channels: dict[str, grpc.Channel] = {}
+        try:
+            self._connect()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def address(self) -> str:
+        """The address that is asked next."""
+        return self._addresses[self._position]
+
+    def close(self) -> None:
+        """Ends every call and closes the connections; may be repeated."""
+        with self._lock:
+            self._closed = True
+            channels, self._channels = self._channels, {}
+        for channel in channels.values():
+            channel.close()
+
+    def call(self, method: str, make_request: Callable[[], Any], *, timeout: float | None = None) -> Any:
+        """Makes one call, and repeats it elsewhere when nobody answers: at most 3 times, or once at each address.
+
+        Args:
+            method: Name of a method of NodeApi that gives one response.
+            make_request: Makes the request, or the stream of requests, for each try.
+            timeout: Seconds for one address; None: those of the connection.
+
+        Returns:
+            The response.
+
+        Raises:
+            TensorFlowIgniteError: What the node answered, as the class for it.
+            ConnectionFailedError: No node answers.
+            RequestTimeoutError: A node is there, but its answer did not come in time.
+        """
+        timeout = timeout or self._timeout
+        deadline = time.monotonic() + timeout * len(self._addresses)
+        failures: dict[str, str] = {}
+        tries = max(_TRIES, len(self._addresses))
+        for number in range(1, tries + 1):
+            address, stub = self._stub()
+            allowed = max(min(timeout, deadline - time.monotonic()), 0.01)
+            try:
+                return getattr(stub, method)(make_request(), timeout=allowed)
+            except grpc.RpcError as error:
+                late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+                if not (late or _is_lost(error)):
+                    raise _translate(error, address) from None
+                failures[address] = f"no answer within {allowed:.1f} s" if late else _reason(error)
+                if number == tries or time.monotonic() >= deadline:
+                    if late:
+                        raise _late(method, failures) from None
+                    break
+            self._advance(address)
+            if len(failures) == len(self._addresses):
+                time.sleep(min(_FIRST_PAUSE * number, max(deadline - time.monotonic(), 0)))
+        raise _unreachable(failures)
+
+    def follow(
+        self,
+        method: str,
+        request: Any,
+        *,
+        timeout: float | None = None,
+        is_complete: Callable[[], bool] = lambda: True,
+        on_restart: Callable[[], None] = lambda: None,
+    ) -> Iterator[Any]:
+        """Yields the messages of a stream, and opens it again elsewhere when its node is lost.
+
+        Args:
+            method: Name of a method of NodeApi that gives a stream.
+            request: The request.
+            timeout: Seconds for the whole stream; None: no limit.
+            is_complete: Asked at a regular end; False: the node ended the stream too early, so it counts as lost.
+            on_restart: Told before the stream is opened again, to begin with its first message.
+
+        Yields:
+            Each message.
+
+        Raises:
+            TensorFlowIgniteError: What the node answered, as the class for it.
+            ConnectionFailedError: Lost 5 times in succession.
+            RequestTimeoutError: The stream did not end in time.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        failures: dict[str, str] = {}
+        lost = 0
+        while True:
+            address, stub = self._stub()
+            opened = time.monotonic()
+            call = getattr(stub, method)(request, timeout=None if deadline is None else max(deadline - opened, 0))
+            try:
+                yield from call
+                if is_complete():
+                    return
+                failures[address] = "the node ended the stream too early"
+            except grpc.RpcError as error:
+                if not _is_lost(error):
+                    raise _translate(error, address) from None
+                failures[address] = _reason(error)
+            finally:
+                call.cancel()
+            lost = 1 if time.monotonic() - opened >= _HEALTHY else lost + 1
+            if lost >= max(_STREAM_TRIES, len(self._addresses)):
+                raise _unreachable(failures)
+            self._advance(address)
+            if lost >= len(self._addresses):
+                time.sleep(_FIRST_PAUSE * 2 ** (lost - len(self._addresses)))
+            on_restart()
+
+    def _connect(self) -> None:
+        deadline = time.monotonic() + self._timeout
+        failures: dict[str, str] = {}
+        for number, _ in enumerate(self._addresses):
+            address, stub = self._stub()
+            allowed = max(deadline - time.monotonic(), 0.01) / (len(self._addresses) - number)
+            try:
+                stub.ListNodes(job_pb2.ListNodesRequest(), timeout=allowed)
+                return
+            except grpc.RpcError as error:
+                late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+                if not late and FALLBACKS[error.code()] is not errors.ConnectionFailedError:
+                    return  # a node answers, if only to say what it cannot do now
+                if errors.has_code(error.details() or ""):
+                    return
+                failures[address] = f"no answer within {allowed:.1f} s" if late else _reason(error)
+            self._advance(address)
+        raise _unreachable(failures)
+
+    def _stub(self) -> tuple[str, Any]:
+        with self._lock:
+            if self._closed:
+                raise errors.TensorFlowIgniteError(
+                    "the client is closed. It makes calls until close(), or until its `with` block ends. Connect anew."
+                )
+            address = self._addresses[self._position]
+            if address not in self._channels:
+                self._channels[address] = grpc.insecure_channel(address, options=_OPTIONS)
+            return address, job_pb2_grpc.NodeApiStub(self._channels[address])  # type: ignore[no-untyped-call]
+
+    def _advance(self, failed: str) -> None:
+        """Goes to the next address, unless another thread has already left the failed one."""
+        with self._lock:
+            if self._addresses[self._position] == failed:
+                self._position = (self._position + 1) % len(self._addresses)
+
+
+def _is_lost(error: Any) -> bool:
+    """True when the node could not be asked; a node that answers UNAVAILABLE with a code of ours has been asked."""
+    return error.code() is grpc.StatusCode.UNAVAILABLE and not errors.has_code(error.details() or "")
+
+
+def _translate(error: Any, address: str) -> errors.TensorFlowIgniteError:
+    status = error.code()
+    text = error.details() or f"the node at {address} answered {status.name} without a reason"
+    if errors.has_code(text):
+        return errors.from_description(text)
+    if status is grpc.StatusCode.UNIMPLEMENTED:
+        return _unreachable({address: _reason(error)})
+    return FALLBACKS[status](text)
+
+
+def _reason(error: Any) -> str:
+    text = str(error.details() or error.code().name)
+    if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+        return "something answers there, but it does not serve the node API"
+    for sign in ("Connection refused", "No route to host", "Network is unreachable", "Connection reset"):
+        if sign in text:
+            return sign.lower()
+    if "DNS" in text or "resolution" in text:
+        return "no such host name"
+    if "watchdog" in text or "ping" in text:
+        return "the node has stopped answering"
+    return text
+
+
+def _unreachable(failures: dict[str, str]) -> errors.ConnectionFailedError:
+    tried = ", ".join(f"{address} ({reason})" for address, reason in failures.items())
+    return errors.ConnectionFailedError(
+        f"no node answers at {tried}. A client needs one node that answers, at host:port[,host:port] given to "
+        "connect() or --address, else in TENSORFLOW_IGNITE_ADDRESS, else localhost:10820. Check that a node runs "
+        "there (it prints its address when it starts), or start one: tensorflow-ignite node"
+    )
+
+
+def _late(method: str, failures: dict[str, str]) -> errors.RequestTimeoutError:
+    tried = ", ".join(f"{address} ({reason})" for address, reason in failures.items())
+    return errors.RequestTimeoutError(
+        f"{method} got no answer: {tried}. A call waits so long for each address. Check the node's log, name "
+        "another node too (host:port,host:port), or allow more time: connect(timeout=)."
+    )

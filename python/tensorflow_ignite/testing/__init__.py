@@ -1,0 +1,8 @@
+"""For tests, yours and ours: a real cluster on this machine that proves that it leaves nothing behind."""
+
+from tensorflow_ignite.node.runtime import NodeStartError
+from tensorflow_ignite.testing.cluster import LocalCluster
+from tensorflow_ignite.testing.leaks import LeakError
+from tensorflow_ignite.testing.node_process import LocalNode
+
+__all__ = ["LeakError", "LocalCluster", "LocalNode", "NodeStartError"]

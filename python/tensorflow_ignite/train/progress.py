@@ -1,0 +1,101 @@
+"""Tells the job how far a script has come."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import tempfile
+import threading
+import time
+from typing import SupportsFloat
+
+from google.protobuf import json_format
+
+from tensorflow_ignite.v1 import job_pb2
+
+PROGRESS_VARIABLE = "TENSORFLOW_IGNITE_PROGRESS"
+
+# A step may take a millisecond; nobody reads progress that often.
+SECONDS_BETWEEN_WRITES = 0.2
+
+
+def report(step: int, total_steps: int | None = None, *, force: bool = False, **metrics: SupportsFloat) -> None:
+    """Tells the job the step reached and any figures; shown by ``describe``, ``attach`` and ``submit --wait``.
+
+    Cheap enough to call at every step: at most five reports a second are written, and the last one always is.
+    Outside a job nothing happens.
+
+    Args:
+        step: Steps done.
+        total_steps: Steps in all, when known.
+        force: Write at once.
+        **metrics: Figures by name, such as ``loss=0.3``; numbers or scalar tensors.
+
+    Raises:
+        TypeError: If a metric is not a number.
+    """
+    path = os.environ.get(PROGRESS_VARIABLE)
+    if not path:
+        return
+    progress = job_pb2.Progress(step=int(step), total_steps=int(total_steps or 0))
+    for name, value in metrics.items():
+        try:
+            progress.metrics[name] = float(value)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"metric {name}={value!r} is not a number") from error
+    progress.reported_at.GetCurrentTime()
+    _writer.put(path, progress, force)
+
+
+class _Writer:
+    """Replaces the progress file, the newest report only, not more often than is useful."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pending: tuple[str, job_pb2.Progress] | None = None
+        self._timer: threading.Timer | None = None
+        self._written_at = float("-inf")
+
+    def put(self, path: str, progress: job_pb2.Progress, force: bool) -> None:
+        with self._lock:
+            self._pending = (path, progress)
+            wait = self._written_at + SECONDS_BETWEEN_WRITES - time.monotonic()
+            if force or wait <= 0:
+                self._write()
+            elif self._timer is None:
+                self._timer = threading.Timer(wait, self.flush)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def flush(self) -> None:
+        with self._lock:
+            self._timer = None
+            # A progress file that cannot be written later than the script's own call must not end the script.
+            with contextlib.suppress(OSError):
+                self._write()
+
+    def _write(self) -> None:
+        if self._pending is None:
+            return
+        path, progress = self._pending
+        self._pending = None
+        self._written_at = time.monotonic()
+        replace(path, json_format.MessageToJson(progress, indent=None))
+
+
+def replace(path: str, text: str) -> None:
+    """Puts a file in the place of ``path``; a reader sees the old text or the new, never a part."""
+    handle, temporary = tempfile.mkstemp(prefix=".progress-", dir=os.path.dirname(path) or ".")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+_writer = _Writer()
+atexit.register(_writer.flush)

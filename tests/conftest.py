@@ -1,0 +1,77 @@
+"""One cluster for all integration tests, and a check after every test that it left nothing behind."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tensorflow_ignite.testing import LeakError, LocalCluster
+from tensorflow_ignite.testing.leaks import listening_sockets, marked_processes
+
+# What a test started may still be on its way out when the test returns.
+_LEAVING_SECONDS = 10.0
+_POLL = 0.05
+
+_shared: list[LocalCluster] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Gives the session a temporary folder of its own, so that what is left in it is ours; pytest keeps its place."""
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    folder = tempfile.TemporaryDirectory(prefix="tensorflow-ignite-tests-")
+    config.add_cleanup(folder.cleanup)
+    os.environ["TMPDIR"] = tempfile.tempdir = folder.name
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[LocalCluster]:
+    """Three nodes, shared by all tests: do not stop or kill them, and make caches of your own."""
+    with LocalCluster(nodes=3) as started:
+        _shared.append(started)
+        yield started
+        _shared.remove(started)
+
+
+@pytest.fixture(autouse=True)
+def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that leaves a process, a thread, a port, a task, or one of our files in the temporary folder."""
+    # Fixtures of the session come before this one: what they start is there already.
+    if "cluster" in request.fixturenames:
+        request.getfixturevalue("cluster")
+    before = _things()
+    yield
+    deadline = time.monotonic() + _LEAVING_SECONDS
+    while (left := _things().keys() - before.keys()) and time.monotonic() < deadline:
+        time.sleep(_POLL)
+    if left:
+        found = _things()
+        for child in psutil.Process().children():
+            if ("process", child.pid, child.create_time()) in left:
+                child.kill()
+                child.wait(_LEAVING_SECONDS)
+        raise LeakError(request.node.nodeid, sorted(found.get(key, str(key)) for key in left))
+
+
+def _things() -> dict[object, str]:
+    """Everything of ours that lives now, by an identity that is never used again, with its description."""
+    things: dict[object, str] = {}
+    for child in psutil.Process().children():
+        things["process", child.pid, child.create_time()] = f"process {child.pid}: {child.name()}"
+    for thread in threading.enumerate():
+        things[thread] = f"thread {thread.name}"
+    for inode, port in listening_sockets([os.getpid()]).items():
+        things["port", inode] = f"port {port}"
+    for shared in _shared:
+        for process in marked_processes(shared.directory):
+            if process.task is not None:
+                things["task", process.pid, process.task] = str(process)
+    for path in Path(tempfile.gettempdir()).iterdir():
+        things["file", path] = f"file {path}"
+    return things

@@ -1,0 +1,166 @@
+"""Promises of a node that Python hosts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tensorflow_ignite.testing.ports import PortBlock
+
+XML = Path(__file__).resolve().parents[2] / "java" / "config" / "tensorflow-ignite.xml"
+TIMEOUT = 60
+
+
+class Node:
+    """A node's process, whose events are read one by one."""
+
+    def __init__(self, *arguments: str, directory: Path, discovery: str) -> None:
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "tensorflow_ignite.node",
+                "--json",
+                f"--discovery={discovery}",
+                f"--work-directory={directory}",
+                "--port=0",
+                "--jvm-arg=-Xmx512m",
+                "--jvm-arg=-XX:TieredStopAtLevel=1",
+                *arguments,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def await_event(self, name: str) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            event: dict[str, Any] = json.loads(line)
+            if event["event"] == name:
+                return event
+        raise AssertionError(f"no event {name}; the node printed: {self.end()[1]}")
+
+    def end(self) -> tuple[int, str]:
+        _, errors = self.process.communicate(timeout=TIMEOUT)
+        return self.process.returncode, errors
+
+
+@pytest.fixture
+def ports() -> Iterator[PortBlock]:
+    block = PortBlock()
+    yield block
+    block.release()
+
+
+@pytest.fixture
+def start(tmp_path: Path, ports: PortBlock) -> Iterator[Callable[..., Node]]:
+    started: list[Node] = []
+
+    def start_node(*arguments: str) -> Node:
+        directory = tmp_path / f"node-{len(started)}"
+        started.append(Node(*arguments, directory=directory, discovery=ports.discovery))
+        return started[-1]
+
+    yield start_node
+    for node in started:
+        if node.process.poll() is None:
+            node.process.kill()
+        node.process.communicate(timeout=TIMEOUT)
+
+
+def test_ready_line_tells_where_the_node_answers(start: Callable[..., Node], tmp_path: Path) -> None:
+    node = start("--name=first")
+    ready = node.await_event("ready")
+    assert ready["instance"] == "first"
+    assert ready["pid"] == node.process.pid
+    host, port = ready["address"].rsplit(":", 1)
+    listening = {
+        (connection.laddr.ip, connection.laddr.port)
+        for connection in psutil.Process(node.process.pid).net_connections()
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert (host, int(port)) in listening
+    assert "Ignite instance name: first\n" in Path(ready["log"]).read_text()
+    assert Path(ready["log"]).is_relative_to(tmp_path)
+    assert node.await_event("topology")["nodes"] == [ready["node_id"]]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)])
+def test_a_signal_stops_the_node_in_order(start: Callable[..., Node], number: signal.Signals, code: int) -> None:
+    node = start()
+    log = Path(node.await_event("ready")["log"])
+    node.process.send_signal(number)
+    assert node.await_event("stopped")["exit_code"] == code
+    assert node.end()[0] == code
+    assert "stopped OK" in log.read_text()
+
+
+def test_a_signal_during_the_start_stops_the_node_in_order(start: Callable[..., Node], tmp_path: Path) -> None:
+    node = start()
+    # The folder appears while Ignite starts, long before the node is ready.
+    while not list(tmp_path.glob("node-0/log/*.log")):
+        assert node.process.poll() is None
+        os.sched_yield()
+    node.process.send_signal(signal.SIGTERM)
+    assert node.end()[0] == 0
+
+
+def test_the_parents_end_stops_the_node(start: Callable[..., Node]) -> None:
+    with subprocess.Popen(["sleep", "1000"]) as parent:
+        node = start(f"--parent-pid={parent.pid}")
+        node.await_event("ready")
+        parent.kill()
+    assert str(parent.pid) in node.await_event("stopping")["why"]
+    assert node.end()[0] == 0
+
+
+def test_a_spring_xml_file_deploys_the_service_and_options_win_over_it(start: Callable[..., Node]) -> None:
+    node = start(f"--config={XML}", "--name=from-xml")
+    ready = node.await_event("ready")
+    assert ready["instance"] == "from-xml"
+    assert ready["address"] is not None
+
+
+def test_an_attribute_filter_leaves_a_node_out(start: Callable[..., Node], tmp_path: Path) -> None:
+    # The file shows the filter, and the attribute that it looks for, inside comments.
+    text = XML.read_text()
+    begin = text.index('<property name="nodeFilter">')
+    node_filter = text[begin : text.index("-->", begin)]
+    chosen = tmp_path / "filter.xml"
+    chosen.write_text(text.replace('<property name="service">', node_filter + '<property name="service">', 1))
+    left_out = start(f"--config={chosen}").await_event("ready")
+    assert left_out["address"] is None
+    taken = start(f"--config={chosen}", "--attribute=tensorflow=true").await_event("ready")
+    assert taken["address"] is not None
+
+
+def test_a_persistent_cluster_is_activated_when_its_nodes_are_there(start: Callable[..., Node]) -> None:
+    first = start("--persistent", "--activate-at=2")
+    first.await_event("inactive")
+    second = start("--persistent", "--activate-at=2")
+    for node in (first, second):
+        assert node.await_event("ready")["address"]
+
+
+def test_a_node_that_cannot_start_says_why_and_exits_with_1(start: Callable[..., Node], tmp_path: Path) -> None:
+    missing = tmp_path / "missing.xml"
+    code, errors = start(f"--config={missing}").end()
+    assert code == 1
+    assert str(missing) in errors
+
+
+def test_a_refused_jvm_option_is_told(start: Callable[..., Node]) -> None:
+    code, errors = start("--jvm-arg=-Xnonsense").end()
+    assert code == 1
+    assert "-Xnonsense" in errors
+    assert "--jvm-arg" in errors

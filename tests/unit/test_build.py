@@ -1,0 +1,122 @@
+"""Promises of the build: what is generated, listed twice or packed agrees with its source."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # before Python 3.11; pytest brings it along there
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python" / "tensorflow_ignite"
+sys.path.insert(0, str(ROOT / "proto"))
+
+import generate  # noqa: E402
+
+
+def test_generated_python_matches_proto() -> None:
+    assert generate.differences() == []
+
+
+def test_a_changed_contract_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    proto = tmp_path / "tensorflow_ignite" / "v1"
+    proto.mkdir(parents=True)
+    for path in (ROOT / "proto" / "tensorflow_ignite" / "v1").glob("*.proto"):
+        (proto / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(generate, "PROTO", tmp_path)
+    assert generate.differences() == []
+    text = (proto / "job.proto").read_text()
+    (proto / "job.proto").write_text(text.replace("string request_id = 1;", "string request_name = 1;", 1))
+    assert "tensorflow_ignite/v1/job_pb2.py" in generate.differences()
+    assert "tensorflow_ignite/v1/proto.sha256" in generate.differences()
+
+
+def test_generated_python_runs_on_the_oldest_protobuf_that_is_allowed() -> None:
+    oldest = _lower_bound("protobuf")
+    for module in (PACKAGE / "v1").glob("*_pb2.py"):
+        gencode = re.search(r"^# Protobuf Python Version: (.+)$", module.read_text(), re.MULTILINE)
+        assert gencode is not None
+        assert _version(gencode[1]) <= oldest, module.name
+
+
+def test_java_and_python_speak_the_same_protobuf() -> None:
+    versions = (ROOT / "gradle" / "versions.gradle").read_text()
+    java = re.search(r"protobuf: '(\d+)\.(\d+\.\d+)'", versions)
+    gencode = re.search(r"^# Protobuf Python Version: \d+\.(.+)$", (PACKAGE / "v1" / "job_pb2.py").read_text(), re.M)
+    assert java is not None
+    assert gencode is not None
+    # A release of protobuf has one minor version, behind a major version for each language.
+    assert java[2] == gencode[1]
+
+
+def test_generated_python_runs_on_the_oldest_grpc_that_is_allowed() -> None:
+    oldest = _lower_bound("grpcio")
+    for module in (PACKAGE / "v1").glob("*_pb2_grpc.py"):
+        made_with = re.search(r"GRPC_GENERATED_VERSION = '(.+)'", module.read_text())
+        assert made_with is not None
+        assert _version(made_with[1]) <= oldest, module.name
+
+
+def test_tested_versions_are_allowed_ones() -> None:
+    allowed = {name: bounds for requirement in _requirements() for name, bounds in [_split(requirement)]}
+    tested = dict(
+        line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")
+    )
+    tested = {_normal(name): _version(version) for name, version in tested.items()}
+    for name, bounds in allowed.items():
+        for operator, version in re.findall(r"(>=|<|==)([\d.*]+)", bounds):
+            if name not in tested:
+                continue
+            if operator == ">=":
+                assert tested[name] >= _version(version), name
+            elif operator == "<":
+                assert tested[name] < _version(version), name
+            else:
+                assert tested[name][: len(_version(version))] == _version(version), name
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = ("tensorflow", "keras", "jpype", "grpc", "pyarrow", "google.protobuf", "numpy", "typer", "rich", "psutil")
+    code = f"import sys, tensorflow_ignite; print(*[name for name in {heavy!r} if name in sys.modules])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+    )
+    assert loaded.stdout.split() == []
+
+
+def _requirements() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    return [*project["dependencies"], *(requirement for extra in extras.values() for requirement in extra)]
+
+
+def _split(requirement: str) -> tuple[str, str]:
+    name = re.match(r"[A-Za-z0-9_.-]+", requirement)
+    assert name is not None
+    return _normal(name[0]), requirement[name.end() :]
+
+
+def _normal(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _lower_bound(package: str) -> tuple[int, ...]:
+    bounds = dict(_split(requirement) for requirement in _requirements())[package]
+    bound = re.search(r">=([\d.]+)", bounds)
+    assert bound is not None
+    return _version(bound[1])
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """The numbers of a version; 1.76 and 1.76.0 are the same one."""
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)

@@ -1,0 +1,543 @@
+"""The command line against a node API on a real socket: what it prints, where, and with which exit code."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import types
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from node_api_server import NodeApiServer, running_job
+
+from tensorflow_ignite.cli import main
+from tensorflow_ignite.v1 import job_pb2
+
+LIMIT = 20  # seconds; what takes longer hangs
+PYTHON = Path(__file__).parents[2] / "python"
+COMMANDS = ["submit", "ps", "describe", "logs", "attach", "stop", "node", "nodes", "quickstart"]
+
+
+@pytest.fixture
+def node(monkeypatch):
+    with NodeApiServer() as server:
+        monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", server.address)
+        monkeypatch.setenv("COLUMNS", "120")
+        yield server
+
+
+@pytest.fixture
+def cli(capsys):
+    """Runs a command in this process; gives its exit code, standard output and standard error."""
+
+    def run(*args: object) -> tuple[int, str, str]:
+        code = main([str(arg) for arg in args])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text("print('x')\n")
+    return path
+
+
+def start(*args: object, **options) -> subprocess.Popen:
+    environment = {**os.environ, "PYTHONPATH": str(PYTHON), **options.pop("env", {})}
+    command = [sys.executable, "-m", "tensorflow_ignite.cli", *map(str, args)]
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+    return subprocess.Popen(command, env=environment, **options)
+
+
+def finish(node: NodeApiServer, code: int = 0, **fields):
+    """What makes a submitted job print a line and end."""
+
+    def act(job) -> None:
+        state = job_pb2.FAILED if code else job_pb2.SUCCEEDED
+        node.state.log(job.id, b"hello\n")
+        node.state.update(job.id, state=state, outcome=state, exit_code=code, **fields)
+
+    node.state.on_submit = act
+
+
+# The program
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples(cli, command) -> None:
+    code, out, err = cli(command, "--help")
+    assert (code, err) == (0, "")
+    assert "Examples:" in out
+    assert f"tensorflow-ignite {command}" in out
+
+
+def test_help_names_every_command(cli) -> None:
+    code, out, _ = cli("--help")
+    assert code == 0
+    for command in COMMANDS:
+        assert re.search(rf"^\W*{command} ", out, re.M)
+
+
+def test_help_imports_nothing_heavy_and_is_quick() -> None:
+    check = (
+        "import sys, time; begin = time.process_time()\n"
+        "from tensorflow_ignite.cli import main; main(['--help'])\n"
+        "heavy = {'grpc', 'google.protobuf', 'numpy', 'pyarrow', 'tensorflow', 'jpype', 'zipfile'} & set(sys.modules)\n"
+        "print(sorted(heavy), time.process_time() - begin, file=sys.stderr)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", check],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LIMIT,
+        env={**os.environ, "PYTHONPATH": str(PYTHON)},
+    )
+    heavy, seconds = ran.stderr.rsplit(maxsplit=1)
+    assert heavy == "[]"
+    assert float(seconds) < 1.0  # seconds of processor time; some 0.15 when nothing is wrong
+
+
+def test_without_a_command_the_help_is_shown_as_an_error(cli) -> None:
+    code, out, _ = cli()
+    assert code == 2
+    assert "Usage: tensorflow-ignite" in out
+
+
+def test_the_version_is_told(cli) -> None:
+    code, out, _ = cli("--version")
+    assert code == 0
+    assert out.startswith("tensorflow-ignite ")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands(shell) -> None:
+    completion = {
+        "_TENSORFLOW_IGNITE_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": "tensorflow-ignite des",
+        "COMP_CWORD": "1",
+        "_TYPER_COMPLETE_ARGS": "tensorflow-ignite des",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    ran = start(env=completion)
+    out, err = ran.communicate(timeout=LIMIT)
+    assert "describe" in out, err
+    assert "submit" not in out
+
+
+# Bad input: a clear error, at once
+
+
+@pytest.mark.parametrize(
+    ("args", "fault"),
+    [
+        (["bogus"], "No such command 'bogus'"),
+        (["ps", "--bogus"], "No such option: --bogus"),
+        (["submit", "--bogus", "train.py"], "No such option: --bogus"),
+        (["submit"], "Missing argument"),
+        (["describe"], "Missing argument 'JOB'"),
+        (["ps", "extra"], "unexpected extra argument"),
+        (["submit", "train.py"], "the option --cache is missing. A job"),
+        (["submit", "train.py", "--cache", "x"], "--cache is missing (the one after 'train.py' goes to the script)"),
+        (["submit", "--cache", "x", "--kind", "solo", "train.py"], "Kinds are multi-worker-mirrored, parameter-server"),
+        (["submit", "--cache", "x", "--on-join", "dance", "train.py"], "--on-join 'dance' does not exist"),
+        (["submit", "--cache", "x", "--env", "A", "train.py"], "--env 'A' is not NAME=VALUE"),
+        (["submit", "--cache", "x", "--ps", "two", "train.py"], "Invalid value for '--ps'"),
+        (["ps", "--address", "a:b"], "address 'a:b' cannot be read"),
+        (["--address", "a:b", "ps"], "address 'a:b' cannot be read"),
+        (["logs", "--task", "boss:0", "7f3a"], "--task 'boss:0' names no task"),
+        (["logs", "--task", "worker:x", "7f3a"], "--task 'worker:x' names no task"),
+        (["logs", "--attempt", "0", "7f3a"], "Attempts count from 1"),
+        (["stop", "--timeout", "0", "7f3a"], "--timeout 0 is not a time"),
+    ],
+)
+def test_a_wrong_command_line_ends_with_2(cli, node, args, fault) -> None:
+    code, out, err = cli(*args)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert fault in err
+    assert "Traceback" not in err
+    assert node.calls == []
+
+
+@pytest.mark.parametrize(
+    ("args", "fault"),
+    [
+        (["submit", "--cache", "nope", "{script}"], "There is no cache 'nope'"),
+        (["submit", "--cache", "empty", "{script}"], "The cache 'empty' is empty"),
+        (["submit", "--cache", "images", "no.py"], "cannot read 'no.py'"),
+        (["submit", "--cache", "images", "--script", "no.py", "{folder}"], "holds no script 'no.py'"),
+        (["submit", "--cache", "images", "--ps", "2", "{script}"], "ps=2 has no meaning"),
+        (["submit", "--cache", "images", "--env", "1=2", "{script}"], "env '1' is not the name of a variable"),
+        (["submit", "--cache", "images", "--start-timeout", "0", "{script}"], "start_timeout 0.0 is not a time"),
+        (["describe", "nope"], "There is no job 'nope'"),
+        (["logs", "-f", "nope"], "There is no job 'nope'"),
+        (["attach", "nope"], "There is no job 'nope'"),
+        (["stop", "nope"], "There is no job 'nope'"),
+        (["stop", "7f3a"], "Job 7f3a0000 is over"),
+    ],
+)
+def test_what_cannot_be_done_ends_with_1_and_one_clean_block(cli, node, script, args, fault) -> None:
+    node.state.add(running_job(state=job_pb2.SUCCEEDED))
+    code, out, err = cli(*(arg.format(script=script, folder=script.parent) for arg in args))
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert fault in err
+    assert "[code=" not in err
+    assert "Traceback" not in err
+
+
+def test_a_syntax_error_is_told_before_any_node_is_asked(cli, node, script) -> None:
+    script.write_text("x = 1\nfor y in\n")
+    code, _, err = cli("submit", "--cache", "images", script)
+    assert code == 1
+    assert "train.py:2: SyntaxError" in err
+    assert node.calls == []
+
+
+@pytest.mark.parametrize("command", [["ps"], ["describe", "7f3a"], ["attach", "7f3a"], ["nodes"]])
+def test_no_node_at_the_address_is_told_at_once(cli, command) -> None:
+    begin = time.monotonic()
+    code, out, err = cli("--address", "127.0.0.1:1", *command)
+    assert (code, out) == (1, "")
+    assert err.startswith("error: no node answers at 127.0.0.1:1 (connection refused).")
+    assert time.monotonic() - begin < 5
+
+
+def test_the_address_of_the_command_wins_over_that_of_the_program(cli, node, monkeypatch) -> None:
+    monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", "127.0.0.1:1")
+    assert cli("--address", node.address, "ps")[0] == 0
+    assert cli("--address", "127.0.0.1:2", "ps", "--address", node.address)[0] == 0
+    assert cli("--address", node.address, "ps", "--address", "127.0.0.1:2")[0] == 1
+
+
+def test_a_traceback_is_shown_only_on_request(node) -> None:
+    quiet = start("describe", "nope").communicate(timeout=LIMIT)
+    loud = start("describe", "nope", env={"TENSORFLOW_IGNITE_DEBUG": "1"}).communicate(timeout=LIMIT)
+    assert "Traceback" not in quiet[1]
+    assert "Traceback" in loud[1]
+
+
+# submit
+
+
+def test_everything_after_the_code_goes_to_the_script_untouched(cli, node, script) -> None:
+    args = ["-c", "x", "--epochs", "3", "--help", "--cache", "other", "--", "-f", "", "a b", "--detach"]
+    code, out, _ = cli("submit", "--detach", "--cache", "images", script, *args)
+    assert code == 0
+    spec = node.state.jobs[out.strip()].spec
+    assert list(spec.args) == args
+    assert spec.cache == "images"
+
+
+def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
+    (script.parent / "pkg").mkdir()
+    (script.parent / "pkg" / "fit.py").write_text("")
+    options = ["--kind", "parameter-server", "--ps", "2", "--env", "A=1=2", "--env", "B=", "--name", "mine"]
+    options += ["--max-crashes", "0", "--min-workers", "2", "--on-join", "ignore", "--allow-data-loss"]
+    options += ["--wait-timeout", "60"]
+    options += ["--checkpoint-directory", "ignite:///c", "--start-timeout", "90", "--stop-grace", "5"]
+    code, out, err = cli("submit", "--cache", "images", *options, "--script", "pkg/fit.py", "--detach", script.parent)
+    assert (code, err) == (0, "")
+    spec = node.state.jobs[out.strip()].spec
+    assert (spec.kind, spec.ps_count, dict(spec.env)) == (job_pb2.PARAMETER_SERVER, 2, {"A": "1=2", "B": ""})
+    assert (spec.name, spec.script, spec.checkpoint_directory) == ("mine", "pkg/fit.py", "ignite:///c")
+    assert (spec.max_crashes, spec.min_workers, spec.on_join) == (0, 2, job_pb2.IGNORE)
+    assert (spec.allow_data_loss, spec.wait_timeout.seconds) == (True, 60)
+    assert (spec.start_timeout.seconds, spec.stop_grace.seconds) == (90, 5)
+
+
+def test_submit_waits_prints_the_output_and_ends_with_the_jobs_code(cli, node, script) -> None:
+    finish(node)
+    code, out, err = cli("submit", "--cache", "images", script)
+    assert (code, out) == (0, "[worker 0] hello\n")
+    assert "job 0001abcd submitted" in err
+    assert "job 0001abcd succeeded after" in err
+
+
+@pytest.mark.parametrize(("told", "shown"), [(3, 3), (-9, 137), (256, 1), (0, 1)])
+def test_a_job_that_fails_gives_its_code(cli, node, script, told, shown) -> None:
+    def act(job) -> None:
+        node.state.update(job.id, state=job_pb2.FAILED, exit_code=told, cause="worker 1 on node a1b2 (ValueError: x)")
+
+    node.state.on_submit = act
+    code, out, err = cli("submit", "--cache", "images", script)
+    assert (code, out) == (shown, "")
+    assert f"error: job 0001abcd failed (exit code {shown}): worker 1 on node a1b2 (ValueError: x)\nSee: " in err
+    assert "tensorflow-ignite describe 0001abcd" in err
+
+
+def test_submit_gives_json_for_programs(cli, node, script) -> None:
+    code, out, _ = cli("submit", "--json", "--detach", "--cache", "images", script)
+    assert code == 0
+    assert json.loads(out)["state"] == "pending"
+    finish(node, 3)
+    code, out, err = cli("submit", "--json", "--cache", "images", script)
+    assert code == 3
+    assert json.loads(out)["exit_code"] == 3
+    assert "[worker 0] hello" in err
+
+
+# ps, describe, nodes
+
+
+def test_ps_lists_the_jobs(cli, node) -> None:
+    assert cli("ps")[:2] == (0, "no jobs; submit one: tensorflow-ignite submit --cache NAME train.py\n")
+    node.state.add(running_job("aaaa1111"))
+    node.state.add(running_job("bbbb2222", state=job_pb2.ENDING, outcome=job_pb2.FAILED))
+    code, out, err = cli("ps")
+    assert (code, err) == (0, "")
+    head, newest, oldest = out.splitlines()
+    assert head.split() == ["ID", "NAME", "KIND", "CACHE", "STATE", "ATTEMPT", "PROGRESS", "AGE"]
+    assert newest.startswith("bbbb2222")
+    assert "ending (failed)" in newest
+    assert re.fullmatch(
+        r"aaaa1111 +digits +multi-worker-mirrored +images +running +1 +step 10/40 loss=0\.25 +\ds", oldest
+    )
+    assert "\x1b" not in out
+
+
+def test_describe_shows_all_that_is_known(cli, node) -> None:
+    job = running_job(
+        "7f3a0000", state=job_pb2.FAILED, cause="worker 1 failed", traceback="Traceback:\nBoom", exit_code=3
+    )
+    job.attempts[0].tasks[1].status.state = job_pb2.TASK_FAILED
+    job.attempts[0].tasks[1].status.exit_code = 3
+    job.attempts[0].tasks[1].status.error = "ValueError: bad"
+    crash = job_pb2.CRASH
+    earlier = job_pb2.Attempt(number=1, tasks=job.attempts[0].tasks, cause="Boom in worker 1", cause_kind=crash)
+    earlier.last_step = 30
+    job.attempts[0].number = 2
+    job.attempts[0].resumed_from_step = 20
+    job.events.add(text="restarting, since the crashes (1) <= max_crashes (3)").at.GetCurrentTime()
+    attempts = [earlier, job_pb2.Attempt.FromString(job.attempts[0].SerializeToString())]
+    del job.attempts[:]
+    job.attempts.extend(attempts)
+    node.state.add(job)
+    code, out, _ = cli("describe", "7f3a")
+    assert code == 0
+    for told in (
+        "job 7f3a0000",
+        "train.py --epochs 3",
+        "SEED=7",
+        "cause:       worker 1 failed",
+        "exit code:   3",
+        "at step 30, crash: Boom in worker 1",
+        ", resumed from step 20",
+        "ago) restarting, since the crashes (1) <= max_crashes (3)",
+        "worker 1: ValueError: bad",
+        "traceback of the first failure:\n  Traceback:\n  Boom\n",
+    ):
+        assert told in out
+    assert re.search(r"worker 0 +01b2c3d4 +running +4000 +3 +1,234 +127\.0\.0\.1:5000 +- +step 10/40 loss=0\.25", out)
+    assert re.search(r"worker 1 +11b2c3d4 +failed +4001 +3 +1,234 +127\.0\.0\.1:5001 +3 ", out)
+
+
+def test_nodes_are_listed_with_their_agents(cli, node) -> None:
+    agent = job_pb2.AgentInfo(pid=42, python_version="3.11.2", tensorflow_version="2.21.0")
+    node.state.nodes = [
+        job_pb2.Node(id="a" * 36, consistent_id="n1", order=1, address="h:10820", host_name="h", agent=agent),
+        job_pb2.Node(id="b" * 36, consistent_id="n2", order=2, agent=job_pb2.AgentInfo(error="no python3")),
+    ]
+    code, out, _ = cli("nodes")
+    assert code == 0
+    assert re.search(r"^aaaaaaaa +n1 +h +h:10820 +42 +3\.11\.2 +2\.21\.0 +-$", out, re.M)
+    assert "node bbbbbbbb runs no tasks: no python3" in out
+    assert [found["order"] for found in json.loads(cli("nodes", "--json")[1])] == [1, 2]
+
+
+def test_json_parses_and_holds_what_the_tables_leave_out(cli, node) -> None:
+    job = running_job()
+    job.attempts[0].tasks[0].status.progress.metrics["loss"] = float("inf")
+    node.state.add(job)
+    listed = json.loads(cli("ps", "--json")[1])
+    described = json.loads(cli("describe", "--json", "7f3a")[1])
+    assert listed == [described]
+    assert described["attempts"][0]["tasks"][0]["partitions"] == [1, 2, 3]
+    assert described["attempts"][0]["tasks"][0]["status"]["progress"]["metrics"]["loss"] == "Infinity"
+    assert datetime.fromisoformat(described["created_at"])
+
+
+# logs, attach, stop
+
+
+def test_logs_are_printed_from_the_first_line_also_after_the_end(cli, node) -> None:
+    node.state.add(running_job(state=job_pb2.SUCCEEDED))
+    node.state.log("7f3a0000", b"one\nno end")
+    node.state.log("7f3a0000", b"\xff two\n", index=1, attempt=2, dropped_bytes=2000)
+    code, out, err = cli("logs", "7f3a")
+    assert (code, err) == (0, "")
+    assert out == (
+        "[worker 0] one\n"
+        "[worker 1 attempt 2] (here 2,000 bytes of output were dropped)\n"
+        "[worker 1 attempt 2] � two\n"
+        "[worker 0] no end\n"
+    )
+    assert cli("logs", "--task", "worker:0", "--no-prefix", "7f3a")[1] == "one\nno end\n"
+    assert cli("logs", "--attempt", "2", "--task", "worker", "7f3a")[1].count("two") == 1
+    lines = [json.loads(line) for line in cli("logs", "--json", "-f", "7f3a")[1].splitlines()]
+    assert lines[0] == {"attempt": 1, "role": "worker", "index": 0, "text": "one", "dropped_bytes": 0}
+    assert len(lines) == 3
+
+
+def test_a_reader_that_leaves_is_no_error(node) -> None:
+    node.state.add(running_job(state=job_pb2.SUCCEEDED))
+    for _ in range(30):
+        node.state.log("7f3a0000", b"x" * 99 + b"\n" + b"y\n" * 10_000)
+    ran = subprocess.run(
+        f"{sys.executable} -m tensorflow_ignite.cli logs 7f3a | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        env={**os.environ, "PYTHONPATH": str(PYTHON)},
+    )
+    assert ran.stdout == "[worker 0] " + "x" * 99 + "\n"
+    assert ran.stderr == ""
+
+
+def test_attach_ends_with_the_jobs_code(cli, node) -> None:
+    node.state.add(running_job(state=job_pb2.FAILED, exit_code=7, cause="worker 0 failed"))
+    node.state.log("7f3a0000", b"one\n")
+    code, out, err = cli("attach", "7f3a")
+    assert (code, out) == (7, "[worker 0] one\n")
+    assert "error: job 7f3a0000 failed (exit code 7): worker 0 failed" in err
+    code, out, err = cli("attach", "--json", "7f3a")
+    assert (code, json.loads(out)["state"]) == (7, "failed")
+    assert "[worker 0] one" in err
+
+
+def test_a_job_that_is_lost_sight_of_may_go_on_and_attach_says_so(node) -> None:
+    node.state.add(running_job())
+    node.state.log("7f3a0000", b"hello\n")
+    ran = start("attach", "7f3a")
+    assert ran.stdout is not None
+    assert ran.stdout.readline() == "[worker 0] hello\n"
+    node.stop()
+    _, err = ran.communicate(timeout=LIMIT)
+    assert ran.returncode == 1
+    assert "error: lost sight of job 7f3a0000, which may go on: no node answers at" in err
+    assert err.endswith("Follow it again: tensorflow-ignite attach 7f3a0000\n")
+
+
+def test_a_stopped_job_ends_attach_with_130(cli, node) -> None:
+    node.state.add(running_job(state=job_pb2.STOPPED, exit_code=130, cause="stopped by request"))
+    code, _, err = cli("attach", "7f3a")
+    assert code == 130
+    assert "was stopped (exit code 130): stopped by request" in err
+
+
+@pytest.mark.parametrize("command", [["attach", "7f3a"], ["submit", "--cache", "images", "{script}"]])
+def test_ctrl_c_detaches_and_says_so(node, script, command) -> None:
+    node.state.add(running_job())
+    node.state.log("7f3a0000", b"hello\n")
+    node.state.on_submit = lambda job: node.state.log(job.id, b"hello\n")
+    ran = start(*(arg.format(script=script) for arg in command))
+    assert ran.stdout is not None
+    assert ran.stdout.readline() == "[worker 0] hello\n"
+    ran.send_signal(signal.SIGINT)
+    _, err = ran.communicate(timeout=LIMIT)
+    assert ran.returncode == 130
+    job_id = list(node.state.jobs)[-1]
+    assert f"detached; job {job_id} goes on. Follow it again: tensorflow-ignite attach {job_id}" in err
+    assert "Traceback" not in err
+    assert node.state.jobs[job_id].stop_requested is False
+    assert node.wait_for_streams(0, LIMIT)
+
+
+def test_ctrl_c_ends_logs_quietly(node) -> None:
+    node.state.add(running_job())
+    node.state.log("7f3a0000", b"hello\n")
+    ran = start("logs", "-f", "7f3a")
+    assert ran.stdout is not None
+    assert ran.stdout.readline() == "[worker 0] hello\n"
+    ran.send_signal(signal.SIGINT)
+    assert ran.communicate(timeout=LIMIT)[1] == ""
+    assert ran.returncode == 130
+
+
+def test_stop_waits_until_nothing_is_left(cli, node) -> None:
+    node.state.add(running_job())
+    assert cli("stop", "7f3a") == (0, "job 7f3a0000 is stopped; nothing of it runs\n", "")
+    node.state.add(running_job("8888aaaa"))
+    assert json.loads(cli("stop", "--json", "8888")[1])["state"] == "stopped"
+
+
+def test_stop_gives_up_in_time_and_says_what_is_waited_for(cli, node) -> None:
+    node.state.stops = False
+    node.state.add(running_job(waiting_for="node a1b2 to end worker 0"))
+    code, out, err = cli("stop", "--timeout", "0.3", "7f3a")
+    assert (code, out) == (1, "")
+    assert "not over after 0.3 s: it is running, waiting for node a1b2 to end worker 0" in err
+
+
+# On a terminal
+
+
+def test_a_terminal_shows_progress_and_colours_and_is_left_clean(node) -> None:
+    node.state.add(running_job())
+    node.state.log("7f3a0000", b"hello [bold] \x1b[31mred\x1b[0m\n")
+    ours, theirs = pty.openpty()
+    ran = start("attach", "7f3a", stdout=theirs, stderr=theirs, env={"TERM": "xterm", "NO_COLOR": ""})
+    os.close(theirs)
+    shown = ""
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        if not select.select([ours], [], [], 0.1)[0]:
+            continue
+        try:
+            data = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        shown += data.decode(errors="replace")
+        if "step 10/40" in shown and "hello" in shown and not node.state.jobs["7f3a0000"].HasField("finished_at"):
+            node.state.update("7f3a0000", state=job_pb2.SUCCEEDED)
+    os.close(ours)
+    assert ran.wait(LIMIT) == 0
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
+    assert "[worker 0] hello [bold] red" in plain
+    assert "running, attempt 1: 2 workers" in plain
+    assert "\x1b[32m[worker 0]\x1b[0m" in shown
+    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")  # the cursor is shown again
+    assert plain.rstrip().endswith("s")
+    assert "succeeded after" in plain
+
+
+# node and quickstart
+
+
+def test_node_hands_everything_over(cli, monkeypatch) -> None:
+    given = {}
+    module = types.ModuleType("tensorflow_ignite.node")
+    module.run_node = lambda config, **options: given.update(options, config=config) or 5
+    monkeypatch.setitem(sys.modules, "tensorflow_ignite.node", module)
+    code, _, _ = cli(
+        "node", "--config", "n.xml", "--name", "a", "--port", "0", "--jvm-arg=-Xmx2g", "--jvm-arg=-ea", "--json"
+    )
+    assert code == 5
+    assert given == {
+        "config": "n.xml",
+        "name": "a",
+        "host": None,
+        "port": "0",
+        "discovery": None,
+        "python": None,
+        "work_directory": None,
+        "json_output": True,
+        "jvm_args": ["-Xmx2g", "-ea"],
+    }
+
+
+def test_quickstart_runs_the_quickstart(cli, monkeypatch) -> None:
+    module = types.ModuleType("tensorflow_ignite.cli.quickstart")
+    module.run = lambda: 4
+    monkeypatch.setitem(sys.modules, "tensorflow_ignite.cli.quickstart", module)
+    assert cli("quickstart")[0] == 4

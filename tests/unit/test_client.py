@@ -1,0 +1,522 @@
+"""The client against a node API on a real socket."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+import grpc
+import pytest
+from node_api_server import NodeApiServer, running_job
+
+from tensorflow_ignite import errors, rpc
+from tensorflow_ignite.addresses import parse_addresses
+from tensorflow_ignite.client import connect
+from tensorflow_ignite.v1 import job_pb2
+
+LIMIT = 20  # seconds; what takes longer hangs
+
+
+@pytest.fixture
+def node():
+    with NodeApiServer() as server:
+        yield server
+
+
+@pytest.fixture
+def client(node):
+    with connect(node.address) as connected:
+        yield connected
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text("print('x')\n")
+    return path
+
+
+@pytest.fixture
+def nobody():
+    """An address at which nobody listens, and nobody will: the port stays bound."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{held.getsockname()[1]}"
+
+
+@pytest.fixture
+def silent():
+    """An address that accepts connections and never says a word, as a frozen process does."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        yield f"127.0.0.1:{held.getsockname()[1]}"
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    ("text", "addresses"),
+    [
+        ("a:1", ("a:1",)),
+        ("a", ("a:10820",)),
+        ("a:1, b ,[::1]:3", ("a:1", "b:10820", "[::1]:3")),
+        ("::1", ("[::1]:10820",)),
+        ("[::1]", ("[::1]:10820",)),
+    ],
+)
+def test_addresses_are_read(text, addresses) -> None:
+    assert parse_addresses(text) == addresses
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a:", "a:0", "a:65536", "a:b", ":1", "a,,b", "a b:1", "http://a:1", "a:+1", "a:²"]
+)
+def test_what_is_no_address_is_refused(text) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="is not host:port"):
+        parse_addresses(text)
+
+
+def test_the_environment_names_the_address_when_nobody_else_does(monkeypatch) -> None:
+    monkeypatch.delenv("TENSORFLOW_IGNITE_ADDRESS", raising=False)
+    assert parse_addresses() == ("localhost:10820",)
+    monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", "far:1")
+    assert parse_addresses() == ("far:1",)
+    assert parse_addresses("near:2") == ("near:2",)
+
+
+# Connecting
+
+
+def test_no_node_at_the_address_is_told_at_once(nobody) -> None:
+    begin = time.monotonic()
+    with pytest.raises(errors.ConnectionFailedError, match=rf"{nobody} \(connection refused\).*tensorflow-ignite node"):
+        connect(nobody)
+    assert time.monotonic() - begin < 5
+
+
+def test_an_address_that_never_answers_is_given_up_in_time(silent) -> None:
+    begin = time.monotonic()
+    with pytest.raises(errors.ConnectionFailedError, match=rf"{silent} \(no answer within [01]\.\d s\)"):
+        connect(silent, timeout=1)
+    assert time.monotonic() - begin < 5
+
+
+def test_something_else_that_speaks_grpc_is_not_taken_for_a_node(node) -> None:
+    node.fail_next("ListNodes", grpc.StatusCode.UNIMPLEMENTED, "unknown service")
+    with pytest.raises(errors.ConnectionFailedError, match="does not serve the node API"):
+        connect(node.address)
+
+
+def test_a_node_of_an_inactive_cluster_answers(node) -> None:
+    node.fail_next("ListNodes", grpc.StatusCode.FAILED_PRECONDITION, "not active [code=CLUSTER_NOT_ACTIVE]")
+    with connect(node.address) as client:
+        node.fail_next("ListJobs", grpc.StatusCode.UNAVAILABLE, "not active [code=CLUSTER_NOT_ACTIVE]")
+        with pytest.raises(errors.ClusterNotActiveError, match=r"not active$"):
+            client.jobs()
+
+
+def test_the_first_address_that_answers_is_used(nobody, silent, node) -> None:
+    with connect(f"{nobody},{silent},{node.address}", timeout=2) as client:
+        assert client.address == node.address
+        assert client.jobs() == []
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf")])
+def test_a_timeout_is_a_time(timeout) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="is not a time"):
+        connect("localhost", timeout=timeout)
+
+
+def test_a_closed_client_says_so(node) -> None:
+    with connect(node.address) as client:
+        pass
+    client.close()
+    with pytest.raises(errors.TensorFlowIgniteError, match="the client is closed"):
+        client.jobs()
+
+
+# Submitting
+
+
+def test_a_job_carries_everything_that_was_asked_for(client, node, tmp_path) -> None:
+    (tmp_path / "fit.py").write_text("")
+    job = client.submit(
+        tmp_path,
+        cache="images",
+        script="fit.py",
+        kind="parameter-server",
+        args=["-c", "x", "--epochs", "3", "--help", "", "--", "a b"],
+        env={"A": "b=c"},
+        name="mine",
+        ps=2,
+        checkpoint_directory="ignite:///c",
+        start_timeout=2.5,
+        stop_grace=0,
+        max_crashes=0,
+        min_workers=2,
+        wait_timeout=60,
+        on_join="at-checkpoint",
+        allow_data_loss=True,
+    )
+    spec = node.state.jobs[job.id].spec
+    assert list(spec.args) == ["-c", "x", "--epochs", "3", "--help", "", "--", "a b"]
+    assert (spec.script, spec.kind, spec.ps_count, spec.name) == ("fit.py", job_pb2.PARAMETER_SERVER, 2, "mine")
+    assert dict(spec.env) == {"A": "b=c"}
+    assert spec.checkpoint_directory == "ignite:///c"
+    assert (spec.start_timeout.ToMilliseconds(), spec.HasField("stop_grace")) == (2500, True)
+    assert (spec.HasField("max_crashes"), spec.max_crashes, spec.min_workers) == (True, 0, 2)
+    assert (spec.wait_timeout.seconds, spec.on_join, spec.allow_data_loss) == (60, job_pb2.AT_CHECKPOINT, True)
+    assert job.status.spec.code_digest in node.state.code
+    assert job.status.state == "pending"
+
+
+def test_code_arrives_in_chunks_and_whole(client, node, tmp_path) -> None:
+    (tmp_path / "train.py").write_text("")
+    (tmp_path / "data").write_bytes(os.urandom(3_500_000))
+    job = client.submit(tmp_path, cache="images")
+    assert node.state.chunks == 4
+    path = tmp_path / "back.zip"
+    path.write_bytes(node.state.code[job.status.spec.code_digest])
+    assert zipfile.ZipFile(path).read("data") == (tmp_path / "data").read_bytes()
+
+
+def test_a_submission_whose_answer_is_lost_makes_one_job(client, node, script) -> None:
+    node.fail_next("SubmitJob", grpc.StatusCode.UNAVAILABLE, "connection reset", after=True)
+    node.fail_next("UploadCode", grpc.StatusCode.UNAVAILABLE, "connection reset")
+    job = client.submit(script, cache="images")
+    assert list(node.state.jobs) == [job.id]
+    assert node.calls.count("SubmitJob") == 2
+    assert node.calls.count("UploadCode") == 2
+
+
+def test_two_submissions_make_two_jobs(client, script) -> None:
+    assert client.submit(script, cache="images").id != client.submit(script, cache="images").id
+
+
+def test_a_call_is_tried_three_times_and_no_more(client, node) -> None:
+    for _ in range(5):
+        node.fail_next("ListJobs", grpc.StatusCode.UNAVAILABLE, "going away")
+    with pytest.raises(errors.ConnectionFailedError, match="going away"):
+        client.jobs()
+    assert node.calls.count("ListJobs") == 3
+
+
+def test_the_node_refuses_in_our_classes(client, script) -> None:
+    with pytest.raises(errors.CacheNotFoundError, match=r"no cache 'nope'.*Load it\.$") as refused:
+        client.submit(script, cache="nope")
+    assert refused.value.code == "CACHE_NOT_FOUND"
+    with pytest.raises(errors.CacheEmptyError):
+        client.submit(script, cache="empty")
+    with pytest.raises(errors.JobNotFoundError):
+        client.job("nope")
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"cache": ""}, "cache '' is not a name"),
+        ({"kind": "solo"}, "kind 'solo' does not exist"),
+        ({"ps": 1}, "ps=1 has no meaning"),
+        ({"ps": 0, "kind": "parameter-server"}, "ps 0 is not a possible number. It is at least 1"),
+        ({"args": ["a", "b\0"]}, "argument 2 .* NUL"),
+        ({"args": ["\udcff"]}, "argument 1 .* not valid UTF-8"),
+        ({"args": [3]}, "argument 1 3 is a int"),
+        ({"env": {"1A": "x"}}, "env '1A' is not the name of a variable"),
+        ({"env": {"A": 3}}, "env A 3 is a int"),
+        ({"start_timeout": 0}, "start_timeout 0 is not a time"),
+        ({"max_crashes": -1}, "max_crashes -1 is not a possible number"),
+        ({"min_workers": 0}, "min_workers 0 is not a possible number"),
+        ({"min_workers": 1.5}, "min_workers 1.5 is not a possible number"),
+        ({"wait_timeout": float("nan")}, "wait_timeout nan is not a time"),
+        ({"on_join": "dance"}, "on_join 'dance' does not exist. It is one of restart, ignore, at-checkpoint"),
+        ({"stop_grace": -1}, "stop_grace -1 is not a time"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_is_sent(client, node, script, options, fault) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=fault):
+        client.submit(script, **{"cache": "images", **options})
+    assert node.calls == ["ListNodes"]
+
+
+def test_code_with_a_syntax_error_is_never_uploaded(client, node, script) -> None:
+    script.write_text("def\n")
+    with pytest.raises(errors.CodeInvalidError, match=r"train\.py:1"):
+        client.submit(script, cache="images")
+    assert node.calls == ["ListNodes"]
+
+
+# Looking
+
+
+def test_jobs_come_newest_first_and_nodes_in_their_order(client, node, script) -> None:
+    ids = [client.submit(script, cache="images").id for _ in range(3)]
+    assert [job.id for job in client.jobs()] == ids[::-1]
+    node.state.nodes = [job_pb2.Node(id="b", order=2), job_pb2.Node(id="a", order=1)]
+    assert [found.id for found in client.nodes()] == ["a", "b"]
+
+
+def test_a_prefix_names_a_job(client, node) -> None:
+    node.state.add(running_job("7f3a0000"))
+    job = client.job("7f3a")
+    assert job.id == "7f3a0000"
+    node.state.update(job.id, waiting_for="x")
+    assert job.status.waiting_for == ""
+    assert job.refresh().waiting_for == "x"
+    assert job.status.waiting_for == "x"
+
+
+def test_watching_tells_each_change_until_the_end(client, node) -> None:
+    node.state.add(running_job(state=job_pb2.PENDING))
+    states = []
+    for job in client.job("7f3a").watch():
+        states.append(job.state)
+        if job.state == "pending":
+            node.state.update(job.id, state=job_pb2.RUNNING)
+        elif job.state == "running":
+            node.state.update(job.id, state=job_pb2.SUCCEEDED, outcome=job_pb2.SUCCEEDED)
+    assert states == ["pending", "running", "succeeded"]
+
+
+def test_waiting_returns_the_job_that_succeeded(client, node) -> None:
+    job = client.job(node.state.add(running_job()).id)
+    threading.Timer(0.1, node.state.update, [job.id], {"state": job_pb2.SUCCEEDED}).start()
+    assert job.wait(LIMIT).exit_code == 0
+
+
+def test_waiting_for_a_job_that_fails_raises_its_traceback(client, node) -> None:
+    failed = running_job(
+        state=job_pb2.FAILED, cause="worker 1 exited with code 3", traceback="Trace\nBoom", exit_code=3
+    )
+    job = client.job(node.state.add(failed).id)
+    with pytest.raises(
+        errors.JobFailedError, match=r"\(exit code 3\): worker 1 exited with code 3\n.*\n\nTrace\nBoom"
+    ) as raised:
+        job.wait(LIMIT)
+    assert raised.value.job is not None
+    assert raised.value.job.exit_code == 3
+    assert job.wait(LIMIT, raise_on_failure=False).state == "failed"
+
+
+def test_waiting_for_a_stopped_job_raises_that(client, node) -> None:
+    job = client.job(node.state.add(running_job(state=job_pb2.STOPPED, cause="stopped by request")).id)
+    with pytest.raises(errors.JobStoppedError, match=r"was stopped \(exit code \d+\): stopped by request"):
+        job.wait(LIMIT)
+
+
+def test_waiting_ends_with_its_time(client, node) -> None:
+    job = client.job(node.state.add(running_job(waiting_for="2 agents")).id)
+    with pytest.raises(errors.RequestTimeoutError, match=r"not over after 0\.2 s: it is running, waiting for 2 agents"):
+        job.wait(0.2)
+
+
+def test_stopping_waits_for_the_proof(client, node) -> None:
+    node.state.stops = False
+    job = client.job(node.state.add(running_job()).id)
+    with pytest.raises(errors.RequestTimeoutError):
+        job.stop(timeout=0.2)
+    threading.Timer(0.1, node.state.update, [job.id], {"state": job_pb2.STOPPED}).start()
+    assert job.stop(timeout=LIMIT).state == "stopped"
+    with pytest.raises(errors.JobFinishedError):
+        job.stop()
+
+
+def test_stopping_need_not_wait(client, node) -> None:
+    node.state.stops = False
+    job = client.job(node.state.add(running_job()).id)
+    status = job.stop(wait=False)
+    assert (status.stop_requested, status.state) == (True, "running")
+
+
+# Output
+
+
+def test_output_is_read_from_the_first_line_also_after_the_end(client, node) -> None:
+    job = client.job(node.state.add(running_job(state=job_pb2.SUCCEEDED)).id)
+    node.state.log(job.id, b"one\ntw")
+    node.state.log(job.id, b"other\n", index=1)
+    node.state.log(job.id, b"o\n")
+    for follow in (False, True):
+        lines = [(line.role, line.index, line.text) for line in job.logs(follow=follow)]
+        assert lines == [("worker", 0, "one"), ("worker", 1, "other"), ("worker", 0, "two")]
+    assert [line.text for line in job.logs(role="worker", index=1)] == ["other"]
+    assert list(job.logs(role="ps")) == []
+    assert list(job.logs(attempt=2)) == []
+
+
+def test_following_output_ends_with_the_job(client, node) -> None:
+    job = client.job(node.state.add(running_job()).id)
+    node.state.log(job.id, b"first\n")
+    seen = []
+    for line in job.logs(follow=True):
+        seen.append(line.text)
+        if line.text == "first":
+            node.state.log(job.id, b"second\nlast")
+            node.state.update(job.id, state=job_pb2.SUCCEEDED)
+    assert seen == ["first", "second", "last"]
+
+
+@pytest.mark.parametrize("selection", [{"role": "boss"}, {"index": -1}, {"attempt": 0}])
+def test_a_task_that_cannot_exist_is_refused(client, node, selection) -> None:
+    job = client.job(node.state.add(running_job()).id)
+    with pytest.raises(errors.InvalidRequestError, match=r"does not exist|is not a possible number"):
+        job.logs(**selection)
+
+
+# Losing nodes
+
+
+@pytest.fixture
+def pair():
+    """Two nodes of one cluster, and a client that knows both."""
+    with (
+        NodeApiServer() as first,
+        NodeApiServer(first.state) as second,
+        connect(f"{first.address},{second.address}") as client,
+    ):
+        yield first, second, client
+
+
+def test_calls_go_to_the_next_node_when_one_is_lost(pair, script) -> None:
+    first, second, client = pair
+    first.stop()
+    job = client.submit(script, cache="images")
+    assert client.address == second.address
+    assert job.refresh().id == job.id
+
+
+def test_a_stream_goes_on_at_the_next_node_and_gives_each_line_once(pair) -> None:
+    first, second, client = pair
+    job = client.job(first.state.add(running_job()).id)
+    first.state.log(job.id, b"one\ntw")
+    seen = []
+    for line in job.logs(follow=True):
+        seen.append(line.text)
+        if line.text == "one":
+            first.stop()
+            second.state.log(job.id, b"o\nthree\n")
+            second.state.update(job.id, state=job_pb2.SUCCEEDED)
+    assert seen == ["one", "two", "three"]
+    assert job.wait(LIMIT).state == "succeeded"
+
+
+def test_output_that_a_node_ends_too_early_goes_on(pair) -> None:
+    first, second, client = pair
+    job = client.job(first.state.add(running_job()).id)
+    first.state.log(job.id, b"one\n")
+    seen = []
+    for line in job.logs(follow=True):
+        seen.append(line.text)
+        if line.text == "one":
+            first.end_streams()  # regularly, as a node that shuts down
+            threading.Timer(0.3, second.state.log, [job.id, b"two\n"]).start()
+        else:
+            second.state.update(job.id, state=job_pb2.SUCCEEDED)
+    assert seen == ["one", "two"]
+
+
+def test_watching_goes_on_at_the_next_node_and_repeats_nothing(pair) -> None:
+    first, second, client = pair
+    job = client.job(first.state.add(running_job()).id)
+    states = []
+    for status in job.watch():
+        states.append(status.state)
+        if status.state == "running":
+            first.stop()
+            threading.Timer(0.3, second.state.update, [job.id], {"state": job_pb2.SUCCEEDED}).start()
+    assert states == ["running", "succeeded"]
+    assert second.calls.count("WatchJob") == 1
+
+
+def test_a_watch_that_a_node_ends_too_early_goes_on(pair) -> None:
+    first, second, client = pair
+    job = client.job(first.state.add(running_job()).id)
+    states = []
+    for status in job.watch():
+        states.append(status.state)
+        if status.state == "running":
+            first.end_streams()  # regularly, as a node that shuts down
+            second.state.update(job.id, state=job_pb2.SUCCEEDED)
+    assert states == ["running", "succeeded"]
+
+
+def test_a_stream_without_any_node_left_ends_with_an_error(node) -> None:
+    with connect(node.address) as client:
+        job = client.job(node.state.add(running_job()).id)
+        begin = time.monotonic()
+        watching = job.watch()
+        assert next(watching).state == "running"
+        node.stop()
+        with pytest.raises(errors.ConnectionFailedError, match="no node answers at"):
+            next(watching)
+        assert time.monotonic() - begin < LIMIT
+
+
+FROZEN_NODE = """
+import sys
+sys.path[:0] = [{tests!r}]
+from node_api_server import NodeApiServer, running_job
+with NodeApiServer() as node:
+    node.state.add(running_job())
+    print(node.address, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_frozen_node_is_noticed_and_left() -> None:
+    code = FROZEN_NODE.format(tests=str(Path(__file__).parent))
+    frozen = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert frozen.stdout is not None
+        address = frozen.stdout.readline().strip()
+        with NodeApiServer() as healthy, connect(f"{address},{healthy.address}") as client:
+            healthy.state.add(running_job(state=job_pb2.SUCCEEDED))
+            states = []
+            begin = time.monotonic()
+            for job in client.job("7f3a").watch(timeout=3 * LIMIT):
+                states.append(job.state)
+                if job.state == "running":
+                    frozen.send_signal(signal.SIGSTOP)
+            assert states == ["running", "succeeded"]
+            assert time.monotonic() - begin < 15
+    finally:
+        frozen.kill()
+        frozen.communicate()
+
+
+# Errors of gRPC itself
+
+
+def test_every_status_has_its_class() -> None:
+    assert set(rpc.FALLBACKS) == set(grpc.StatusCode)
+
+
+def test_a_status_without_a_code_keeps_its_text(client, node) -> None:
+    node.fail_next("ListJobs", grpc.StatusCode.INTERNAL, "NullPointerException")
+    with pytest.raises(errors.InternalError, match="NullPointerException"):
+        client.jobs()
+
+
+def test_an_answer_that_does_not_come_is_given_up(silent, node) -> None:
+    with connect(node.address, timeout=0.5) as client:
+        node.fail_next("ListJobs", grpc.StatusCode.DEADLINE_EXCEEDED, "late")
+        assert client.jobs() == []  # asked again
+        for _ in range(3):
+            node.fail_next("ListJobs", grpc.StatusCode.DEADLINE_EXCEEDED, "late")
+        with pytest.raises(errors.RequestTimeoutError, match="ListJobs got no answer"):
+            client.jobs()
+
+
+def test_leaving_a_stream_early_ends_the_call(client, node) -> None:
+    job = client.job(node.state.add(running_job()).id)
+    watching = job.watch()
+    next(watching)
+    assert node.streams == 1
+    watching.close()
+    assert node.wait_for_streams(0, LIMIT)

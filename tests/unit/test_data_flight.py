@@ -1,0 +1,83 @@
+"""What Flight raises, as errors of this package; and what travels in a graph."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyarrow import flight
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.flight import translate
+from tensorflow_ignite.data.reading import ALL, ASSIGNED, Request, request
+from tensorflow_ignite.data.tensors import Column
+
+TEXT = "cache 'x' does not exist.\nThe rule. What to do"
+CONTEXT = ". gRPC client debug context: UNKNOWN:Error received from peer. Client context: OK"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        flight.FlightInternalError(
+            f"Flight returned internal error, with message: {TEXT} [code=CACHE_NOT_FOUND]{CONTEXT}"
+        ),
+        flight.FlightServerError(f"{TEXT} [code=CACHE_NOT_FOUND]. Detail: Failed"),
+        pa.ArrowKeyError(f"Flight returned not found error, with message: {TEXT} [code=CACHE_NOT_FOUND]{CONTEXT}"),
+        pa.ArrowInvalid(f"{TEXT} [code=CACHE_NOT_FOUND]"),
+    ],
+)
+def test_an_error_of_a_node_keeps_its_text_and_finds_its_class(error: Exception) -> None:
+    found = translate(error, "h:1", "nothing was read")
+    assert type(found) is errors.CacheNotFoundError
+    assert str(found) == TEXT
+
+
+def test_every_error_code_has_its_class() -> None:
+    for code, kind in errors.CODES.items():
+        assert type(translate(flight.FlightServerError(f"text [code={code}]"), "h:1", "f")) is kind
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (flight.FlightUnavailableError("refused" + CONTEXT), errors.ConnectionFailedError),
+        (flight.FlightTimedOutError("late"), errors.RequestTimeoutError),
+        (flight.FlightInternalError("boom"), errors.InternalError),
+        (OSError("boom"), errors.InternalError),
+    ],
+)
+def test_an_error_of_the_network_names_the_address_and_what_failed(
+    error: Exception, kind: type[errors.TensorFlowIgniteError]
+) -> None:
+    found = translate(error, "h:1", "cache 'x' was not read")
+    assert type(found) is kind
+    assert str(found).startswith("cache 'x' was not read: ")
+    assert "h:1" in str(found)
+    assert "gRPC client debug" not in str(found)
+
+
+@pytest.mark.parametrize("partitions", [ASSIGNED, ALL, (1, 2)])
+def test_a_request_survives_its_way_through_a_graph(partitions: str | tuple[int, ...]) -> None:
+    asked = Request(
+        "c", ("a", "ä"), True, partitions, "h:1", 5, 7, (Column("a", "int8", (2, 3)), Column("b", "string", (), 1))
+    )
+    assert Request.from_json(asked.to_json().encode()) == asked
+
+
+@pytest.mark.parametrize(
+    ("argument", "text"),
+    [
+        ({"columns": []}, "not a list of names"),
+        ({"columns": "pixels"}, "not a list of names"),
+        ({"columns": ["a", "a"]}, "names a column twice"),
+        ({"partitions": []}, "partition numbers"),
+        ({"partitions": "some"}, "partition numbers"),
+        ({"partitions": [-1]}, "partition numbers"),
+        ({"partitions": [1, 1]}, "names a partition twice"),
+        ({"batch_bytes": -1}, "batch_bytes=-1"),
+    ],
+)
+def test_arguments_are_checked_before_anybody_is_asked(argument: dict[str, object], text: str) -> None:
+    arguments = {"columns": None, "key": False, "partitions": None, "address": "localhost:1", "batch_bytes": 0}
+    with pytest.raises(errors.InvalidRequestError, match=text):
+        request("c", **{**arguments, **argument})  # type: ignore[arg-type]

@@ -1,0 +1,119 @@
+"""Messages become plain values that users, and JSON, can read."""
+
+import dataclasses
+import json
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from node_api_server import running_job
+
+from tensorflow_ignite import spec
+from tensorflow_ignite.v1 import job_pb2
+
+
+def test_a_specification_survives_the_way_there_and_back() -> None:
+    sent = spec.JobSpec(
+        name="n",
+        kind="parameter-server",
+        cache="images",
+        code_digest="ab" * 32,
+        script="a/train.py",
+        args=("-c", "", "--help", "ü"),
+        env={"A": "1=2", "B": ""},
+        ps_count=2,
+        start_timeout=1.5,
+        stop_grace=0.0,
+        checkpoint_directory="ignite:///c",
+        max_crashes=0,
+        min_workers=2,
+        wait_timeout=60.0,
+        on_join="ignore",
+        allow_data_loss=True,
+    )
+    assert spec.JobSpec.from_proto(sent.to_proto()) == sent
+
+
+def test_durations_that_are_not_set_are_none_not_zero() -> None:
+    plain = spec.JobSpec(cache="c", code_digest="", script="s")
+    assert not plain.to_proto().HasField("stop_grace")
+    assert spec.JobSpec.from_proto(plain.to_proto()) == plain
+    assert plain.max_crashes is None
+
+
+@pytest.mark.parametrize(
+    ("field", "prefix", "names"),
+    [
+        (job_pb2.JobKind, "JOB_KIND_", spec.JOB_KINDS),
+        (job_pb2.JobState, "JOB_STATE_", spec.JobState.__args__),
+        (job_pb2.Role, "ROLE_", spec.ROLES),
+        (job_pb2.TaskState, "TASK_", spec.TaskState.__args__),
+        (job_pb2.AttemptPhase, "ATTEMPT_PHASE_", spec.AttemptPhase.__args__),
+        (job_pb2.CauseKind, "CAUSE_KIND_", spec.CauseKind.__args__),
+        (job_pb2.OnJoin, "ON_JOIN_", spec.ON_JOIN),
+    ],
+)
+def test_every_value_of_every_enum_has_its_text(field, prefix, names) -> None:
+    names_told = [value.name for value in field.DESCRIPTOR.values if value.number != 0]
+    values = [name.removeprefix(prefix).lower().replace("_", "-") for name in names_told]
+    assert sorted(values) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("message", "view"),
+    [
+        (job_pb2.JobSpec, spec.JobSpec),
+        (job_pb2.Job, spec.Job),
+        (job_pb2.Event, spec.Event),
+        (job_pb2.Attempt, spec.Attempt),
+        (job_pb2.Task, spec.Task),
+        (job_pb2.TaskStatus, spec.TaskStatus),
+        (job_pb2.Progress, spec.Progress),
+        (job_pb2.Node, spec.Node),
+        (job_pb2.AgentInfo, spec.AgentInfo),
+    ],
+)
+def test_every_field_of_a_message_has_its_attribute(message, view) -> None:
+    # What the service keeps for itself between its decisions.
+    hidden = {"request_id", "early_failures", "moved_at", "moved_digest", "moved_checkpoint_step", "hopeless"}
+    fields = {field.name for field in message.DESCRIPTOR.fields} - hidden
+    assert {field.name for field in dataclasses.fields(view)} == fields
+
+
+def test_a_job_shows_what_its_message_tells() -> None:
+    job = spec.Job.from_proto(running_job())
+    assert (job.state, job.outcome, job.exit_code, job.is_over) == ("running", None, None, False)
+    assert job.created_at is not None
+    assert abs(datetime.now(timezone.utc) - job.created_at) < timedelta(minutes=1)
+    assert job.finished_at is None
+    assert job.attempt is not None
+    task = job.attempt.tasks[1]
+    assert (task.name, task.status.state, task.status.pid, task.partitions) == ("worker 1", "running", 4001, (1, 2, 3))
+    assert task.status.exit_code is None
+    assert task.status.progress == spec.Progress(11, 40, {"loss": 0.25}, None)
+
+
+def test_a_job_that_failed_tells_its_code() -> None:
+    job = spec.Job.from_proto(running_job(state=job_pb2.FAILED, outcome=job_pb2.FAILED, exit_code=3))
+    assert (job.is_over, job.outcome, job.exit_code) == (True, "failed", 3)
+
+
+def test_a_value_that_only_a_newer_node_knows_is_shown_as_its_number() -> None:
+    job = spec.Job.from_proto(running_job(state=77))
+    assert job.state == "unknown-77"
+    assert not job.is_over
+
+
+def test_json_holds_everything_and_only_what_json_knows() -> None:
+    message = running_job()
+    message.attempts[0].tasks[0].status.progress.metrics["loss"] = float("nan")
+    text = json.dumps(spec.Job.from_proto(message).to_dict(), allow_nan=False)
+    told = json.loads(text)
+    assert told["spec"]["args"] == ["--epochs", "3"]
+    assert told["attempts"][0]["tasks"][0]["status"]["progress"]["metrics"] == {"loss": "NaN"}
+    assert datetime.fromisoformat(told["created_at"]).tzinfo is not None
+
+
+def test_values_cannot_be_changed() -> None:
+    job = spec.Job.from_proto(running_job())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        job.state = "failed"  # type: ignore[misc]

@@ -1,0 +1,88 @@
+"""What report() writes, and when."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from google.protobuf import json_format
+
+from tensorflow_ignite import train
+from tensorflow_ignite.train import progress
+from tensorflow_ignite.v1 import job_pb2
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The progress file of this process, which has reported nothing yet."""
+    file = tmp_path / "progress.json"
+    monkeypatch.setenv("TENSORFLOW_IGNITE_PROGRESS", str(file))
+    monkeypatch.setattr(progress, "_writer", progress._Writer())
+    return file
+
+
+def read(path: Path) -> job_pb2.Progress:
+    """What the file says."""
+    return json_format.Parse(path.read_text(), job_pb2.Progress())
+
+
+def test_a_report_replaces_the_file_with_all_it_was_told(path: Path) -> None:
+    train.report(3, 10, loss=0.5, accuracy=float("nan"))
+    told = read(path)
+    assert (told.step, told.total_steps, told.metrics["loss"]) == (3, 10, 0.5)
+    assert told.metrics["accuracy"] != told.metrics["accuracy"]
+    assert told.HasField("reported_at")
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_reports_in_quick_succession_are_few_writes_and_the_last_is_among_them(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    last = threading.Event()
+
+    def replace(_: str, text: str) -> None:
+        written.append(text)
+        if json_format.Parse(text, job_pb2.Progress()).step == 1000:
+            last.set()
+
+    monkeypatch.setattr(progress, "replace", replace)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_WRITES", 3.0)
+    for step in range(1, 1001):
+        train.report(step)
+    assert last.wait(20)
+    assert len(written) == 2
+
+
+def test_force_writes_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_WRITES", 3600.0)
+    train.report(1)
+    train.report(2, force=True)
+    assert read(path).step == 2
+
+
+def test_the_last_report_is_written_when_the_script_ends(path: Path) -> None:
+    program = (
+        "from tensorflow_ignite import train\n"
+        "from tensorflow_ignite.train import progress\n"
+        "progress.SECONDS_BETWEEN_WRITES = 3600\n"
+        "for step in range(5): train.report(step)\n"
+        "raise SystemExit(7)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 7
+    assert read(path).step == 4
+
+
+def test_outside_a_job_nothing_is_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TENSORFLOW_IGNITE_PROGRESS")
+    train.report(1, loss=1.0)
+    assert os.listdir(path.parent) == []
+
+
+def test_a_metric_that_is_no_number_is_named(path: Path) -> None:
+    with pytest.raises(TypeError, match=r"metric loss='low' is not a number"):
+        train.report(1, loss="low")  # type: ignore[arg-type]
