@@ -230,7 +230,11 @@ def _follow(job: JobHandle, cluster: LocalCluster, console: Console) -> None:
 
 def _is_in_the_middle(progress: Progress | None) -> bool:
     """A checkpoint has been saved, and there is much left to do."""
-    return progress is not None and progress.checkpoint_step > 0 and progress.step < KILL_BEFORE * progress.total_steps
+    return (
+        progress is not None
+        and (progress.checkpoint_step or 0) > 0
+        and progress.step < KILL_BEFORE * (progress.total_steps or 0)
+    )
 
 
 def _progress(job: Job) -> Progress | None:
