@@ -17,7 +17,7 @@ JARS := $(PACKAGE)/jars/add-opens.txt
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
 .PHONY: help quickstart test quick lint lint-python lint-java lint-proto unit unit-python unit-java \
-  integration integration-python integration-java jars proto venv format clean
+  integration integration-python integration-java chaos jars proto diagram venv format clean
 
 help: ## Tell what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -63,6 +63,11 @@ integration-java: $(TOOLS)
 integration-python: $(INSTALLED) jars
 	$(BIN)/pytest tests/integration
 
+# What takes too long for every change. ROUNDS=10 proves that none of it is luck.
+ROUNDS ?= 1
+chaos: $(INSTALLED) jars ## Kill workers, agents, servers and nodes of real trainings; ROUNDS=n times.
+	for round in $$(seq $(ROUNDS)); do $(BIN)/pytest tests/chaos tests/integration/test_topology.py || exit 1; done
+
 jars: $(JARS) ## Build the plugin jar, and collect what a node needs to run.
 
 $(JARS): $(JAVA_SOURCES) | $(TOOLS)
@@ -71,6 +76,9 @@ $(JARS): $(JAVA_SOURCES) | $(TOOLS)
 
 proto: $(INSTALLED) ## Generate the Python of proto/ again.
 	$(BIN)/python proto/generate.py
+
+diagram: $(TOOLS) ## Draw the job's states in ARCHITECTURE.md again.
+	$(GRADLE) diagram
 
 venv: $(INSTALLED) ## Make .venv with everything that tests need.
 
