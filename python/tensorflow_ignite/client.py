@@ -356,7 +356,9 @@ class JobHandle:
         )
         for piece in pieces:
             task_role = cast("Role", enum_text(piece, "role"))
-            yield from assembler.add(piece.attempt, task_role, piece.index, piece.data, piece.dropped_bytes)
+            yield from assembler.add(
+                piece.attempt, task_role, piece.index, piece.data, piece.dropped_bytes, piece.incarnation
+            )
         yield from assembler.finish()
 
     def _not_over(self, timeout: float | None) -> RequestTimeoutError:
