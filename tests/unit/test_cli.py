@@ -23,7 +23,7 @@ LIMIT = 20  # seconds; what takes longer hangs
 PYTHON = Path(__file__).parents[2] / "python"
 COMMANDS = [
     *("submit", "ps", "describe", "events", "logs", "attach", "stop"),
-    *("node", "nodes", "quickstart"),
+    *("node", "nodes", "doctor", "quickstart"),
 ]
 
 
@@ -148,6 +148,10 @@ def test_shells_complete_commands(shell) -> None:
         (["submit"], "Missing argument"),
         (["describe"], "Missing argument 'JOB'"),
         (["events"], "Missing argument 'JOB'"),
+        (["doctor", "--only", "weather"], "--only 'weather' is no section"),
+        (["doctor", "--only", "machine", "--port", "x"], "--port 'x' cannot be read"),
+        (["doctor", "--only", "machine", "--discovery", "h:0"], "--discovery '0' cannot be read"),
+        (["doctor", "--only", "cluster", "--thin", "a:b"], "'a:b' cannot be read"),
         (["ps", "extra"], "unexpected extra argument"),
         (["submit", "train.py"], "the option --cache is missing. A job"),
         (["submit", "train.py", "--cache", "x"], "--cache is missing (the one after 'train.py' goes to the script)"),

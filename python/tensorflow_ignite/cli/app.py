@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from tensorflow_ignite.cli import describe, events, jobs, logs, node, submit
+from tensorflow_ignite.cli import describe, doctor, events, jobs, logs, node, submit
 from tensorflow_ignite.cli.options import Address, CommandLineError
 from tensorflow_ignite.cli.render import paint
 from tensorflow_ignite.errors import TensorFlowIgniteError
@@ -73,6 +73,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (jobs.stop, "Jobs"),
     (node.node, "Cluster"),
     (jobs.nodes, "Cluster"),
+    (doctor.doctor, "Cluster"),
     (node.quickstart, "Cluster"),
 )
 for _command, _panel in _COMMANDS:
