@@ -129,7 +129,7 @@ class NodeApiServer(job_pb2_grpc.NodeApiServicer):
         sent = 0
         for _ in self._changes(context):
             over = self.state.jobs[job_id].state in OVER
-            pieces = self.state.logs.get(job_id, [])
+            pieces = list(self.state.logs.get(job_id, []))  # it grows while it is sent
             for piece in pieces[sent:]:
                 if (
                     request.role in (job_pb2.ROLE_UNSPECIFIED, piece.role)
