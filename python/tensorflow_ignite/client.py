@@ -22,10 +22,11 @@ from typing import TypeVar, cast
 from tensorflow_ignite.addresses import parse_addresses
 from tensorflow_ignite.archive import Archive, pack
 from tensorflow_ignite.errors import InvalidRequestError, JobFailedError, JobStoppedError, RequestTimeoutError
+from tensorflow_ignite.history import EventLog
 from tensorflow_ignite.logs import LineAssembler, LogLine
 from tensorflow_ignite.messages import enum_text
 from tensorflow_ignite.rpc import NodeConnection
-from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN, ROLES, Job, JobKind, JobSpec, Node, OnJoin, Role
+from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN, ROLES, Event, Job, JobKind, JobSpec, Node, OnJoin, Role
 from tensorflow_ignite.v1 import job_pb2
 
 __all__ = ["Client", "JobHandle", "LogLine", "connect"]
@@ -327,6 +328,19 @@ class JobHandle:
         )
         return self._lines(request)
 
+    def events(self, *, follow: bool = False) -> Iterator[Event]:
+        """Yields the job's history, oldest first; the cluster keeps the newest 500 events of a job.
+
+        Args:
+            follow: Go on until the job is over; otherwise end with what is there.
+
+        Yields:
+            Each event once.
+        """
+        log = EventLog()
+        for job in self.watch() if follow else (self.refresh(),):
+            yield from log.fresh(job.events)
+
     def stop(self, *, wait: bool = True, timeout: float | None = None) -> Job:
         """Stops the job.
 
@@ -356,7 +370,9 @@ class JobHandle:
         )
         for piece in pieces:
             task_role = cast("Role", enum_text(piece, "role"))
-            yield from assembler.add(piece.attempt, task_role, piece.index, piece.data, piece.dropped_bytes)
+            yield from assembler.add(
+                piece.attempt, task_role, piece.index, piece.data, piece.dropped_bytes, piece.incarnation
+            )
         yield from assembler.finish()
 
     def _not_over(self, timeout: float | None) -> RequestTimeoutError:

@@ -23,6 +23,7 @@ class LogLine:
         index: The task's index within its role.
         text: The line without its end; what is not UTF-8 is replaced.
         dropped_bytes: Output of this task that was dropped before this line.
+        incarnation: Counts the task's replacements inside the attempt: 0 is its first process.
     """
 
     attempt: int
@@ -30,11 +31,12 @@ class LogLine:
     index: int
     text: str
     dropped_bytes: int = 0
+    incarnation: int = 0
 
 
 @dataclass
 class _Stream:
-    """One task's output: how far it was read, and what waits for the end of its line."""
+    """One process's output: how far it was read, and what waits for the end of its line."""
 
     read: int = 0
     """Bytes of the output that were taken, dropped ones included."""
@@ -44,21 +46,30 @@ class _Stream:
     dropped: int = 0
 
 
+#: Attempt, role, index, incarnation: each process of a task has an output of its own.
+_Key = tuple[int, Role, int, int]
+
+
 class LineAssembler:
     """Turns pieces into lines; knows what it has had when a stream begins again from its first piece."""
 
     def __init__(self) -> None:
         """Starts with nothing read."""
-        self._streams: dict[tuple[int, Role, int], _Stream] = {}
+        self._streams: dict[_Key, _Stream] = {}
 
     def restart(self) -> None:
         """The next piece comes from the beginning of the output again."""
         for stream in self._streams.values():
             stream.position = 0
 
-    def add(self, attempt: int, role: Role, index: int, data: bytes, dropped_bytes: int) -> Iterator[LogLine]:
+    def add(
+        self, attempt: int, role: Role, index: int, data: bytes, dropped_bytes: int, incarnation: int = 0
+    ) -> Iterator[LogLine]:
         """Takes one piece, and yields the lines that it completes."""
-        key = (attempt, role, index)
+        key = (attempt, role, index, incarnation)
+        if key not in self._streams:
+            # The process that this one replaces has ended, its output stored: nobody will end its last line.
+            yield from self._flush_before(key)
         stream = self._streams.setdefault(key, _Stream())
         stream.position += dropped_bytes
         if stream.position > stream.read:
@@ -89,12 +100,19 @@ class LineAssembler:
             if stream.dropped:
                 yield self._line(key, stream, b"")
 
-    def _flush(self, key: tuple[int, Role, int], stream: _Stream) -> Iterator[LogLine]:
+    def _flush_before(self, key: _Key) -> Iterator[LogLine]:
+        for earlier, stream in self._streams.items():
+            if earlier[:3] == key[:3] and earlier[3] < key[3]:
+                yield from self._flush(earlier, stream)
+
+    def _flush(self, key: _Key, stream: _Stream) -> Iterator[LogLine]:
         if stream.pending:
             line = bytes(stream.pending)
             stream.pending.clear()
             yield self._line(key, stream, line)
 
-    def _line(self, key: tuple[int, Role, int], stream: _Stream, line: bytes) -> LogLine:
+    def _line(self, key: _Key, stream: _Stream, line: bytes) -> LogLine:
         dropped, stream.dropped = stream.dropped, 0
-        return LogLine(*key, line.removesuffix(b"\r").decode(errors="replace"), dropped)
+        attempt, role, index, incarnation = key
+        text = line.removesuffix(b"\r").decode(errors="replace")
+        return LogLine(attempt, role, index, text, dropped, incarnation)

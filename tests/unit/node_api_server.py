@@ -30,8 +30,9 @@ class NodeApiServer(job_pb2_grpc.NodeApiServicer):
         self.streams = 0
         self._streams_changed = threading.Condition()
         self._faults: dict[str, deque[tuple[grpc.StatusCode, str, bool]]] = {}
+        self._threads = ThreadPoolExecutor(16)
         self._server = grpc.server(
-            ThreadPoolExecutor(16),
+            self._threads,
             options=[
                 ("grpc.http2.min_ping_interval_without_data_ms", 1000),
                 ("grpc.http2.max_ping_strikes", 0),
@@ -54,6 +55,7 @@ class NodeApiServer(job_pb2_grpc.NodeApiServicer):
         stopped = self._server.stop(None)
         self.state.wake(self)
         stopped.wait(10)
+        self._threads.shutdown()
 
     def fail_next(self, method: str, status: grpc.StatusCode, details: str, *, after: bool = False) -> None:
         """The next call of a method fails: before it does anything, or after it has done its work."""
@@ -127,7 +129,7 @@ class NodeApiServer(job_pb2_grpc.NodeApiServicer):
         sent = 0
         for _ in self._changes(context):
             over = self.state.jobs[job_id].state in OVER
-            pieces = self.state.logs.get(job_id, [])
+            pieces = list(self.state.logs.get(job_id, []))  # it grows while it is sent
             for piece in pieces[sent:]:
                 if (
                     request.role in (job_pb2.ROLE_UNSPECIFIED, piece.role)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import types
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,10 @@ from tensorflow_ignite.v1 import job_pb2
 
 LIMIT = 20  # seconds; what takes longer hangs
 PYTHON = Path(__file__).parents[2] / "python"
-COMMANDS = ["submit", "ps", "describe", "logs", "attach", "stop", "node", "nodes", "quickstart"]
+COMMANDS = [
+    *("submit", "ps", "describe", "events", "logs", "attach", "stop"),
+    *("node", "nodes", "doctor", "quickstart"),
+]
 
 
 @pytest.fixture
@@ -144,6 +147,11 @@ def test_shells_complete_commands(shell) -> None:
         (["submit", "--bogus", "train.py"], "No such option: --bogus"),
         (["submit"], "Missing argument"),
         (["describe"], "Missing argument 'JOB'"),
+        (["events"], "Missing argument 'JOB'"),
+        (["doctor", "--only", "weather"], "--only 'weather' is no section"),
+        (["doctor", "--only", "machine", "--port", "x"], "--port 'x' cannot be read"),
+        (["doctor", "--only", "machine", "--discovery", "h:0"], "--discovery '0' cannot be read"),
+        (["doctor", "--only", "cluster", "--thin", "a:b"], "'a:b' cannot be read"),
         (["ps", "extra"], "unexpected extra argument"),
         (["submit", "train.py"], "the option --cache is missing. A job"),
         (["submit", "train.py", "--cache", "x"], "--cache is missing (the one after 'train.py' goes to the script)"),
@@ -180,6 +188,7 @@ def test_a_wrong_command_line_ends_with_2(cli, node, args, fault) -> None:
         (["submit", "--cache", "images", "--start-timeout", "0", "{script}"], "start_timeout 0.0 is not a time"),
         (["describe", "nope"], "There is no job 'nope'"),
         (["logs", "-f", "nope"], "There is no job 'nope'"),
+        (["events", "nope"], "There is no job 'nope'"),
         (["attach", "nope"], "There is no job 'nope'"),
         (["stop", "nope"], "There is no job 'nope'"),
         (["stop", "7f3a"], "Job 7f3a0000 is over"),
@@ -203,7 +212,9 @@ def test_a_syntax_error_is_told_before_any_node_is_asked(cli, node, script) -> N
     assert node.calls == []
 
 
-@pytest.mark.parametrize("command", [["ps"], ["describe", "7f3a"], ["attach", "7f3a"], ["nodes"]])
+@pytest.mark.parametrize(
+    "command", [["ps"], ["describe", "7f3a"], ["events", "-f", "7f3a"], ["attach", "7f3a"], ["nodes"]]
+)
 def test_no_node_at_the_address_is_told_at_once(cli, command) -> None:
     begin = time.monotonic()
     code, out, err = cli("--address", "127.0.0.1:1", *command)
@@ -305,40 +316,126 @@ def test_ps_lists_the_jobs(cli, node) -> None:
     assert "\x1b" not in out
 
 
-def test_describe_shows_all_that_is_known(cli, node) -> None:
+def failed_job():
+    """A job with a crash, a lost node and a second crash, which ended it."""
     job = running_job(
-        "7f3a0000", state=job_pb2.FAILED, cause="worker 1 failed", traceback="Traceback:\nBoom", exit_code=3
+        "7f3a0000", state=job_pb2.FAILED, cause="worker 1 failed", traceback="Traceback:\nBoom", exit_code=3, crashes=2
     )
-    job.attempts[0].tasks[1].status.state = job_pb2.TASK_FAILED
-    job.attempts[0].tasks[1].status.exit_code = 3
-    job.attempts[0].tasks[1].status.error = "ValueError: bad"
-    crash = job_pb2.CRASH
-    earlier = job_pb2.Attempt(number=1, tasks=job.attempts[0].tasks, cause="Boom in worker 1", cause_kind=crash)
-    earlier.last_step = 30
-    job.attempts[0].number = 2
-    job.attempts[0].resumed_from_step = 20
-    job.events.add(text="restarting, since the crashes (1) <= max_crashes (3)").at.GetCurrentTime()
-    attempts = [earlier, job_pb2.Attempt.FromString(job.attempts[0].SerializeToString())]
-    del job.attempts[:]
-    job.attempts.extend(attempts)
-    node.state.add(job)
+    job.spec.max_crashes = 1
+    job.spec.min_workers = 2
+    tasks = job.attempts[0].tasks
+    tasks[1].status.state = job_pb2.TASK_FAILED
+    tasks[1].status.exit_code = 3
+    tasks[1].status.error = "ValueError: bad"
+    tasks[1].status.traceback = "Traceback:\nBoom"
+    tasks[0].incarnation = 1
+    begun = datetime(2026, 3, 1, 12, 0, 0)
+    causes = [(job_pb2.CRASH, "Boom in worker 1"), (job_pb2.NODE_LEFT, "node a1b2 left"), (job_pb2.CRASH, "again")]
+    del job.attempts[1:]
+    first = job.attempts.pop()
+    for number, (kind, cause) in enumerate(causes, 1):
+        attempt = job.attempts.add(number=number, tasks=first.tasks if number == 3 else [first.tasks[0]])
+        attempt.cause_kind, attempt.cause = kind, cause
+        attempt.last_step = 1000 * number
+        attempt.resumed_from_step = 1000 * (number - 1)
+        attempt.started_at.FromDatetime(begun)
+        attempt.ending_at.FromDatetime(begun + timedelta(seconds=65))
+    for number in range(12):
+        event = job.events.add(attempt=1, state=job_pb2.RESTARTING, text=f"event {number}")
+        event.at.FromDatetime(begun + timedelta(seconds=number))
+    return job
+
+
+def test_describe_shows_all_that_is_known(cli, node) -> None:
+    node.state.add(failed_job())
     code, out, _ = cli("describe", "7f3a")
     assert code == 0
     for told in (
         "job 7f3a0000",
         "train.py --epochs 3",
         "SEED=7",
-        "cause:       worker 1 failed",
-        "exit code:   3",
-        "at step 30, crash: Boom in worker 1",
-        ", resumed from step 20",
-        "ago) restarting, since the crashes (1) <= max_crashes (3)",
+        "cause:        worker 1 failed",
+        "exit code:    3",
+        "crashes:      2 of 1 (max_crashes) since it was last healthy\n",
+        "rules:        min_workers=2",
+        "attempt 1 ended, crash: Boom in worker 1",
+        "attempt 2 ended, node-left: node a1b2 left",
         "worker 1: ValueError: bad",
-        "traceback of the first failure:\n  Traceback:\n  Boom\n",
+        "restarting  event 11",
+        "events (and 2 before; all: tensorflow-ignite events 7f3a0000)",
+        "traceback of the first failure (attempt 3, worker 1 on node 11b2c3d4):\n  Traceback:\n  Boom\n",
     ):
         assert told in out
-    assert re.search(r"worker 0 +01b2c3d4 +running +4000 +3 +1,234 +127\.0\.0\.1:5000 +- +step 10/40 loss=0\.25", out)
+    assert re.search(r"^  1 +crash +1 +to 1,000 +2026-03-01 ..:00:00 +1m 05s$", out, re.M)
+    assert re.search(r"^  3 +crash +2 +resumed from 2,000, to 3,000 +2026-03-01 ..:00:00 +1m 05s$", out, re.M)
+    assert "event 1\n" not in out
+    assert re.search(
+        r"worker 0 \(incarnation 1\) +01b2c3d4 +running +4000 +3 +1,234 +127\.0\.0\.1:5000 +- +step 10/40 loss=0\.25",
+        out,
+    )
     assert re.search(r"worker 1 +11b2c3d4 +failed +4001 +3 +1,234 +127\.0\.0\.1:5001 +3 ", out)
+
+
+def test_describe_tells_what_a_job_waits_for_and_what_it_may_still_do(cli, node) -> None:
+    job = running_job(state=job_pb2.RESTARTING, crashes=2, waiting_for="2 workers; 1 node has partitions")
+    job.not_before.FromDatetime(datetime.now(timezone.utc) + timedelta(seconds=90))
+    node.state.add(job)
+    _, out, _ = cli("describe", "7f3a")
+    assert "waiting for:  2 workers; 1 node has partitions\n" in out
+    assert re.search(r"next attempt: +not before ..:..:.. \(in 1m (30|29)s\)", out)
+    assert "crashes:      2 of 3 (max_crashes) since it was last healthy: 1 more is followed by a restart" in out
+    assert re.search(r"^  1 +restarting +2 +to 11 ", out, re.M)
+    assert "traceback" not in out
+
+
+# events
+
+
+def test_events_are_printed_oldest_first_also_after_the_end(cli, node) -> None:
+    node.state.add(failed_job())
+    code, out, err = cli("events", "7f3a")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert len(lines) == 12
+    assert re.fullmatch(r"2026-03-01 ..:00:00  attempt 1  restarting  event 0", lines[0])
+    told = [json.loads(line) for line in cli("events", "--json", "-f", "7f3a")[1].splitlines()]
+    assert told[11] == {
+        "at": "2026-03-01T12:00:11+00:00",
+        "attempt": 1,
+        "state": "restarting",
+        "text": "event 11",
+    }
+
+
+def test_events_are_followed_until_the_job_is_over_each_once(node) -> None:
+    job = running_job()
+    job.events.add(attempt=1, state=job_pb2.RUNNING, text="every task runs").at.GetCurrentTime()
+    node.state.add(job)
+    ran = start("events", "-f", "7f3a")
+    assert ran.stdout is not None
+    assert ran.stdout.readline().endswith("attempt 1  running     every task runs\n")
+    node.state.update("7f3a0000", crashes=1)  # a change without an event
+    job = job_pb2.Job()
+    job.CopyFrom(node.state.jobs["7f3a0000"])
+    job.events.add(attempt=1, state=job_pb2.SUCCEEDED, text="the script is done").at.GetCurrentTime()
+    job.state = job_pb2.SUCCEEDED
+    node.state.add(job)
+    out, err = ran.communicate(timeout=LIMIT)
+    assert (ran.returncode, err) == (0, "")
+    assert out.count("\n") == 1
+    assert out.endswith("succeeded   the script is done\n")
+
+
+def test_ctrl_c_ends_events_quietly(node) -> None:
+    job = running_job()
+    job.events.add(text="begun")
+    node.state.add(job)
+    ran = start("events", "-f", "7f3a")
+    assert ran.stdout is not None
+    assert ran.stdout.readline().endswith("begun\n")
+    ran.send_signal(signal.SIGINT)
+    assert ran.communicate(timeout=LIMIT)[1] == ""
+    assert ran.returncode == 130
 
 
 def test_nodes_are_listed_with_their_agents(cli, node) -> None:
@@ -384,7 +481,7 @@ def test_logs_are_printed_from_the_first_line_also_after_the_end(cli, node) -> N
     assert cli("logs", "--task", "worker:0", "--no-prefix", "7f3a")[1] == "one\nno end\n"
     assert cli("logs", "--attempt", "2", "--task", "worker", "7f3a")[1].count("two") == 1
     lines = [json.loads(line) for line in cli("logs", "--json", "-f", "7f3a")[1].splitlines()]
-    assert lines[0] == {"attempt": 1, "role": "worker", "index": 0, "text": "one", "dropped_bytes": 0}
+    assert lines[0] == {"attempt": 1, "role": "worker", "index": 0, "text": "one", "dropped_bytes": 0, "incarnation": 0}
     assert len(lines) == 3
 
 

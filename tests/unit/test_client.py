@@ -406,6 +406,21 @@ def test_a_stream_goes_on_at_the_next_node_and_gives_each_line_once(pair) -> Non
     assert job.wait(LIMIT).state == "succeeded"
 
 
+def test_the_output_of_a_replaced_task_goes_on_at_the_next_node_and_gives_each_line_once(pair) -> None:
+    first, second, client = pair
+    job = client.job(first.state.add(running_job()).id)
+    first.state.log(job.id, b"one\ncut")
+    first.state.log(job.id, b"anew\nmo", incarnation=1)
+    seen = []
+    for line in job.logs(follow=True):
+        seen.append((line.incarnation, line.text))
+        if line.text == "anew":
+            first.stop()
+            second.state.log(job.id, b"re\n", incarnation=1)
+            second.state.update(job.id, state=job_pb2.SUCCEEDED)
+    assert seen == [(0, "one"), (0, "cut"), (1, "anew"), (1, "more")]
+
+
 def test_output_that_a_node_ends_too_early_goes_on(pair) -> None:
     first, second, client = pair
     job = client.job(first.state.add(running_job()).id)

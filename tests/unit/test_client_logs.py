@@ -35,6 +35,16 @@ def test_the_last_line_needs_no_end() -> None:
     assert list(assembler.finish()) == [LogLine(1, "worker", 0, "no end")]
 
 
+def test_a_replaced_task_begins_an_output_of_its_own_and_ends_the_line_before() -> None:
+    assembler = LineAssembler()
+    assert feed(assembler, b"one\ncut") == ["one"]
+    lines = list(assembler.add(1, "worker", 0, b"anew\n", 0, 1))
+    assert lines == [LogLine(1, "worker", 0, "cut"), LogLine(1, "worker", 0, "anew", 0, 1)]
+    assembler.restart()
+    again = feed(assembler, b"one\ncut") + [line.text for line in assembler.add(1, "worker", 0, b"anew\nmore\n", 0, 1)]
+    assert again + [line.text for line in assembler.finish()] == ["more"]
+
+
 def test_dropped_output_is_told_where_it_was() -> None:
     assembler = LineAssembler()
     first = list(assembler.add(1, "worker", 0, b"begun", 0))

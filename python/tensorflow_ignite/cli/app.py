@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from tensorflow_ignite.cli import jobs, logs, node, submit
+from tensorflow_ignite.cli import describe, doctor, events, jobs, logs, node, submit
 from tensorflow_ignite.cli.options import Address, CommandLineError
 from tensorflow_ignite.cli.render import paint
 from tensorflow_ignite.errors import TensorFlowIgniteError
@@ -66,12 +66,14 @@ def program(
 _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (submit.submit, "Jobs"),
     (jobs.ps, "Jobs"),
-    (jobs.describe, "Jobs"),
+    (describe.describe, "Jobs"),
+    (events.events, "Jobs"),
     (logs.logs, "Jobs"),
     (logs.attach, "Jobs"),
     (jobs.stop, "Jobs"),
     (node.node, "Cluster"),
     (jobs.nodes, "Cluster"),
+    (doctor.doctor, "Cluster"),
     (node.quickstart, "Cluster"),
 )
 for _command, _panel in _COMMANDS:

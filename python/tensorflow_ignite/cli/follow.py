@@ -80,8 +80,9 @@ def log_text(line: LogLine, stream: TextIO, *, prefix: bool = True) -> str:
     mark = ""
     if prefix:
         attempt = f" attempt {line.attempt}" if line.attempt > 1 else ""
+        incarnation = f" incarnation {line.incarnation}" if line.incarnation else ""
         colour = _PREFIX_COLOURS[(line.index + len(line.role)) % len(_PREFIX_COLOURS)]
-        mark = paint(f"[{line.role} {line.index}{attempt}]", colour, stream) + " "
+        mark = paint(f"[{line.role} {line.index}{attempt}{incarnation}]", colour, stream) + " "
     if line.dropped_bytes:
         text = f"(here {line.dropped_bytes:,} bytes of output were dropped)\n{mark}{text}".removesuffix(f"\n{mark}")
     return mark + text

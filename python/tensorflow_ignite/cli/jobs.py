@@ -1,20 +1,16 @@
-"""``ps``, ``describe``, ``stop`` and ``nodes``: looking at the cluster, and ending a job."""
+"""``ps``, ``stop`` and ``nodes``: looking at the cluster, and ending a job."""
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated
 
 import typer
 
 from tensorflow_ignite.cli.options import Address, CommandLineError, JobId, Json, session
-from tensorflow_ignite.cli.render import age, count, paint, paint_state, print_json, short_id, table, timestamp
-from tensorflow_ignite.spec import Attempt, Job, Progress, Task
+from tensorflow_ignite.cli.render import age, paint, print_json, short_id, table
+from tensorflow_ignite.spec import Job, Progress
 
-__all__ = ["describe", "nodes", "progress_of", "progress_text", "ps", "stop"]
-
-# So many of a job's newest events are shown.
-_EVENTS = 10
+__all__ = ["nodes", "progress_of", "progress_text", "ps", "state_text", "stop"]
 
 
 def ps(context: typer.Context, address: Address = None, json_output: Json = False) -> None:
@@ -39,7 +35,7 @@ def ps(context: typer.Context, address: Address = None, json_output: Json = Fals
             job.spec.name or "-",
             job.spec.kind,
             job.spec.cache,
-            _state(job),
+            state_text(job),
             str(job.attempt.number) if job.attempt else "-",
             progress_text(progress_of(job)) or "-",
             age(job.created_at),
@@ -47,58 +43,6 @@ def ps(context: typer.Context, address: Address = None, json_output: Json = Fals
         for job in jobs
     ]
     print(table(["ID", "NAME", "KIND", "CACHE", "STATE", "ATTEMPT", "PROGRESS", "AGE"], rows))
-
-
-def describe(context: typer.Context, job_id: JobId, address: Address = None, json_output: Json = False) -> None:
-    """Show all that is known of a job: states, attempts, tasks and their nodes, and why it ended.
-
-    \b
-    Examples:
-      tensorflow-ignite describe 7f3a
-      tensorflow-ignite describe 7f3a --json | jq .cause
-    """
-    with session(context, address) as client:
-        job = client.job(job_id).status
-    if json_output:
-        print_json(job.to_dict())
-        return
-    spec = job.spec
-    facts = [
-        ("name", spec.name),
-        ("state", paint_state(_state(job))),
-        ("kind", spec.kind + (f", {count(spec.ps_count, 'ps')}" if spec.ps_count else "")),
-        ("cache", spec.cache),
-        ("script", shlex.join([spec.script, *spec.args])),
-        ("env", shlex.join(f"{name}={value}" for name, value in sorted(spec.env.items()))),
-        ("checkpoints", spec.checkpoint_directory),
-        ("code", f"sha256 {spec.code_digest}"),
-        ("created", timestamp(job.created_at)),
-        ("finished", timestamp(job.finished_at) if job.finished_at else ""),
-        ("service on", job.service_node_id if not job.is_over else ""),
-        ("waiting for", job.waiting_for),
-        ("crashes", f"{job.crashes} since it was last healthy" if job.crashes else ""),
-        ("data lost", f"all copies of {count(len(job.lost_partitions), 'partition')}" if job.lost_partitions else ""),
-        ("cause", paint(job.cause, "red") if job.cause else ""),
-        ("exit code", "" if job.exit_code is None else str(job.exit_code)),
-    ]
-    print(f"job {paint(job.id, 'bold')}")
-    for name, value in facts:
-        if value:
-            print(f"  {name + ':':<13}{value}")
-    for attempt in job.attempts[:-1]:
-        why = attempt.cause or _tasks_in_short(attempt)
-        kind = f"{attempt.cause_kind}: " if attempt.cause_kind else ""
-        print(f"\nattempt {attempt.number}, over {timestamp(attempt.finished_at)}, {_steps(attempt)}{kind}{why}")
-    if job.attempt:
-        _print_attempt(job.attempt)
-    if job.events:
-        print(f"\nwhat happened (the last of {len(job.events)}; all: --json):")
-        for event in job.events[-_EVENTS:]:
-            print(f"  {timestamp(event.at)} {event.text}")
-    if job.traceback:
-        print("\ntraceback of the first failure:")
-        for line in job.traceback.rstrip().splitlines():
-            print(f"  {line}")
 
 
 def stop(
@@ -176,43 +120,6 @@ def progress_text(progress: Progress | None) -> str:
     return " ".join([steps, *(f"{name}={value:.4g}" for name, value in sorted(progress.metrics.items()))])
 
 
-def _state(job: Job) -> str:
+def state_text(job: Job) -> str:
+    """A job's state; while it is ending, with what it becomes."""
     return f"ending ({job.outcome})" if job.state == "ending" and job.outcome else job.state
-
-
-def _tasks_in_short(attempt: Attempt) -> str:
-    states: dict[str, int] = {}
-    for task in attempt.tasks:
-        states[task.status.state] = states.get(task.status.state, 0) + 1
-    return ", ".join(f"{number} {state}" for state, number in states.items()) or "no tasks"
-
-
-def _steps(attempt: Attempt) -> str:
-    return f"at step {attempt.last_step:,}, " if attempt.last_step else ""
-
-
-def _print_attempt(attempt: Attempt) -> None:
-    resumed = f", resumed from step {attempt.resumed_from_step:,}" if attempt.resumed_from_step else ""
-    print(f"\nattempt {attempt.number}, to {attempt.phase}, begun {timestamp(attempt.started_at)}{resumed}")
-    if not attempt.tasks:
-        return
-    heads = ["TASK", "NODE", "STATE", "PID", "PARTITIONS", "ROWS", "ADDRESS", "EXIT", "PROGRESS"]
-    print(table(heads, [_task_row(task) for task in attempt.tasks], indent="  "))
-    for task in attempt.tasks:
-        if task.status.error:
-            print(f"  {task.name}: {paint(task.status.error, 'red')}")
-
-
-def _task_row(task: Task) -> list[str]:
-    status = task.status
-    return [
-        task.name + (f" ({task.incarnation})" if task.incarnation > 1 else ""),
-        short_id(task.node_id),
-        status.state,
-        "-" if status.pid is None else str(status.pid),
-        str(len(task.partitions)) if task.partitions else "-",
-        f"{status.rows:,}" if task.partitions and status.state != "placed" else "-",
-        status.address or "-",
-        "-" if status.exit_code is None else str(status.exit_code),
-        progress_text(status.progress) or "-",
-    ]

@@ -9,7 +9,18 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any, TextIO
 
-__all__ = ["age", "count", "has_colour", "paint", "paint_state", "print_json", "short_id", "table", "timestamp"]
+__all__ = [
+    "age",
+    "count",
+    "duration",
+    "has_colour",
+    "paint",
+    "paint_state",
+    "print_json",
+    "short_id",
+    "table",
+    "timestamp",
+]
 
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "dim": 2, "bold": 1}
 _STATE_COLOURS = {
@@ -20,6 +31,13 @@ _STATE_COLOURS = {
     "stopped": "yellow",
     "ending": "yellow",
     "restarting": "yellow",
+    "done": "green",
+    "crash": "red",
+    "start-timeout": "red",
+    "data-lost": "red",
+    "hopeless": "red",
+    "node-left": "yellow",
+    "data-moved": "yellow",
 }
 _GAP = "  "
 
@@ -77,6 +95,19 @@ def age(start: datetime | None, end: datetime | None = None) -> str:
         if seconds < limit:
             return f"{seconds // size}{unit}"
     return f"{seconds // 86_400}d"
+
+
+def duration(start: datetime | None, end: datetime | None = None) -> str:
+    """The time from a start to an end (now), to the second: ``"42s"``, ``"3m 05s"``, ``"5h 10m"``, ``"2d 3h"``."""
+    if start is None:
+        return "-"
+    seconds = max(round(((end or datetime.now(timezone.utc)) - start).total_seconds()), 0)
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
+    if minutes == 0:
+        return f"{seconds}s"
+    if hours == 0:
+        return f"{minutes}m {seconds % 60:02}s"
+    return f"{hours}h {minutes % 60:02}m" if days == 0 else f"{days}d {hours % 24}h"
 
 
 def timestamp(time: datetime | None) -> str:

@@ -68,7 +68,7 @@ def _libjvm(home: Path, found_by: str) -> Path:
             f"{found_by}: no Java runtime is there ({_LIBJVM[0]} is missing in {home}). "
             f"A node needs Java {OLDEST_JAVA} or later. {INSTALL_JAVA}."
         )
-    version = _version(home)
+    version = java_version(home)
     if version is not None and version < OLDEST_JAVA:
         raise NodeStartError(
             f"{found_by}: this is Java {version}. A node needs Java {OLDEST_JAVA} or later. {INSTALL_JAVA}."
@@ -76,7 +76,8 @@ def _libjvm(home: Path, found_by: str) -> Path:
     return library
 
 
-def _version(home: Path) -> int | None:
+def java_version(home: Path) -> int | None:
+    """The main version of the Java in a folder; None when nothing there tells it."""
     try:
         match = re.search(r'^JAVA_VERSION="(\d+)', (home / "release").read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:

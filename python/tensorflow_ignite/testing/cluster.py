@@ -152,13 +152,16 @@ class LocalCluster:
                 self.close()
             raise
 
-    def start_node(self) -> LocalNode:
+    def start_node(self, *, python: str | None = None) -> LocalNode:
         """Starts one more node; returns when all see each other and it can run tasks, or says why not.
+
+        Args:
+            python: The interpreter that runs tasks there. Default: that of the cluster.
 
         Raises:
             NodeStartError: It does not start.
         """
-        node = self._spawn()
+        node = self._spawn(python=python)
         self.await_settled()
         self._await_agents()
         return node
@@ -300,7 +303,7 @@ class LocalCluster:
             environment["PYTHONPATH"] = os.pathsep.join(paths)
         return environment
 
-    def _spawn(self, name: str | None = None) -> LocalNode:
+    def _spawn(self, name: str | None = None, *, python: str | None = None) -> LocalNode:
         """Starts a process: of a new node, or of one that was here before under this name."""
         assert self._ports is not None
         if name is None:
@@ -309,7 +312,7 @@ class LocalCluster:
             f"--discovery={self._ports.discovery}",
             "--host=127.0.0.1",
             "--port=0",
-            f"--python={self._python}",
+            f"--python={python or self._python}",
             f"--data-region-bytes={self._data_region_bytes}",
             *(f"--attribute={key}={value}" for key, value in self._attributes.items()),
             *(f"--jvm-arg={option}" for option in self._jvm_args),

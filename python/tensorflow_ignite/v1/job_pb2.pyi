@@ -498,18 +498,20 @@ class StreamLogsRequest(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., follow: bool = ..., role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class StreamLogsResponse(_message.Message):
-    __slots__ = ("attempt", "role", "index", "data", "dropped_bytes")
+    __slots__ = ("attempt", "role", "index", "data", "dropped_bytes", "incarnation")
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     DROPPED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    INCARNATION_FIELD_NUMBER: _ClassVar[int]
     attempt: int
     role: Role
     index: int
     data: bytes
     dropped_bytes: int
-    def __init__(self, attempt: _Optional[int] = ..., role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., data: _Optional[bytes] = ..., dropped_bytes: _Optional[int] = ...) -> None: ...
+    incarnation: int
+    def __init__(self, attempt: _Optional[int] = ..., role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., data: _Optional[bytes] = ..., dropped_bytes: _Optional[int] = ..., incarnation: _Optional[int] = ...) -> None: ...
 
 class ListNodesRequest(_message.Message):
     __slots__ = ()

@@ -96,6 +96,7 @@ final class LogStream {
                 .setAttempt(task.getAttempt())
                 .setRole(task.getRole())
                 .setIndex(task.getIndex())
+                .setIncarnation(task.getIncarnation())
                 .setData(chunk.getData())
                 .setDroppedBytes(chunk.getDroppedBytes())
                 .build());

@@ -1,0 +1,181 @@
+"""``describe``: all that is known of one job, for people."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime, timezone
+
+import typer
+
+from tensorflow_ignite.cli.events import event_text
+from tensorflow_ignite.cli.jobs import progress_text, state_text
+from tensorflow_ignite.cli.options import Address, JobId, Json, session
+from tensorflow_ignite.cli.render import count, duration, paint, paint_state, print_json, short_id, table, timestamp
+from tensorflow_ignite.spec import Attempt, Job, Task
+
+__all__ = ["describe"]
+
+# So many of a job's newest events are shown.
+_EVENTS = 10
+# The service's rule for a job that names none (max_crashes in job.proto).
+_MAX_CRASHES = 3
+
+
+def describe(context: typer.Context, job_id: JobId, address: Address = None, json_output: Json = False) -> None:
+    """Show all that is known of a job: its attempts, why each ended, its tasks and their nodes, its first failure.
+
+    \b
+    Examples:
+      tensorflow-ignite describe 7f3a
+      tensorflow-ignite describe 7f3a --json | jq '.attempts[].cause'
+    """
+    with session(context, address) as client:
+        job = client.job(job_id).status
+    if json_output:
+        print_json(job.to_dict())
+        return
+    print(f"job {paint(job.id, 'bold')}")
+    for name, value in _facts(job):
+        if value:
+            print(f"  {name + ':':<14}{value}")
+    if job.attempts:
+        _print_attempts(job)
+    if job.attempt:
+        _print_tasks(job.attempt)
+    if job.events:
+        _print_events(job)
+    if job.traceback:
+        print(f"\n{paint('traceback of the first failure', 'bold')}{_source_of(job)}:")
+        for line in job.traceback.rstrip().splitlines():
+            print(f"  {line}")
+
+
+def _facts(job: Job) -> list[tuple[str, str]]:
+    spec = job.spec
+    return [
+        ("name", spec.name),
+        ("state", paint_state(state_text(job))),
+        ("waiting for", "" if job.is_over else job.waiting_for),
+        ("next attempt", _back_off(job)),
+        ("cause", paint(job.cause, "red") if job.cause else ""),
+        ("exit code", "" if job.exit_code is None else str(job.exit_code)),
+        ("crashes", _budget(job)),
+        ("data lost", f"all copies of {count(len(job.lost_partitions), 'partition')}" if job.lost_partitions else ""),
+        ("kind", spec.kind + (f", {count(spec.ps_count, 'ps')}" if spec.ps_count else "")),
+        ("cache", spec.cache),
+        ("script", shlex.join([spec.script, *spec.args])),
+        ("env", shlex.join(f"{name}={value}" for name, value in sorted(spec.env.items()))),
+        ("checkpoints", spec.checkpoint_directory),
+        ("rules", _rules(job)),
+        ("code", f"sha256 {spec.code_digest}"),
+        ("created", timestamp(job.created_at)),
+        ("finished", f"{timestamp(job.finished_at)}, after {duration(job.created_at, job.finished_at)}")
+        if job.finished_at
+        else ("running for", duration(job.created_at)),
+        ("service on", job.service_node_id if not job.is_over else ""),
+    ]
+
+
+def _budget(job: Job) -> str:
+    limit = _MAX_CRASHES if job.spec.max_crashes is None else job.spec.max_crashes
+    if job.is_over and not job.crashes:
+        return ""
+    left = max(limit - job.crashes, 0)
+    rest = "" if job.is_over else f": {left} more {'is' if left == 1 else 'are'} followed by a restart"
+    return f"{job.crashes} of {limit} (max_crashes) since it was last healthy{rest}"
+
+
+def _back_off(job: Job) -> str:
+    now = datetime.now(timezone.utc)
+    if job.is_over or job.not_before is None or job.not_before <= now:
+        return ""
+    return f"not before {job.not_before.astimezone():%H:%M:%S} (in {duration(now, job.not_before)})"
+
+
+def _rules(job: Job) -> str:
+    """What the user asked for beside the defaults."""
+    spec = job.spec
+    rules = [f"on_join={spec.on_join}"] if spec.on_join != "restart" else []
+    rules += [f"min_workers={spec.min_workers}"] if spec.min_workers > 1 else []
+    rules += ["allow_data_loss"] if spec.allow_data_loss else []
+    for name in ("start_timeout", "stop_grace", "wait_timeout"):
+        seconds = getattr(spec, name)
+        rules += [] if seconds is None else [f"{name}={seconds:g}s"]
+    return ", ".join(rules)
+
+
+def _print_attempts(job: Job) -> None:
+    print(f"\n{paint('attempts', 'bold')}:")
+    heads = ["NUMBER", "STATE", "WORKERS", "STEPS", "BEGUN", "DURATION"]
+    print(table(heads, [_attempt_row(job, attempt) for attempt in job.attempts], indent="  "))
+    for attempt in job.attempts:
+        if attempt.cause:
+            kind = f"{attempt.cause_kind}: " if attempt.cause_kind else ""
+            print(f"  attempt {attempt.number} ended, {kind}{attempt.cause}")
+
+
+def _attempt_row(job: Job, attempt: Attempt) -> list[str]:
+    workers = sum(task.role in ("worker", "chief") for task in attempt.tasks)
+    running = attempt is job.attempt and not job.is_over
+    end = attempt.finished_at or (None if running else attempt.ending_at or job.finished_at)
+    return [
+        str(attempt.number),
+        attempt.cause_kind or (state_text(job) if attempt is job.attempt else "over"),
+        str(workers),
+        _steps(attempt),
+        "-" if attempt.started_at is None else f"{attempt.started_at.astimezone():%Y-%m-%d %H:%M:%S}",
+        duration(attempt.started_at, end) if end or running else "-",
+    ]
+
+
+def _steps(attempt: Attempt) -> str:
+    """From the step that the attempt resumed from to the highest that its tasks told of."""
+    told = [task.status.progress.step for task in attempt.tasks if task.status.progress]
+    last = max([attempt.last_step, *told])
+    if attempt.resumed_from_step:
+        return f"resumed from {attempt.resumed_from_step:,}" + (f", to {last:,}" if last else "")
+    return f"to {last:,}" if last else "-"
+
+
+def _print_tasks(attempt: Attempt) -> None:
+    if not attempt.tasks:
+        return
+    print(f"\n{paint(f'tasks of attempt {attempt.number}', 'bold')}:")
+    heads = ["TASK", "NODE", "STATE", "PID", "PARTITIONS", "ROWS", "ADDRESS", "EXIT", "PROGRESS"]
+    print(table(heads, [_task_row(task) for task in attempt.tasks], indent="  "))
+    for task in attempt.tasks:
+        if task.status.error:
+            print(f"  {task.name}: {paint(task.status.error, 'red')}")
+
+
+def _task_row(task: Task) -> list[str]:
+    status = task.status
+    return [
+        task.name + (f" (incarnation {task.incarnation})" if task.incarnation else ""),
+        short_id(task.node_id),
+        status.state,
+        "-" if status.pid is None else str(status.pid),
+        str(len(task.partitions)) if task.partitions else "-",
+        f"{status.rows:,}" if task.partitions and status.state != "placed" else "-",
+        status.address or "-",
+        "-" if status.exit_code is None else str(status.exit_code),
+        progress_text(status.progress) or "-",
+    ]
+
+
+def _print_events(job: Job) -> None:
+    shown = job.events[-_EVENTS:]
+    rest = len(job.events) - len(shown)
+    more = f" (and {rest} before; all: tensorflow-ignite events {short_id(job.id)})" if rest else ""
+    print(f"\n{paint('events', 'bold')}{more}:")
+    for event in shown:
+        print(f"  {event_text(event)}")
+
+
+def _source_of(job: Job) -> str:
+    """Which task wrote the job's traceback, if one of the tasks that are known has it."""
+    for attempt in reversed(job.attempts):
+        for task in attempt.tasks:
+            if task.status.traceback == job.traceback:
+                return f" (attempt {attempt.number}, {task.name} on node {short_id(task.node_id)})"
+    return ""

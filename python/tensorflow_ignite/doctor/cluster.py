@@ -1,0 +1,260 @@
+"""The cluster, as its nodes tell of it, and as it looks from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from tensorflow_ignite.addresses import ADDRESS_VARIABLE
+from tensorflow_ignite.client import connect
+from tensorflow_ignite.doctor.finding import Finding, Outcome, failed, ok, warning
+from tensorflow_ignite.errors import ClusterNotActiveError, ConnectionFailedError, TensorFlowIgniteError
+from tensorflow_ignite.spec import Node
+
+__all__ = ["examine"]
+
+_ACTIVATE = (
+    "Activate it once all its nodes run: control.sh --set-state ACTIVE, or start the nodes with "
+    "python -m tensorflow_ignite.node --persistent --activate-at=NODES"
+)
+_LISTED = 8
+_THREADS = 8
+
+
+def examine(addresses: Sequence[str], thin: tuple[str, int], *, timeout: float) -> Iterator[Finding]:
+    """Asks the nodes at some addresses, and then each node that they tell of.
+
+    Args:
+        addresses: ``"host:port"`` of nodes.
+        thin: Where a node takes Ignite's thin clients; asked when no address answers.
+        timeout: Seconds that each node is given.
+    """
+    answers = {address: _ask(address, timeout) for address in addresses}
+    listed = [answer for answer in answers.values() if isinstance(answer, list)]
+    for address, answer in answers.items():
+        if isinstance(answer, list):
+            yield ok("cluster", "address", f"{address} answers")
+        elif listed:
+            text = f"{address} does not answer: {answer}. Of the addresses given, one that answers is enough"
+            yield warning("cluster", "address", text, "Start that node again, or leave the address out")
+        else:
+            yield failed("cluster", "address", f"{_what(answer)}. A node must answer", _remedy_of(answer, address))
+    if not listed:
+        yield _without_api(answers, thin, timeout)
+        return
+    nodes = max(listed, key=len)
+    yield ok("cluster", "activation", "the cluster is active: its node table can be read")
+    yield _listed(nodes)
+    yield _agents(nodes)
+    yield _tensorflow(nodes)
+    yield from _alike(nodes)
+    yield _reachable(nodes, timeout)
+
+
+def _ask(address: str, timeout: float) -> list[Node] | TensorFlowIgniteError:
+    try:
+        with connect(address, timeout=timeout) as client:
+            return client.nodes()
+    except TensorFlowIgniteError as error:
+        return error
+
+
+def _what(error: list[Node] | TensorFlowIgniteError) -> str:
+    """The first sentence of an error; the others are the rule and the remedy for other places than this."""
+    return str(error).partition(". ")[0]
+
+
+def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str) -> str:
+    if isinstance(error, ClusterNotActiveError):
+        return _ACTIVATE
+    if isinstance(error, ConnectionFailedError):
+        return (
+            "Start a node (tensorflow-ignite node), or name one that runs: --address HOST:PORT, or "
+            f"{ADDRESS_VARIABLE}. A node prints its address when it starts; its API is on loopback unless it was "
+            "started with --host"
+        )
+    return f"Read the log of the node at {address}"
+
+
+def _without_api(
+    answers: dict[str, list[Node] | TensorFlowIgniteError], thin: tuple[str, int], timeout: float
+) -> Finding:
+    """Looks why no node answers: Ignite deploys services only in a cluster that is active."""
+    if any(isinstance(answer, ClusterNotActiveError) for answer in answers.values()):
+        return failed("cluster", "activation", "the cluster is not active. Only an active one runs jobs", _ACTIVATE)
+    # Only here: nobody else needs it.
+    from tensorflow_ignite.doctor.thin import cluster_state
+
+    where = f"{thin[0]}:{thin[1]}"
+    state, reason = cluster_state(*thin, timeout)
+    if state == "inactive":
+        return failed(
+            "cluster",
+            "activation",
+            f"an Ignite node answers at {where}, but its cluster is not active. A cluster that keeps its data on disk "
+            "deploys services, and with them the API, only when it has been activated",
+            _ACTIVATE,
+        )
+    if state == "active":
+        return failed(
+            "cluster",
+            "activation",
+            f"an Ignite node answers at {where}, and its cluster is active, but the API does not answer. The service "
+            "runs on nodes that have the plugin jar and name io.tensorflowignite.TensorFlowService in "
+            "serviceConfiguration",
+            "Look into the node's log for 'Node API is up [address=…' and name that address; check its configuration: "
+            "tensorflow-ignite doctor --config FILE",
+        )
+    if state == "unknown":
+        return warning(
+            "cluster",
+            "activation",
+            f"whether the cluster is active is not known: something answers at {where}, but {reason}. A cluster that "
+            "is not active has no API",
+            "Ask it: control.sh --state; and if it is INACTIVE: control.sh --set-state ACTIVE",
+        )
+    return warning(
+        "cluster",
+        "activation",
+        f"whether the cluster is active is not known: no thin client's port answers at {where} ({reason}). A cluster "
+        "that keeps its data on disk has no API before it is activated",
+        "If an Ignite node runs, name its port for thin clients: --thin HOST:PORT",
+    )
+
+
+def _listed(nodes: Sequence[Node]) -> Finding:
+    if not nodes:
+        return failed(
+            "cluster", "nodes", "no node runs the service. Jobs need one at least", "Read the log of a node for why"
+        )
+    texts = [f"{_name(node)} at {node.address} ({node.plugin_version or 'version not told'})" for node in nodes]
+    return ok("cluster", "nodes", f"{len(nodes)} run the service: {_some(texts)}")
+
+
+def _agents(nodes: Sequence[Node]) -> Finding:
+    lacking = [node for node in nodes if node.agent.pid is None]
+    if not lacking:
+        return ok("cluster", "agents", f"all {len(nodes)} nodes have an agent, so they can run tasks")
+    texts = [
+        f"{_name(node)} has no agent: {node.agent.error or 'it is being started'} (its interpreter: "
+        f"{node.agent.python or 'not told'})"
+        for node in lacking
+    ]
+    return failed(
+        "cluster",
+        "agents",
+        f"{'; '.join(texts[:_LISTED])}. Tasks need an agent, and {len(lacking)} of {len(nodes)} nodes have none",
+        f"On {_hosts(lacking)}: name an interpreter that has tensorflow-ignite and TensorFlow "
+        "(TENSORFLOW_IGNITE_PYTHON, or tensorflow-ignite node --python) and start the node again. Try one there: "
+        "tensorflow-ignite doctor --only machine --python PATH",
+    )
+
+
+def _tensorflow(nodes: Sequence[Node]) -> Finding:
+    running = [node for node in nodes if node.agent.pid is not None]
+    lacking = [node for node in running if not node.agent.tensorflow_version]
+    if lacking:
+        return failed(
+            "cluster",
+            "tensorflow",
+            f"{_some([_name(node) for node in lacking])} lack TensorFlow. Every task imports it",
+            " and ".join(
+                sorted({f"{node.agent.python} -m pip install 'tensorflow-ignite[cpu]'" for node in lacking})[:_LISTED]
+            )
+            + f", on {_hosts(lacking)}; then start these nodes again",
+        )
+    return ok("cluster", "tensorflow", f"{len(running)} agents have it")
+
+
+def _alike(nodes: Sequence[Node]) -> Iterator[Finding]:
+    """One finding for each thing that nodes must have in common."""
+    running = [node for node in nodes if node.agent.pid is not None]
+    yield _same("plugin", nodes, lambda node: node.plugin_version, "failed", "Put the same jar on every node")
+    yield _same(
+        "package",
+        running,
+        lambda node: node.agent.package_version,
+        "failed",
+        "Install the same there: pip install tensorflow-ignite==VERSION",
+    )
+    yield _same(
+        "tensorflow versions",
+        [node for node in running if node.agent.tensorflow_version],
+        lambda node: node.agent.tensorflow_version,
+        "failed",
+        "Install the same there: pip install tensorflow==VERSION",
+    )
+    minor = {node.agent.python_version.rpartition(".")[0] for node in running}
+    yield _same(
+        "python versions",
+        running,
+        lambda node: node.agent.python_version,
+        "failed" if len(minor) > 1 else "warning",
+        "Run tasks with the same Python on every node: TENSORFLOW_IGNITE_PYTHON",
+    )
+
+
+def _same(
+    step: str, nodes: Sequence[Node], version_of: Callable[[Node], str], otherwise: Outcome, remedy: str
+) -> Finding:
+    versions: dict[str, list[Node]] = {}
+    for node in nodes:
+        versions.setdefault(version_of(node), []).append(node)
+    if len(versions) <= 1:
+        version = next(iter(versions), "").removeprefix("unknown")
+        return ok("cluster", step, f"{len(nodes)} nodes agree{f' on {version}' if version else ''}")
+    # The most common first: the others are those to change.
+    parts = [
+        f"{version or 'not told'} on {_some([_name(node) for node in same])}"
+        for version, same in sorted(versions.items(), key=lambda item: -len(item[1]))
+    ]
+    text = f"nodes differ: {'; '.join(parts)}. The tasks of one job run on all of them"
+    return Finding("cluster", step, otherwise, text, remedy)
+
+
+def _reachable(nodes: Sequence[Node], timeout: float) -> Finding:
+    hosts = {node.host_name for node in nodes}
+    inside = [node for node in nodes if _is_loopback(node.address)]
+    bind = "Start it with an address that the others reach: tensorflow-ignite node --host, or TENSORFLOW_IGNITE_HOST"
+    if len(hosts) > 1 and inside:
+        return failed(
+            "cluster",
+            "reachability",
+            f"{_some([f'{_name(node)} at {node.address}' for node in inside])}: reached from its own machine only. The "
+            f"cluster is spread over {len(hosts)} machines, whose nodes call each other's API",
+            bind,
+        )
+    with ThreadPoolExecutor(_THREADS) as pool:
+        answers = list(pool.map(lambda node: _ask(node.address, timeout), nodes))
+    silent = [
+        f"{_name(node)} at {node.address} ({_what(answer)})"
+        for node, answer in zip(nodes, answers, strict=True)
+        if not isinstance(answer, list)
+    ]
+    if silent:
+        return failed(
+            "cluster",
+            "reachability",
+            f"not every node can be reached from here: {'; '.join(silent[:_LISTED])}. Datasets are read from each "
+            f"node's own address, within {timeout:g} s to answer",
+            f"Let the firewalls pass its port. When it is bound to an address of its machine only: {bind}",
+        )
+    return ok("cluster", "reachability", f"all {len(nodes)} nodes answer at their own address")
+
+
+def _name(node: Node) -> str:
+    return f"node {node.id[:8]} on {node.host_name or 'an unknown host'}"
+
+
+def _hosts(nodes: Sequence[Node]) -> str:
+    return ", ".join(sorted({node.host_name or "an unknown host" for node in nodes})[:_LISTED])
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = len(texts) - _LISTED
+    return ", ".join(texts[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _is_loopback(address: str) -> bool:
+    host = address.rpartition(":")[0].strip("[]")
+    return host.startswith("127.") or host in ("localhost", "::1")

@@ -1,0 +1,138 @@
+"""The doctor against real nodes: it passes on a sound cluster, and names the node that is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tensorflow_ignite.cli import main
+from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.ports import PortBlock
+
+TIMEOUT = 60
+
+
+@pytest.fixture
+def doctor(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs the doctor on a cluster; gives its exit code and its findings by step."""
+
+    def run(*arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
+        code = main(["doctor", "--only", "cluster", "--json", *arguments])
+        told = json.loads(capsys.readouterr().out)
+        assert told["ok"] == (code == 0)
+        return code, {finding["step"]: finding for finding in told["findings"]}
+
+    return run
+
+
+def test_a_sound_cluster_passes_every_step(cluster: LocalCluster, doctor: Any) -> None:
+    code, findings = doctor("--address", ",".join(cluster.addresses))
+    assert {finding["outcome"] for finding in findings.values()} == {"ok"}
+    assert code == 0
+    for node in cluster.nodes:
+        assert f"node {node.node_id[:8]} on " in findings["nodes"]["text"]
+        assert str(node.address) in findings["nodes"]["text"]
+    assert findings["plugin"]["text"] == "3 nodes agree on 0.1.0"
+
+
+def test_the_machine_and_the_cluster_are_told_for_people(
+    cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["doctor", "--address", cluster.address, "--port", "0"])
+    out = capsys.readouterr().out
+    assert code == 0, out
+    assert re.search(r"^  ✓ jars +tensorflow-ignite-", out, re.M)
+    assert re.search(r"^  ✓ tensorflow +tensorflow", out, re.M)
+    assert re.search(r"^  ✓ reachability +all 3 nodes answer at their own address$", out, re.M)
+
+
+def test_a_node_whose_interpreter_does_not_exist_is_named(doctor: Any, tmp_path: Path) -> None:
+    with LocalCluster(nodes=1) as cluster:
+        sound = cluster.nodes[0]
+        broken = cluster.start_node(python=str(tmp_path / "no-such-python"))
+        code, findings = doctor("--address", cluster.address)
+    assert code == 1
+    agents = findings["agents"]
+    assert agents["outcome"] == "failed"
+    assert f"node {broken.node_id[:8]} on " in agents["text"]
+    assert "no-such-python" in agents["text"]
+    assert sound.node_id[:8] not in agents["text"]
+    assert "TENSORFLOW_IGNITE_PYTHON" in agents["remedy"]
+    assert findings["reachability"]["outcome"] == "ok"
+
+
+def test_a_node_whose_interpreter_lacks_tensorflow_is_named(doctor: Any, tmp_path: Path) -> None:
+    # The same interpreter, which cannot find the module.
+    python = tmp_path / "python"
+    hide = tmp_path / "hide"
+    hide.mkdir()
+    (hide / "sitecustomize.py").write_text(
+        "import importlib.util\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *a: None if name == 'tensorflow' else find(name, *a)\n"
+    )
+    python.write_text(f'#!/bin/sh\nexport PYTHONPATH={hide}:"$PYTHONPATH"\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    with LocalCluster(nodes=1) as cluster:
+        lacking = cluster.start_node(python=str(python))
+        code, findings = doctor("--address", cluster.address)
+    assert code == 1
+    assert findings["agents"]["outcome"] == "ok"
+    assert findings["tensorflow"]["outcome"] == "failed"
+    assert f"node {lacking.node_id[:8]} on " in findings["tensorflow"]["text"]
+    assert "pip install 'tensorflow-ignite[cpu]'" in findings["tensorflow"]["remedy"]
+
+
+def test_a_cluster_that_is_not_active_is_known_by_its_port_for_thin_clients(doctor: Any, tmp_path: Path) -> None:
+    ports = PortBlock()
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "tensorflow_ignite.node",
+            "--json",
+            "--persistent",
+            f"--discovery={ports.discovery}",
+            f"--work-directory={tmp_path}",
+            "--port=0",
+            "--jvm-arg=-Xmx512m",
+            "--jvm-arg=-XX:TieredStopAtLevel=1",
+            f"--parent-pid={os.getpid()}",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as node:
+        try:
+            assert node.stdout is not None
+            assert json.loads(node.stdout.readline())["event"] == "inactive"
+            with socket.socket() as nobody:
+                nobody.bind(("127.0.0.1", 0))
+                address = f"127.0.0.1:{nobody.getsockname()[1]}"
+                code, findings = doctor("--address", address, "--thin", f"127.0.0.1:{_thin_port(node.pid)}")
+        finally:
+            node.send_signal(signal.SIGTERM)
+            node.communicate(timeout=TIMEOUT)
+            ports.release()
+    assert code == 1
+    assert "connection refused" in findings["address"]["text"]
+    assert "its cluster is not active" in findings["activation"]["text"]
+    assert "control.sh --set-state ACTIVE" in findings["activation"]["remedy"]
+
+
+def _thin_port(pid: int) -> int:
+    """The port of a node's ClientConnectorConfiguration, the first free one from 10800 on."""
+    return min(
+        connection.laddr.port
+        for connection in psutil.Process(pid).net_connections()
+        if connection.status == psutil.CONN_LISTEN and 10800 <= connection.laddr.port <= 10900
+    )

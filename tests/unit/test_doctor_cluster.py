@@ -1,0 +1,218 @@
+"""What the doctor finds in a cluster, against a node API on a real socket."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+
+import grpc
+import pytest
+from node_api_server import NodeApiServer
+
+from tensorflow_ignite.cli import main
+from tensorflow_ignite.doctor import Finding, cluster
+from tensorflow_ignite.v1 import job_pb2
+
+TIMEOUT = 2.0
+
+
+@pytest.fixture
+def node():
+    with NodeApiServer() as server:
+        server.state.nodes = [member(server, number) for number in range(3)]
+        yield server
+
+
+@pytest.fixture
+def nobody():
+    """An address of loopback that refuses connections."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield "127.0.0.1", bound.getsockname()[1]
+
+
+def member(server: NodeApiServer, number: int, **agent: str):
+    versions = {"python": "/p", "python_version": "3.11.2", "package_version": "0.1.0", "tensorflow_version": "2.21.0"}
+    return job_pb2.Node(
+        id=f"{number}a1b2c3d-0000",
+        order=number,
+        address=server.address,
+        host_name="h1",
+        plugin_version="0.1.0",
+        agent=job_pb2.AgentInfo(**{"pid": 42, **versions, **agent}),
+    )
+
+
+def examine(*addresses: str, thin: tuple[str, int] = ("127.0.0.1", 1)) -> dict[str, Finding]:
+    found = {}
+    for finding in cluster.examine(addresses, thin, timeout=TIMEOUT):
+        assert finding.section == "cluster"
+        assert bool(finding.remedy) == (finding.outcome != "ok"), finding
+        found[finding.step] = finding
+    return found
+
+
+def test_a_sound_cluster_passes_every_step(node) -> None:
+    found = examine(node.address)
+    assert {finding.outcome for finding in found.values()} == {"ok"}
+    assert found["nodes"].text.startswith(f"3 run the service: node 0a1b2c3d on h1 at {node.address} (0.1.0), ")
+    assert found["tensorflow versions"].text == "3 nodes agree on 2.21.0"
+
+
+@pytest.mark.parametrize(
+    ("change", "step", "outcome", "text"),
+    [
+        ({"tensorflow_version": "2.20.0"}, "tensorflow versions", "failed", "2.21.0 on node 0a1b2c3d on h1, node 1"),
+        ({"package_version": "0.2.0"}, "package", "failed", "; 0.2.0 on node 2a1b2c3d on h1"),
+        ({"python_version": "3.12.1"}, "python versions", "failed", "; 3.12.1 on node 2a1b2c3d on h1"),
+        ({"python_version": "3.11.9"}, "python versions", "warning", "; 3.11.9 on node 2a1b2c3d on h1"),
+    ],
+)
+def test_nodes_that_differ_are_named(node, change, step, outcome, text) -> None:
+    node.state.nodes[2] = member(node, 2, **change)
+    found = examine(node.address)
+    assert found.pop(step).outcome == outcome
+    assert {finding.outcome for finding in found.values()} == {"ok"}
+    assert text in examine(node.address)[step].text
+
+
+def test_nodes_with_different_plugins_are_named(node) -> None:
+    node.state.nodes[1].plugin_version = ""
+    found = examine(node.address)["plugin"]
+    assert found.outcome == "failed"
+    assert "; not told on node 1a1b2c3d on h1" in found.text
+
+
+def test_nodes_without_agent_or_tensorflow_are_named(node) -> None:
+    node.state.nodes[0] = member(node, 0, tensorflow_version="")
+    node.state.nodes[1].agent.CopyFrom(job_pb2.AgentInfo(python="/no", error="'/no' did not come up"))
+    node.state.nodes[2].agent.CopyFrom(job_pb2.AgentInfo())
+    found = examine(node.address)
+    assert found["agents"].outcome == found["tensorflow"].outcome == "failed"
+    assert "node 1a1b2c3d on h1 has no agent: '/no' did not come up (its interpreter: /no)" in found["agents"].text
+    assert "node 2a1b2c3d on h1 has no agent: it is being started" in found["agents"].text
+    assert "2 of 3 nodes have none" in found["agents"].text
+    assert found["tensorflow"].text.startswith("node 0a1b2c3d on h1 lack")
+    assert "/p -m pip install 'tensorflow-ignite[cpu]', on h1" in found["tensorflow"].remedy
+
+
+def test_a_node_that_is_not_reached_from_here_is_named(node, nobody) -> None:
+    node.state.nodes[1].address = "{}:{}".format(*nobody)
+    found = examine(node.address)["reachability"]
+    assert found.outcome == "failed"
+    assert f"node 1a1b2c3d on h1 at {node.state.nodes[1].address} (no node answers at " in found.text
+    assert "node 0a1b2c3d" not in found.text
+
+
+def test_loopback_addresses_on_several_machines_are_a_fault(node) -> None:
+    node.state.nodes[1].host_name = "h2"
+    found = examine(node.address)["reachability"]
+    assert found.outcome == "failed"
+    assert "spread over 2 machines" in found.text
+    assert "TENSORFLOW_IGNITE_HOST" in found.remedy
+
+
+def test_a_cluster_without_nodes_is_a_fault(node) -> None:
+    node.state.nodes = []
+    assert examine(node.address)["nodes"].outcome == "failed"
+
+
+def test_one_address_that_answers_is_enough(node, nobody) -> None:
+    silent = "{}:{}".format(*nobody)
+    found = list(cluster.examine([silent, node.address], ("127.0.0.1", 1), timeout=TIMEOUT))
+    assert (found[0].outcome, found[1].outcome) == ("warning", "ok")
+    assert found[0].text.startswith(f"{silent} does not answer")
+    assert all(finding.outcome == "ok" for finding in found[1:])
+
+
+# Nobody answers
+
+
+def test_no_node_and_no_thin_port_leave_the_activation_open(nobody) -> None:
+    found = examine("{}:{}".format(*nobody), thin=nobody)
+    assert list(found) == ["address", "activation"]
+    assert found["address"].outcome == "failed"
+    assert "connection refused" in found["address"].text
+    assert "tensorflow-ignite node" in found["address"].remedy
+    assert found["activation"].outcome == "warning"
+    assert "{}:{} (connection refused)".format(*nobody) in found["activation"].text
+    assert "--thin" in found["activation"].remedy
+
+
+def test_a_node_that_says_that_the_cluster_is_not_active_is_believed(node) -> None:
+    text = "The cluster is not active. Jobs need an active one. Activate it. [code=CLUSTER_NOT_ACTIVE]"
+    for _ in range(2):
+        node.fail_next("ListNodes", grpc.StatusCode.FAILED_PRECONDITION, text)
+    found = examine(node.address)
+    assert found["activation"].outcome == "failed"
+    assert "--set-state ACTIVE" in found["activation"].remedy
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome", "text", "remedy"),
+    [
+        ("inactive", "failed", "its cluster is not active", "control.sh --set-state ACTIVE"),
+        ("active", "failed", "its cluster is active, but the API does not answer", "Node API is up"),
+        ("unknown", "warning", "something answers at 127.0.0.1:1, but why", "control.sh --state"),
+    ],
+)
+def test_the_state_that_a_thin_client_learns_is_told(nobody, monkeypatch, state, outcome, text, remedy) -> None:
+    monkeypatch.setattr("tensorflow_ignite.doctor.thin.cluster_state", lambda *_: (state, "why"))
+    found = examine("{}:{}".format(*nobody))["activation"]
+    assert found.outcome == outcome
+    assert text in found.text
+    assert remedy in found.remedy
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_a_foreign_program_at_the_thin_port_is_not_taken_for_ignite(nobody, answer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as foreign:
+
+        def serve() -> None:
+            for _ in range(2):
+                connection, _ = foreign.accept()
+                with connection:
+                    connection.sendall(answer)
+
+        server = threading.Thread(target=serve)
+        server.start()
+        found = examine("{}:{}".format(*nobody), thin=foreign.getsockname())
+        server.join(10)
+    assert "it does not answer as Ignite does" in found["activation"].text
+
+
+def test_a_silent_thin_port_is_given_up_in_time(nobody) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        found = examine("{}:{}".format(*nobody), thin=silent.getsockname())
+    assert "it does not answer as Ignite does" in found["activation"].text
+
+
+# The command
+
+
+def test_the_command_tells_steps_remedies_and_the_sum(node, capsys) -> None:
+    assert main(["doctor", "--only", "cluster", "--address", node.address]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"the cluster\n  ✓ address              {node.address} answers\n")
+    assert out.endswith("\nno step of 10 failed\n")
+    node.state.nodes[2] = member(node, 2, tensorflow_version="2.20.0", python_version="3.11.9")
+    assert main(["--address", node.address, "doctor", "--only", "cluster"]) == 1
+    out = capsys.readouterr().out
+    assert "  ✗ tensorflow versions  nodes differ: " in out
+    assert "\n                         → Install the same there: pip install tensorflow==VERSION\n" in out
+    assert "  ! python versions      nodes differ: " in out
+    assert out.endswith("\n1 of 10 steps failed, 1 warning\n")
+
+
+def test_the_command_gives_json(node, capsys) -> None:
+    assert main(["doctor", "--only", "cluster", "--json", "--address", node.address]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["ok"] is True
+    assert told["findings"][0] == {
+        "section": "cluster",
+        "step": "address",
+        "outcome": "ok",
+        "text": f"{node.address} answers",
+        "remedy": "",
+    }
