@@ -199,6 +199,8 @@ class TaskStatus(Value):
         progress: What the script last told of its work; None: nothing.
         log_complete: Its output has been stored up to its end.
         log_dropped_bytes: Output that was dropped, oldest first, because it exceeded the limit for one task.
+        hopeless: It failed in a way that no further attempt could change.
+        agent_lost: It ended with its agent.
     """
 
     state: TaskState
@@ -213,6 +215,8 @@ class TaskStatus(Value):
     progress: Progress | None
     log_complete: bool
     log_dropped_bytes: int
+    hopeless: bool
+    agent_lost: bool
 
     @classmethod
     def from_proto(cls, message: job_pb2.TaskStatus) -> TaskStatus:
@@ -231,6 +235,8 @@ class TaskStatus(Value):
             progress=Progress.from_proto(message.progress) if message.HasField("progress") else None,
             log_complete=message.log_complete,
             log_dropped_bytes=message.log_dropped_bytes,
+            hopeless=message.hopeless,
+            agent_lost=message.agent_lost,
         )
 
 

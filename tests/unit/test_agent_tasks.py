@@ -97,7 +97,15 @@ def test_output_comes_while_the_task_runs_also_without_a_line_end(agent: Agent) 
     agent.printed("first\n10 %")
 
 
-def test_new_watcher_takes_over_and_is_told_the_same(agent: Agent) -> None:
+def test_new_watcher_takes_over_and_is_told_the_same(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    try:
+        watch_anew(agent)
+    finally:
+        agent.close()
+
+
+def watch_anew(agent: Agent) -> None:
     task = agent.start("import time\nfor n in range(3):\n    print(n)\n    time.sleep(0.15)")
     agent.ended(task)
     first = [event for event in agent.events if event.HasField("log")]

@@ -11,7 +11,8 @@ __all__ = ["node", "quickstart"]
 
 def node(
     config: Annotated[
-        str | None, typer.Option("--config", metavar="FILE", help="Ignite's Spring XML; else a small in-memory node.")
+        str | None,
+        typer.Option("--config", "-c", metavar="FILE", help="Ignite's Spring XML; else a small in-memory node."),
     ] = None,
     name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="The Ignite instance name.")] = None,
     host: Annotated[

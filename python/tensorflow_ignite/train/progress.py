@@ -119,6 +119,9 @@ class _Writer:
             return
         path, progress = self._pending
         self._pending = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         self._written_at = time.monotonic()
         replace(path, json_format.MessageToJson(progress, indent=None))
 

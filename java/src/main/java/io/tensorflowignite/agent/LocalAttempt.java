@@ -106,23 +106,24 @@ final class LocalAttempt {
   }
 
   void fail(TaskKey key, String why) {
-    observe(
-        key,
-        TaskStatus.newBuilder()
-            .setState(TaskState.TASK_FAILED)
-            .setExitCode(1)
-            .setError(why)
-            .setFinishedAt(Timestamps.fromMillis(System.currentTimeMillis()))
-            .build());
+    observe(key, failed(why).build());
   }
 
-  /** Every task that has not ended fails. */
-  void failUnended(String why) {
+  /** Every task that has not ended fails with its agent. */
+  void loseAgent(String why) {
     for (TaskKey key : new ArrayList<>(tasks.keySet())) {
       if (isUnended(key)) {
-        fail(key, why);
+        observe(key, failed(why).setAgentLost(true).build());
       }
     }
+  }
+
+  private static TaskStatus.Builder failed(String why) {
+    return TaskStatus.newBuilder()
+        .setState(TaskState.TASK_FAILED)
+        .setExitCode(1)
+        .setError(why)
+        .setFinishedAt(Timestamps.fromMillis(System.currentTimeMillis()));
   }
 
   void error(String why) {

@@ -114,7 +114,7 @@ public final class NodeRunner implements AutoCloseable {
                 .values()
                 .forEach(
                     attempt -> {
-                      attempt.failUnended(reason);
+                      attempt.loseAgent(reason);
                       attempt.stopping = false;
                     }));
   }

@@ -25,6 +25,9 @@ final class JobActions {
   private JobActions() {}
 
   static void openAttempt(Job.Builder job, JobEvent event, Timestamp now) {
+    if (job.getAttemptsCount() > 0) {
+      current(job).setFinishedAt(now);
+    }
     Attempt.Builder attempt =
         Attempt.newBuilder()
             .setNumber(job.getAttemptsCount() + 1)
@@ -65,6 +68,7 @@ final class JobActions {
 
   static void replaceTask(Job.Builder job, JobEvent event, Timestamp now) {
     countCrash(job, event.task());
+    job.setTraceback(event.task().getStatus().getTraceback());
     for (Task.Builder task : current(job).getTasksBuilderList()) {
       if (task.getRole() == event.task().getRole() && task.getIndex() == event.task().getIndex()) {
         TaskStatus failed = task.getStatus();

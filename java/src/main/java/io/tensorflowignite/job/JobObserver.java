@@ -243,6 +243,7 @@ final class JobObserver {
     return isParameterServer()
         && job.getState() == JobState.RUNNING
         && task.getRole() != Role.PS
+        && !task.getStatus().getAgentLost()
         && tasks().stream().noneMatch(other -> other.getRole() == Role.PS && hasFailed(other))
         && Budget.allowsReplacement(job, task);
   }

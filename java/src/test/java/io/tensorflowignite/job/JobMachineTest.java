@@ -115,6 +115,7 @@ public class JobMachineTest {
     assertEquals(JobState.RESERVING, story.job.getState());
     assertEquals(2, story.attempt().getNumber());
     assertEquals(CauseKind.CRASH, story.job.getAttempts(0).getCauseKind());
+    assertTrue(story.job.getAttempts(0).hasFinishedAt());
     assertContains(history(story), "crash 1, max_crashes 3");
   }
 
@@ -365,6 +366,13 @@ public class JobMachineTest {
           story.find(role, 0).getStatus().getState());
       assertContains(history(story), "crashes (1) <= max_crashes (3)");
     }
+  }
+
+  @Test
+  public void taskThatEndedWithItsAgentIsNotReplacedSinceItsPortIsGone() {
+    JobStory story = running(JobStory.parameterServer());
+    story.task(Role.WORKER, 0, failedAt(1_000, "its agent ended").setAgentLost(true));
+    assertEquals(JobState.RESTARTING, story.job.getState());
   }
 
   @Test
