@@ -39,12 +39,21 @@ def cluster() -> Iterator[LocalCluster]:
         _shared.remove(started)
 
 
+@pytest.fixture(scope="session")
+def shaken() -> Iterator[LocalCluster]:
+    """A cluster whose nodes tests stop, kill and start; each makes it three again before it begins."""
+    with LocalCluster(nodes=3) as started:
+        _shared.append(started)
+        yield started
+        _shared.remove(started)
+
+
 @pytest.fixture(autouse=True)
 def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that leaves a process, a thread, a port, a task, or one of our files in the temporary folder."""
     # Fixtures of the session come before this one: what they start is there already.
-    if "cluster" in request.fixturenames:
-        request.getfixturevalue("cluster")
+    for shared in {"cluster", "shaken"} & set(request.fixturenames):
+        request.getfixturevalue(shared)
     before = _things()
     yield
     deadline = time.monotonic() + _LEAVING_SECONDS
@@ -62,10 +71,14 @@ def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
 def _things() -> dict[object, str]:
     """Everything of ours that lives now, by an identity that is never used again, with its description."""
     things: dict[object, str] = {}
+    # What shared clusters start belongs to them, whichever test asked for it; they are judged at their own end.
+    nodes = [node for shared in _shared for node in shared.nodes]
     for child in psutil.Process().children():
-        things["process", child.pid, child.create_time()] = f"process {child.pid}: {child.name()}"
+        if child.pid not in {node.process.pid for node in nodes}:
+            things["process", child.pid, child.create_time()] = f"process {child.pid}: {child.name()}"
     for thread in threading.enumerate():
-        things[thread] = f"thread {thread.name}"
+        if thread.name not in {f"events of {node.name}" for node in nodes}:
+            things[thread] = f"thread {thread.name}"
     for inode, port in listening_sockets([os.getpid()]).items():
         things["port", inode] = f"port {port}"
     for shared in _shared:

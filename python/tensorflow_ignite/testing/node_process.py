@@ -57,9 +57,9 @@ class LocalNode:
         self.suspended = False
         self._changed = changed
         work, temporary = directory / "work", directory / "tmp"
-        work.mkdir(parents=True)
-        temporary.mkdir()
-        with self.console.open("wb") as console:
+        work.mkdir(parents=True, exist_ok=True)
+        temporary.mkdir(exist_ok=True)
+        with self.console.open("ab") as console:
             self.process = subprocess.Popen(
                 [
                     sys.executable,

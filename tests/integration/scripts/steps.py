@@ -1,0 +1,41 @@
+"""A training without TensorFlow: reads its rows once, then counts steps, and goes on where an earlier attempt was.
+
+usage: steps.py DIRECTORY STEPS SECONDS_A_STEP
+
+Worker 0 keeps the step in DIRECTORY/step; every worker writes the keys that it has read to
+DIRECTORY/keys-ATTEMPT-INDEX.json. Nobody does the last step while there is a file DIRECTORY/hold.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.flight as flight
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.v1.data_pb2 import ReadCommand
+
+directory, steps, seconds = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+context = tfi.train.context()
+assignment = context.own_assignment
+checkpoint = directory / "step"
+
+command = ReadCommand(cache=context.cache, key=True, partitions=assignment.partitions)
+with flight.connect(f"grpc://{os.environ['TENSORFLOW_IGNITE_ADDRESS']}") as client:
+    keys = client.do_get(flight.Ticket(command.SerializeToString())).read_all().column("_key").to_pylist()
+assert len(keys) == assignment.rows, f"{len(keys)} rows read, {assignment.rows} assigned"
+(directory / f"keys-{context.attempt}-{context.index}.json").write_text(json.dumps(keys))
+
+first = int(checkpoint.read_text()) if checkpoint.exists() else 0
+print(f"attempt {context.attempt} begins at step {first}", flush=True)
+for step in range(first + 1, steps + 1):
+    time.sleep(seconds)
+    while step == steps and (directory / "hold").exists():
+        time.sleep(0.05)
+    tfi.train.report(step, steps)
+    if context.index == 0:
+        part = checkpoint.with_suffix(".part")
+        part.write_text(str(step))
+        part.replace(checkpoint)

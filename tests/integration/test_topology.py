@@ -1,0 +1,291 @@
+"""Nodes die, join and restart; the training goes on by itself. Real nodes and kills; the scripts need no TensorFlow."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.spec import Job
+from tensorflow_ignite.testing import LocalCluster, LocalNode
+from tensorflow_ignite.testing.leaks import marked_processes
+
+ROWS = 300
+STEPS = 60
+STEP_SECONDS = 0.1
+SCRIPT = Path(__file__).parent / "scripts" / "steps.py"
+
+
+@pytest.fixture
+def nodes(shaken: LocalCluster) -> LocalCluster:
+    """Three running nodes, whatever the test before has done."""
+    while len(shaken.nodes) > 3:
+        shaken.stop_node(shaken.nodes[-1])
+    while len(shaken.nodes) < 3:
+        shaken.start_node()
+    return shaken
+
+
+class Run:
+    """One job that counts steps, and what it has read."""
+
+    def __init__(self, cluster: LocalCluster, directory: Path, **options: object) -> None:
+        self.cluster = cluster
+        self.directory = directory
+        self.cache = f"rows_{directory.name}"
+        backups = options.pop("backups", 1)
+        self.client = tfi.connect(",".join(cluster.addresses))
+        tfi.load(
+            self.cache, {"x": np.arange(ROWS, dtype=np.float32)}, backups=int(str(backups)), address=cluster.address
+        )
+        if options.pop("held", False):
+            (directory / "hold").touch()
+        arguments = [str(directory), str(options.pop("steps", STEPS)), str(STEP_SECONDS)]
+        self.job = self.client.submit(SCRIPT, cache=self.cache, args=arguments, stop_grace=1, **options)  # type: ignore[arg-type]
+
+    def until(self, holds: Callable[[Job], bool], timeout: float = 60) -> Job:
+        for job in self.job.watch(timeout=timeout):
+            if holds(job):
+                return job
+        raise AssertionError(f"the job ended without it: {self.job.status}")
+
+    def let_end(self) -> None:
+        (self.directory / "hold").unlink()
+
+    def until_step(self, step: int, attempt: int = 1) -> Job:
+        return self.until(
+            lambda job: (
+                len(job.attempts) == attempt
+                and all(task.status.progress and task.status.progress.step >= step for task in job.attempts[-1].tasks)
+            )
+        )
+
+    def succeeds(self, *, workers: int, attempts: int | None = None) -> Job:
+        """Waits for the end, and checks what must hold after every end."""
+        job = self.job.wait(timeout=120)
+        assert job.state == "succeeded"
+        assert (self.directory / "step").read_text() == str(STEPS)
+        last = job.attempts[-1]
+        assert len(last.tasks) == workers
+        assert attempts is None or len(job.attempts) == attempts, [attempt.cause for attempt in job.attempts]
+        keys = [json.loads((self.directory / f"keys-{last.number}-{i}.json").read_text()) for i in range(workers)]
+        assert sorted(itertools.chain(*keys)) == list(range(ROWS)), "each row is read once, by one worker"
+        assert not self.tasks()
+        return job
+
+    def tasks(self) -> list[str]:
+        """What runs of the job anywhere on this machine."""
+        return [
+            str(process)
+            for process in marked_processes(self.cluster.directory)
+            if process.task is not None and f":{self.job.id}/" in process.task
+        ]
+
+    def node_of(self, node_id: str) -> LocalNode:
+        return next(node for node in self.cluster.nodes if node.node_id == node_id)
+
+    def resumed_at(self, attempt: int) -> int:
+        lines = [line.text for line in self.job.logs(attempt=attempt, role="worker", index=0)]
+        return int(next(line for line in lines if "begins at step" in line).rsplit(" ", 1)[1])
+
+
+@pytest.fixture
+def run(nodes: LocalCluster, tmp_path: Path) -> Iterator[Callable[..., Run]]:
+    """Starts jobs, and closes their clients."""
+    runs: list[Run] = []
+
+    def start(**options: object) -> Run:
+        directory = tmp_path / f"{tmp_path.name.replace('-', '_')}_{len(runs)}"
+        directory.mkdir()
+        runs.append(Run(nodes, directory, **options))
+        return runs[-1]
+
+    yield start
+    for started in runs:
+        with contextlib.suppress(tfi.errors.JobFinishedError):
+            started.job.stop()
+        started.client.close()
+
+
+def test_killed_worker_is_a_crash_and_the_job_resumes_from_its_checkpoint(run: Callable[..., Run]) -> None:
+    started = run()
+    job = started.until_step(10)
+    os.kill(job.attempts[0].tasks[1].status.pid, signal.SIGKILL)
+    job = started.succeeds(workers=3, attempts=2)
+    assert job.attempts[0].cause_kind == "crash"
+    assert "signal 9" in job.attempts[0].cause
+    assert job.crashes == 1
+    assert started.resumed_at(attempt=2) >= 10
+
+
+def test_job_outlives_the_agent_of_a_node(run: Callable[..., Run]) -> None:
+    started = run()
+    started.until_step(10)
+    agent = started.client.nodes()[1].agent.pid
+    os.kill(agent, signal.SIGKILL)
+    job = started.succeeds(workers=3, attempts=2)
+    assert f"its agent (pid {agent}) ended" in job.attempts[0].cause
+
+
+def test_job_goes_on_with_the_nodes_that_are_left(run: Callable[..., Run]) -> None:
+    started = run(max_crashes=0)
+    job = started.until_step(10)
+    victim = next(node for node in started.cluster.nodes if node.node_id != job.service_node_id)
+    started.cluster.kill_node(victim)
+    job = started.succeeds(workers=2, attempts=2)
+    assert job.attempts[0].cause_kind == "node-left"
+    assert victim.node_id[:8] in job.attempts[0].cause
+    assert job.crashes == 0
+    assert started.resumed_at(attempt=2) >= 10
+
+
+def test_job_outlives_the_node_of_its_service(run: Callable[..., Run]) -> None:
+    started = run(max_crashes=0)
+    job = started.until_step(10)
+    started.cluster.kill_node(started.node_of(job.service_node_id))
+    after = started.succeeds(workers=2, attempts=2)
+    assert after.service_node_id != job.service_node_id
+
+
+def test_job_outlives_two_nodes_at_once_its_services_among_them(run: Callable[..., Run], nodes: LocalCluster) -> None:
+    nodes.start_node()
+    nodes.start_node()
+    started = run(backups=2, max_crashes=0)
+    job = started.until_step(10)
+    first = started.node_of(job.service_node_id)
+    second = next(node for node in nodes.nodes if node is not first)
+    for victim in (first, second):
+        victim.expected_to_end = victim.killed = True
+        victim.signal(signal.SIGKILL)
+    started.succeeds(workers=3, attempts=2)
+
+
+def test_frozen_node_is_given_up_and_its_tasks_are_killed(run: Callable[..., Run], nodes: LocalCluster) -> None:
+    started = run(max_crashes=0)
+    job = started.until_step(10)
+    frozen = next(node for node in nodes.nodes if node.node_id != job.service_node_id)
+    pids = [task.status.pid for task in job.attempts[0].tasks if task.node_id == frozen.node_id]
+    nodes.suspend_node(frozen)
+    try:
+        started.until(lambda job: len(job.attempts) == 2)
+        assert not any(psutil.pid_exists(pid) for pid in pids), "no task of the first attempt beside the second"
+        started.succeeds(workers=2, attempts=2)
+    finally:
+        nodes.kill_node(frozen)
+
+
+def test_job_follows_its_data_to_a_node_that_joins_after_a_quiet_time(
+    run: Callable[..., Run], nodes: LocalCluster
+) -> None:
+    started = run(max_crashes=0, held=True)
+    patient = run(max_crashes=0, on_join="ignore", held=True)
+    started.until_step(1)
+    patient.until_step(1)
+    nodes.start_node()
+    started.until(lambda job: job.state == "running" and len(job.attempts) == 2)
+    started.let_end()
+    patient.let_end()
+    job = started.succeeds(workers=4, attempts=2)
+    assert job.attempts[0].cause_kind == "data-moved"
+    assert len(patient.job.wait(timeout=60).attempts) == 1
+
+
+def test_job_survives_a_rolling_restart(run: Callable[..., Run], nodes: LocalCluster) -> None:
+    started = run(max_crashes=0, held=True)
+    started.until_step(1)
+    for node in list(nodes.nodes):
+        nodes.stop_node(node)
+        nodes.start_node()
+    started.client.close()
+    started.client = tfi.connect(",".join(nodes.addresses))
+    started.job = started.client.job(started.job.id)
+    started.until(lambda job: job.state == "running" and len(job.attempts[-1].tasks) == 3)
+    started.let_end()
+    started.succeeds(workers=3)
+
+
+def test_lost_data_end_the_job_with_that_cause(run: Callable[..., Run], nodes: LocalCluster) -> None:
+    started = run(backups=0)
+    accepting = run(backups=0, allow_data_loss=True)
+    job = started.until_step(10)
+    accepting.until_step(10)
+    nodes.kill_node(next(node for node in nodes.nodes if node.node_id != job.service_node_id))
+    job = started.job.wait(timeout=60, raise_on_failure=False)
+    assert job.state == "failed"
+    assert job.cause.startswith("data lost: ")
+    assert not started.tasks()
+    assert accepting.job.wait(timeout=60).attempts[-1].tasks[0].status.rows < ROWS
+
+
+def test_job_waits_for_its_least_number_of_workers_and_says_so(run: Callable[..., Run], nodes: LocalCluster) -> None:
+    started = run(min_workers=3)
+    job = started.until_step(1)
+    nodes.kill_node(next(node for node in nodes.nodes if node.node_id != job.service_node_id))
+    started.until(lambda job: "min_workers=3" in job.waiting_for)
+    nodes.start_node()
+    started.succeeds(workers=3, attempts=2)
+
+
+def test_job_gives_up_waiting_in_the_end(run: Callable[..., Run], nodes: LocalCluster) -> None:
+    job = run(min_workers=4, wait_timeout=2).job.wait(timeout=30, raise_on_failure=False)
+    assert job.state == "failed"
+    assert "min_workers=4" in job.cause
+
+
+def test_job_that_is_over_is_never_run_again(run: Callable[..., Run], nodes: LocalCluster) -> None:
+    over = run(steps=STEPS)
+    job = over.succeeds(workers=3, attempts=1)
+    nodes.kill_node(over.node_of(job.service_node_id))
+    # A job that runs through afterwards shows that services are deployed and reconciled again.
+    run().succeeds(workers=2, attempts=1)
+    assert over.job.refresh() == job
+    assert not over.tasks()
+
+
+def test_script_that_cannot_be_imported_is_tried_twice_and_no_more(nodes: LocalCluster, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("import no_such_module\n")
+    tfi.load("rows_import", {"x": np.zeros(8, np.float32)}, backups=1, if_exists="replace", address=nodes.address)
+    with tfi.connect(nodes.address) as client:
+        job = client.submit(script, cache="rows_import", stop_grace=1).wait(timeout=60, raise_on_failure=False)
+    assert job.state == "failed"
+    assert len(job.attempts) == 2
+    assert "ModuleNotFoundError: No module named 'no_such_module'" in job.traceback
+
+
+def test_crashes_exhaust_their_budget(nodes: LocalCluster, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("raise SystemExit(7)\n")
+    tfi.load("rows_crash", {"x": np.zeros(8, np.float32)}, backups=1, if_exists="replace", address=nodes.address)
+    with tfi.connect(nodes.address) as client:
+        job = client.submit(script, cache="rows_crash", max_crashes=1, stop_grace=1)
+        over = job.wait(timeout=60, raise_on_failure=False)
+    assert over.state == "failed"
+    assert over.exit_code == 7
+    assert "2 crashes exceed max_crashes=1" in over.cause
+
+
+def test_job_goes_on_after_a_full_restart_of_a_persistent_cluster(tmp_path: Path) -> None:
+    directory = tmp_path / "persistent"
+    directory.mkdir()
+    with LocalCluster(nodes=2, persistent=True) as cluster:
+        started = Run(cluster, directory, max_crashes=0)
+        started.until_step(10)
+        started.client.close()
+        old = list(cluster.nodes)
+        for node in old:
+            cluster.kill_node(node)
+        cluster.restart_nodes(*old)
+        with tfi.connect(cluster.address) as client:
+            started.client, started.job = client, client.job(started.job.id)
+            started.succeeds(workers=2)
+            assert started.resumed_at(attempt=2) >= 10
