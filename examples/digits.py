@@ -2,7 +2,10 @@
 
 As a job, every worker trains on the rows of its own node, and the workers average their gradients:
 
-    tensorflow-ignite submit --cache digits examples/digits.py
+    tensorflow-ignite submit --cache digits --checkpoint-directory /shared/digits examples/digits.py
+
+When a node is lost, Ignite starts the job again on those that are left, and it goes on from the newest checkpoint; the
+directory must be the same for all nodes. Without one, a restart begins anew.
 
 The same script runs outside a job, on all rows: ``python examples/digits.py``. Both evaluate on ``digits_test``.
 """
@@ -40,11 +43,11 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description="Learns handwritten digits.")
     arguments.add_argument("--epochs", type=int, default=30)
     arguments.add_argument("--batch-size", type=int, default=96, help="rows in a step, over all workers")
+    arguments.add_argument("--checkpoint-steps", type=int, default=50, help="steps from one checkpoint to the next")
     args = arguments.parse_args()
 
     context = tfi.train.context(cache="digits")
     steps_per_epoch = context.steps_per_epoch(args.batch_size)
-    total_steps = args.epochs * steps_per_epoch
     rows = tfi.dataset(context.cache, columns=["pixels", "label"]).map(example)
     # Workers have different numbers of rows but must take the same number of steps: those with fewer repeat some.
     batches = rows.shuffle(10_000).repeat().batch(args.batch_size)
@@ -53,6 +56,19 @@ def main() -> None:
         model = build_model()
         optimizer = keras.optimizers.Adam(0.003)
         optimizer.build(model.trainable_variables)
+
+    # Other workers with other rows make epochs of another length. What the job began with stays its goal.
+    total_steps = tf.Variable(args.epochs * steps_per_epoch, dtype=tf.int64, trainable=False)
+    checkpoint = tfi.train.checkpoint(
+        every_steps=args.checkpoint_steps,
+        directory=context.checkpoint_directory,
+        model=model,
+        optimizer=optimizer,
+        total_steps=total_steps,
+    )
+    last = int(total_steps)
+    if checkpoint.resumed_from_step and context.index == 0:
+        print(f"resumed from step {checkpoint.resumed_from_step}", flush=True)
 
     def replica_step(pixels: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         with tf.GradientTape() as tape:
@@ -75,15 +91,15 @@ def main() -> None:
         )
 
     iterator = iter(strategy.experimental_distribute_dataset(batches))
-    for number in range(1, total_steps + 1):
+    for number in checkpoint.steps(last):
         loss, accuracy = step(iterator)
-        tfi.train.report(number, total_steps, loss=loss, accuracy=accuracy)
-        if number % steps_per_epoch == 0 and context.index == 0:
-            print(f"step {number}/{total_steps} loss={loss:.4f} accuracy={accuracy:.4f}", flush=True)
+        tfi.train.report(number, last, loss=loss, accuracy=accuracy)
+        if (number % steps_per_epoch == 0 or number == last) and context.index == 0:
+            print(f"step {number}/{last} loss={loss:.4f} accuracy={accuracy:.4f}", flush=True)
 
     if context.index == 0:
         accuracy = evaluate(model, tfi.dataset(f"{context.cache}_test", columns=["pixels", "label"]).map(example))
-        tfi.train.report(total_steps, total_steps, loss=loss, test_accuracy=accuracy)
+        tfi.train.report(last, last, test_accuracy=accuracy)
         print(f"test accuracy={accuracy:.4f}", flush=True)
 
 

@@ -3,7 +3,11 @@
 This script runs once, in the job's client process; the workers compute steps on the rows of their own nodes, each at
 its own pace, and the variables live on the parameter servers:
 
-    tensorflow-ignite submit --cache digits --kind parameter-server examples/digits_ps.py
+    tensorflow-ignite submit --cache digits --kind parameter-server --checkpoint-directory /shared/digits \
+        examples/digits_ps.py
+
+When a worker is lost, the others go on. When this process or a parameter server is lost, the script starts again, and
+goes on from the newest checkpoint; only this process uses the directory, wherever it is started.
 """
 
 import argparse
@@ -57,6 +61,9 @@ def main() -> None:
 
     with strategy.scope():
         model = Perceptron()
+    checkpoint = tfi.train.checkpoint(every_seconds=1, directory=context.checkpoint_directory, model=model)
+    if checkpoint.resumed_from_step:
+        print(f"resumed from step {checkpoint.resumed_from_step}", flush=True)
     coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
 
     def worker_dataset() -> tf.data.Dataset:
@@ -77,17 +84,23 @@ def main() -> None:
         return loss, tf.reduce_mean(tf.cast(tf.argmax(logits, 1, tf.int32) == label, tf.float32))
 
     iterator = iter(coordinator.create_per_worker_dataset(worker_dataset))
-    for epoch in range(1, args.epochs + 1):
-        results = [coordinator.schedule(step, args=(iterator,)) for _ in range(steps_per_epoch)]
+    done = checkpoint.resumed_from_step
+    while done < total_steps:
+        count = min(steps_per_epoch, total_steps - done)
+        results = [coordinator.schedule(step, args=(iterator,)) for _ in range(count)]
         coordinator.join()
+        done += count
         loss, accuracy = (sum(figures) / len(figures) for figures in zip(*(r.fetch() for r in results), strict=True))
-        tfi.train.report(epoch * steps_per_epoch, total_steps, loss=loss, accuracy=accuracy)
-        print(f"step {epoch * steps_per_epoch}/{total_steps} loss={loss:.4f} accuracy={accuracy:.4f}", flush=True)
+        tfi.train.report(done, total_steps, loss=loss, accuracy=accuracy)
+        print(f"step {done}/{total_steps} loss={loss:.4f} accuracy={accuracy:.4f}", flush=True)
+        checkpoint.save_if_due(done)
+    if checkpoint.saved_step != done:
+        checkpoint.save()
 
     test = tfi.dataset(f"{context.cache}_test", columns=["pixels", "label"]).map(example).batch(512)
     right = tf.concat([tf.argmax(model(pixels), 1, tf.int32) == label for pixels, label in test], 0)
     accuracy = float(tf.reduce_mean(tf.cast(right, tf.float32)))
-    tfi.train.report(total_steps, total_steps, loss=loss, accuracy=accuracy)
+    tfi.train.report(total_steps, total_steps, test_accuracy=accuracy)
     print(f"test accuracy={accuracy:.4f}", flush=True)
 
 

@@ -28,6 +28,8 @@ HELD_OUT = 0.2
 SEED = 0
 LEAST_ACCURACY = 0.9
 METRIC = "test_accuracy"
+# Of all steps: a node that is killed later may come too late to interrupt anything.
+KILL_BEFORE = 0.7
 
 
 class QuickstartError(TensorFlowIgniteError):
@@ -42,8 +44,8 @@ class _Interrupted(BaseException):
 class _Outcome:
     accuracy: float
     attempts: int
-    # The step that the last attempt began with. A job has one attempt so far, which begins at the beginning.
-    resumed_from_step: int = 0
+    # The step of the checkpoint that the last attempt began with.
+    resumed_from_step: int
 
 
 class _Signals:
@@ -147,10 +149,13 @@ def _train(cluster: LocalCluster, console: Console) -> _Outcome:
     for node in cluster.nodes:
         console.print(f"  {node.name}: process {node.pid}, API on {node.address}")
     _load_digits(cluster.address, console)
-    with tfi.connect(cluster.address) as client:
-        job = client.submit(script, cache=CACHE, kind="multi-worker-mirrored")
+    checkpoints = cluster.directory / "checkpoints"
+    with tfi.connect(",".join(cluster.addresses)) as client:
+        job = client.submit(
+            script, cache=CACHE, kind="multi-worker-mirrored", checkpoint_directory=str(checkpoints), stop_grace=1.0
+        )
         console.print(f"submitted {script.name} as job {job.id}: one worker beside the rows of each node")
-        _follow(job, console)
+        _follow(job, cluster, console)
         end = job.wait()
     accuracy = _held_out_accuracy(end)
     console.print(f"held-out accuracy: {accuracy:.4f}")
@@ -159,7 +164,13 @@ def _train(cluster: LocalCluster, console: Console) -> _Outcome:
             f"job {end.id} reached an accuracy of {accuracy:.4f} on the held-out rows; at least {LEAST_ACCURACY} was "
             "expected. Run it again; when that repeats, the training does not see all rows."
         )
-    return _Outcome(accuracy=accuracy, attempts=len(end.attempts))
+    last = end.attempts[-1]
+    if not last.resumed_from_step:
+        raise QuickstartError(
+            f"job {end.id} succeeded with attempt {last.number}, which did not resume from a checkpoint in "
+            f"{checkpoints}. A job resumes where it was saved. See its history: tensorflow-ignite events {end.id}"
+        )
+    return _Outcome(accuracy=accuracy, attempts=len(end.attempts), resumed_from_step=last.resumed_from_step)
 
 
 def _load_digits(address: str, console: Console) -> None:
@@ -185,8 +196,8 @@ def _load_digits(address: str, console: Console) -> None:
     console.print(f"loaded {trained:,} images of digits into the cache {CACHE}, with one backup; {held_out} held out")
 
 
-def _follow(job: JobHandle, console: Console) -> None:
-    """Shows the job's steps until it is over: a bar on a terminal, else a line now and then."""
+def _follow(job: JobHandle, cluster: LocalCluster, console: Console) -> None:
+    """Shows the job's steps and history until it is over, and kills a node in the middle of the training."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
@@ -196,7 +207,8 @@ def _follow(job: JobHandle, console: Console) -> None:
         MofNCompleteColumn(),
         TextColumn("{task.fields[metrics]}"),
     )
-    told = ""
+    told = 0
+    killed = False
     with Bar(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("waiting", total=None, metrics="")
         for status in job.watch():
@@ -206,9 +218,23 @@ def _follow(job: JobHandle, console: Console) -> None:
                 metrics = " ".join(f"{name}={value:.3f}" for name, value in sorted(progress.metrics.items()))
                 bar.update(task, completed=progress.step, total=progress.total_steps)
             bar.update(task, description=status.state, metrics=metrics)
-            if not console.is_terminal and status.state != told:
-                told = status.state
-                console.print(f"  {told} {metrics}".rstrip())
+            for event in status.events[told:]:
+                console.print(f"  {event.at:%H:%M:%S} {event.text}")
+            told = len(status.events)
+            if not killed and _is_in_the_middle(progress):
+                killed = True
+                victim = cluster.nodes[-1]
+                console.print(f"kill -9 {victim.pid}: {victim.name} is gone, in the middle of the training")
+                cluster.kill_node(victim)
+
+
+def _is_in_the_middle(progress: Progress | None) -> bool:
+    """A checkpoint has been saved, and there is much left to do."""
+    return (
+        progress is not None
+        and (progress.checkpoint_step or 0) > 0
+        and progress.step < KILL_BEFORE * (progress.total_steps or 0)
+    )
 
 
 def _progress(job: Job) -> Progress | None:

@@ -33,6 +33,11 @@ def strategy() -> tf.distribute.Strategy:
         return _strategy
 
 
+def made() -> Any:
+    """The strategy that :func:`strategy` returned before; None: nobody has asked for it yet."""
+    return _strategy
+
+
 def _create() -> Any:
     import tensorflow as tf
 

@@ -8,6 +8,7 @@ import os
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from typing import SupportsFloat
 
 from google.protobuf import json_format
@@ -35,6 +36,13 @@ def report(step: int, total_steps: int | None = None, *, force: bool = False, **
     Raises:
         TypeError: If a metric is not a number.
     """
+    report_figures(step, total_steps, metrics, force=force)
+
+
+def report_figures(
+    step: int, total_steps: int | None, metrics: Mapping[str, SupportsFloat], *, force: bool = False
+) -> None:
+    """As :func:`report`, with figures of any name."""
     path = os.environ.get(PROGRESS_VARIABLE)
     if not path:
         return
@@ -44,21 +52,52 @@ def report(step: int, total_steps: int | None = None, *, force: bool = False, **
             progress.metrics[name] = float(value)
         except (TypeError, ValueError) as error:
             raise TypeError(f"metric {name}={value!r} is not a number") from error
-    progress.reported_at.GetCurrentTime()
     _writer.put(path, progress, force)
+
+
+def report_checkpoint(*, resumed_from_step: int | None = None, checkpoint_step: int | None = None) -> None:
+    """Tells the job at once of a checkpoint that was restored or saved; the last report's step and figures stay.
+
+    Outside a job nothing happens.
+
+    Args:
+        resumed_from_step: The step of the checkpoint that was restored.
+        checkpoint_step: The step of the checkpoint that was saved.
+    """
+    path = os.environ.get(PROGRESS_VARIABLE)
+    if path:
+        _writer.mark(path, resumed_from_step, checkpoint_step)
 
 
 class _Writer:
     """Replaces the progress file, the newest report only, not more often than is useful."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._pending: tuple[str, job_pb2.Progress] | None = None
         self._timer: threading.Timer | None = None
         self._written_at = float("-inf")
+        self._last = job_pb2.Progress()
+        self._resumed_from_step = 0
+        self._checkpoint_step = 0
+
+    def mark(self, path: str, resumed_from_step: int | None, checkpoint_step: int | None) -> None:
+        with self._lock:
+            last = job_pb2.Progress()
+            last.CopyFrom(self._last)
+            if resumed_from_step is not None:
+                self._resumed_from_step = resumed_from_step
+            if checkpoint_step is not None:
+                self._checkpoint_step = checkpoint_step
+            last.step = max(last.step, resumed_from_step or 0, checkpoint_step or 0)
+            self.put(path, last, force=True)
 
     def put(self, path: str, progress: job_pb2.Progress, force: bool) -> None:
+        progress.reported_at.GetCurrentTime()
         with self._lock:
+            progress.resumed_from_step = self._resumed_from_step
+            progress.checkpoint_step = self._checkpoint_step
+            self._last = progress
             self._pending = (path, progress)
             wait = self._written_at + SECONDS_BETWEEN_WRITES - time.monotonic()
             if force or wait <= 0:

@@ -1,0 +1,221 @@
+"""Checkpoints in one process: what is restored, what is refused, and fit that goes on within an epoch."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tensorflow_ignite import train
+from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.train import distribution
+from tensorflow_ignite.train.store import Store
+
+tf = pytest.importorskip("tensorflow")
+
+
+def test_a_loop_goes_on_behind_the_last_checkpoint(tmp_path: Path) -> None:
+    weight = tf.Variable(0.0)
+    checkpoint = train.checkpoint(every_steps=4, keep=2, directory=str(tmp_path), weight=weight)
+    for number in checkpoint.steps(100):
+        weight.assign_add(1.0)
+        if number == 11:
+            break
+    assert (checkpoint.resumed_from_step, checkpoint.saved_step) == (0, 8)
+
+    weight = tf.Variable(0.0)
+    checkpoint = train.checkpoint(every_steps=4, keep=2, directory=str(tmp_path), weight=weight)
+    assert (checkpoint.resumed_from_step, weight.numpy()) == (8, 8.0)
+    assert list(checkpoint.steps(14)) == [9, 10, 11, 12, 13, 14]
+    # The last step is always saved.
+    assert checkpoint.saved_step == 14
+    assert sorted(os.listdir(tmp_path)) == [
+        "attempt",
+        "checkpoint",
+        "ckpt-3.data-00000-of-00001",
+        "ckpt-3.index",
+        "ckpt-4.data-00000-of-00001",
+        "ckpt-4.index",
+    ]
+    # Nothing is left to do: nothing is done, nothing saved.
+    again = train.checkpoint(every_steps=4, directory=str(tmp_path), weight=tf.Variable(0.0))
+    assert list(again.steps(14)) == []
+    assert "ckpt-5.index" not in os.listdir(tmp_path)
+
+
+def test_variables_that_are_made_later_are_restored_then(tmp_path: Path) -> None:
+    keras = pytest.importorskip("keras")
+
+    def make() -> tuple[Any, Any]:
+        return keras.Sequential([keras.layers.Dense(2, kernel_initializer="ones")]), keras.optimizers.Adam(0.1)
+
+    def learn(model: Any, optimizer: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(model(tf.ones([1, 3])))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True)
+        )
+
+    model, optimizer = make()
+    checkpoint = train.checkpoint(directory=str(tmp_path), model=model, optimizer=optimizer)
+    learn(model, optimizer)
+    checkpoint.save(1)
+    expected = [value.numpy().tolist() for value in (*model.variables, *optimizer.variables)]
+
+    model, optimizer = make()
+    assert train.checkpoint(directory=str(tmp_path), model=model, optimizer=optimizer).resumed_from_step == 1
+    model.build([None, 3])
+    optimizer.build(model.trainable_variables)
+    assert [value.numpy().tolist() for value in (*model.variables, *optimizer.variables)] == expected
+
+
+def test_without_a_directory_nothing_is_saved_and_that_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with caplog.at_level(logging.WARNING):
+        checkpoint = train.checkpoint(every_steps=1, weight=tf.Variable(1.0))
+        assert list(checkpoint.steps(3)) == [1, 2, 3]
+        checkpoint.save()
+    assert (checkpoint.steps_done, checkpoint.saved_step) == (3, 0)
+    assert [record.getMessage() for record in caplog.records if "saves no checkpoints" in record.getMessage()] == [
+        "tensorflow_ignite: a process outside any job saves no checkpoints, since no directory was given for them. "
+        "Give one: tfi.train.checkpoint(directory=...), or submit the job with --checkpoint-directory"
+    ]
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    train.checkpoint(directory=str(tmp_path), weight=tf.Variable([1.0])).save(5)
+    for other in ({"weight": tf.Variable([1.0, 2.0])}, {"weight": tf.Variable([1.0]), "bias": tf.Variable(0.0)}):
+        with pytest.raises(TensorFlowIgniteError, match=r"cannot resume from .*ckpt-1: .* Train with the model that"):
+            train.checkpoint(directory=str(tmp_path), **other)
+
+
+def test_a_worker_that_does_not_see_the_first_ones_checkpoint_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Store, "first_workers_word", lambda *_: 7)
+    with pytest.raises(TensorFlowIgniteError, match=r"ckpt-7, and here there is no such .* storage that every node"):
+        train.checkpoint(directory=str(tmp_path), weight=tf.Variable(1.0))
+
+
+def test_one_of_several_tasks_must_say_its_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = {"worker": ["127.0.0.1:1", "127.0.0.1:2"]}
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster, "task": {"type": "worker", "index": 1}}))
+    monkeypatch.setattr(distribution, "_strategy", None)
+    with pytest.raises(TensorFlowIgniteError, match=r"which strategy .* inside `with strategy\.scope\(\):`"):
+        train.checkpoint(directory=str(tmp_path), weight=tf.Variable(1.0))
+    with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+        train.checkpoint(directory=str(tmp_path), weight=tf.Variable(1.0)).save(1)
+
+
+def test_a_checkpoint_whose_data_are_gone_is_passed_over(tmp_path: Path) -> None:
+    weight = tf.Variable(0.0)
+    checkpoint = train.checkpoint(every_steps=1, directory=str(tmp_path), weight=weight)
+    for number in checkpoint.steps(3):
+        weight.assign(float(number))
+    os.unlink(tmp_path / "ckpt-3.data-00000-of-00001")
+    checkpoint = train.checkpoint(every_steps=1, directory=str(tmp_path), weight=weight)
+    assert (checkpoint.resumed_from_step, weight.numpy()) == (2, 2.0)
+    list(checkpoint.steps(3))
+    assert train.checkpoint(directory=str(tmp_path), weight=weight).resumed_from_step == 3
+
+
+def test_a_process_whose_directory_was_taken_over_saves_no_more(tmp_path: Path) -> None:
+    first = train.checkpoint(directory=str(tmp_path / "new"), weight=tf.Variable(1.0))
+    second = train.checkpoint(directory=str(tmp_path / "new"), weight=tf.Variable(2.0))
+    second.save(1)
+    written = sorted(os.listdir(tmp_path / "new"))
+    with pytest.raises(TensorFlowIgniteError, match="has taken the directory over"):
+        first.save(2)
+    assert sorted(os.listdir(tmp_path / "new")) == written
+    assert json.loads((tmp_path / "new" / "attempt").read_text())["job"] == ""
+
+
+@pytest.mark.parametrize("arguments", [{}, {"step": 1}, {"weight": 1, "keep": 0}, {"weight": 1, "every_steps": 0}])
+def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequestError):
+        train.checkpoint(directory=str(tmp_path), **arguments)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["steps_per_epoch", "size of the dataset unknown"])
+@pytest.mark.parametrize("name", ["keras", "tf_keras"])
+def test_fit_goes_on_within_an_epoch(name: str, known: bool, tmp_path: Path) -> None:
+    keras = pytest.importorskip(name)
+
+    class Interrupted(Exception):
+        """What a test kills fit with."""
+
+    class Watch(keras.callbacks.Callback):  # type: ignore[misc, name-defined]
+        def __init__(self, end: tuple[int, int] | None = None) -> None:
+            super().__init__()
+            self.end = end
+            self.trained: list[tuple[int, int]] = []
+
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self.epoch = epoch
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            if logs:
+                self.trained.append((self.epoch, batch))
+            if (self.epoch, batch) == self.end:
+                raise Interrupted
+
+    def fit(watch: Any, epochs: int) -> tuple[Any, train.CheckpointCallback]:
+        keras.utils.set_random_seed(1)
+        model = keras.Sequential([keras.layers.Dense(1)])
+        model.compile(keras.optimizers.Adam(0.1), "mse")
+        rows = tf.data.Dataset.from_tensors((tf.ones([4, 2]), tf.ones([4, 1]))).repeat(None if known else 10)
+        if not known:
+            rows = rows.filter(lambda *_: True)
+        callback = train.CheckpointCallback(every_steps=3, directory=str(tmp_path))
+        model.fit(rows, epochs=epochs, steps_per_epoch=10 if known else None, verbose=0, callbacks=[callback, watch])
+        return model, callback
+
+    with pytest.raises(Interrupted):
+        fit(Watch((1, 7)), 3)
+    watch = Watch()
+    model, callback = fit(watch, 3)
+    assert callback.checkpoint is not None
+    assert callback.checkpoint.resumed_from_step == 18
+    assert watch.trained[0] == (1, 8)
+    if known:
+        assert watch.trained == [(1, 8), (1, 9)] + [(2, batch) for batch in range(10)]
+        assert callback.checkpoint.steps_done == int(model.optimizer.iterations.numpy()) == 30
+    else:
+        # Nobody knew how long an epoch is: the one that was interrupted reads the dataset once more.
+        assert watch.trained[-1] == (2, 9)
+    # What is finished stays finished, and can be continued.
+    watch = Watch()
+    model, callback = fit(watch, 3)
+    assert watch.trained == []
+    watch = Watch()
+    fit(watch, 4)
+    assert watch.trained == [(3, batch) for batch in range(10)]
+
+
+def test_a_callback_serves_one_fit(tmp_path: Path) -> None:
+    keras = pytest.importorskip("keras")
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    rows = tf.data.Dataset.from_tensors((tf.ones([4, 2]), tf.ones([4, 1])))
+    callback = train.CheckpointCallback(directory=str(tmp_path))
+    model.fit(rows, verbose=0, callbacks=[callback])
+    with pytest.raises(TensorFlowIgniteError, match="has served a fit before"):
+        model.fit(rows, verbose=0, callbacks=[callback])
+
+
+def test_the_corrections_of_keras_are_made_once_and_leave_one_process_alone() -> None:
+    pytest.importorskip("keras")
+    trainer = importlib.import_module("keras.src.backend.tensorflow.trainer")
+    train.fix_keras_fit()
+    corrected = trainer.reduce_per_replica
+    assert train.fix_keras_fit() is False
+    assert trainer.reduce_per_replica is corrected
+    assert corrected({"loss": tf.constant(2.0)}, tf.distribute.get_strategy(), "auto")["loss"].numpy() == 2.0

@@ -1,0 +1,282 @@
+"""Training that is killed and started again, with real TensorFlow processes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from train_tasks import Job, free_addresses
+
+pytest.importorskip("tensorflow")
+
+KERAS = [name for name in ("tf_keras", "keras") if importlib.util.find_spec(name)]
+
+
+@pytest.fixture
+def new_job(tmp_path: Path) -> Iterator[Callable[[str], Job]]:
+    jobs: list[Job] = []
+
+    def new(kind: str) -> Job:
+        jobs.append(Job(tmp_path, kind, tmp_path / "checkpoints"))
+        return jobs[-1]
+
+    yield new
+    for job in jobs:
+        job.close()
+
+
+def checkpoints(folder: Path) -> list[str]:
+    """What lies in the directory of the checkpoints, data files and all."""
+    return sorted(os.listdir(folder / "checkpoints"))
+
+
+# `seen` is a sum over the workers, which none of them can save alone.
+MIRRORED = """
+import sys, json, time
+import tensorflow_ignite as tfi
+strategy = tfi.train.strategy()
+import tensorflow as tf
+last, options = int(sys.argv[1]), json.loads(sys.argv[2])
+with strategy.scope():
+    weight = tf.Variable([0.0, 0.0])
+    seen = tf.Variable(0.0, synchronization=tf.VariableSynchronization.ON_READ,
+                       aggregation=tf.VariableAggregation.SUM)
+checkpoint = tfi.train.checkpoint(weight=weight, seen=seen, **options)
+print("resumed from", checkpoint.resumed_from_step, flush=True)
+@tf.function
+def train():
+    def replica():
+        seen.assign_add(1.0)
+        return tf.constant([1.0, 2.0])
+    weight.assign_add(strategy.reduce("MEAN", strategy.run(replica), axis=None))
+saves, begin = [], time.monotonic()
+for step in checkpoint.steps(last):
+    if checkpoint.saved_step and checkpoint.saved_step not in saves:
+        saves.append(checkpoint.saved_step)
+    train()
+    tfi.train.report(step, last)
+    print("step", step, flush=True)
+print(json.dumps({"step": checkpoint.steps_done, "weight": weight.numpy().tolist(), "seen": float(seen.read_value()),
+                  "saves": saves, "seconds": time.monotonic() - begin}))
+"""
+
+
+def test_mirrored_workers_resume_together_and_in_another_number(new_job: Callable[[str], Job], tmp_path: Path) -> None:
+    job = new_job("MULTI_WORKER_MIRRORED")
+    workers = job.start_workers(["-c", MIRRORED, "1000000", '{"every_steps": 10}'], 2, attempt=1)
+    workers[0].until("^step 2[5-9]$")
+    for worker in workers:
+        worker.kill()
+    first = job.progress("1-worker0-0")
+    assert first.checkpoint_step in (20, 30)
+    # The others write no checkpoint, so they tell of none.
+    assert job.progress("1-worker1-0").checkpoint_step == 0
+
+    # By seconds: all save at the same steps, although only the first one's clock counts.
+    begun = time.monotonic()
+    told = [
+        json.loads(worker.finish().splitlines()[-1])
+        for worker in job.start_workers(["-c", MIRRORED, "3000", '{"every_seconds": 0.3, "keep": 2}'], 2, attempt=2)
+    ]
+    second = job.progress("2-worker1-0")
+    resumed = second.resumed_from_step
+    assert resumed >= 20
+    assert resumed % 10 == 0
+    assert second.step == 3000
+    assert told[0]["weight"] == told[1]["weight"] == [3000.0, 6000.0]
+    assert told[0]["seen"] == told[1]["seen"] == 6000.0
+    assert told[0]["saves"] == told[1]["saves"]
+    assert 2 <= len(told[0]["saves"]) <= 1 + (time.monotonic() - begun) / 0.3
+    assert len([name for name in checkpoints(tmp_path) if name.endswith(".index")]) == 2
+
+    # The same directory, one worker: it goes on as if nothing had happened.
+    (alone,) = job.start_workers(["-c", MIRRORED, "3010", '{"every_steps": 10}'], 1, attempt=3)
+    assert json.loads(alone.finish().splitlines()[-1])["weight"] == [3010.0, 6020.0]
+    assert job.progress("3-worker0-0").resumed_from_step == 3000
+    assert not list(tmp_path.glob("tensorflow-ignite-checkpoint-*"))
+
+
+FIT = """
+import importlib, json, sys
+import tensorflow_ignite as tfi
+strategy = tfi.train.strategy()
+import tensorflow as tf
+keras = importlib.import_module(sys.argv[1])
+epochs, options = int(sys.argv[2]), json.loads(sys.argv[3])
+with strategy.scope():
+    model = keras.Sequential([keras.layers.Input([3]), keras.layers.BatchNormalization(), keras.layers.Dense(1)])
+    model.compile(keras.optimizers.Adam(0.03), "mse", metrics=["mae"])
+pixels = tf.random.stateless_uniform([160, 3], [1, 2])
+rows = tf.data.Dataset.from_tensor_slices((pixels, tf.reduce_sum(pixels, 1, keepdims=True)))
+off = tf.data.Options()
+off.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+rows = rows.repeat().batch(16).with_options(off)
+class Say(keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self._supports_tf_logs = True
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+    def on_train_batch_end(self, batch, logs=None):
+        if logs:
+            print("trained", self.epoch, batch, flush=True)
+checkpoints = tfi.train.CheckpointCallback(**options)
+history = model.fit(rows, epochs=epochs, steps_per_epoch=20, verbose=0, callbacks=[checkpoints, Say()])
+print(json.dumps({
+    "iterations": int(model.optimizer.iterations.numpy()),
+    "step": checkpoints.checkpoint.steps_done,
+    "resumed": checkpoints.checkpoint.resumed_from_step,
+    "epochs": history.epoch,
+    "weights": [float(tf.reduce_sum(value)) for value in model.get_weights()],
+    "modules": sorted({"keras", "tf_keras"} & set(sys.modules)),
+}))
+"""
+
+
+@pytest.mark.parametrize("keras", KERAS)
+def test_fit_of_mirrored_workers_resumes_within_an_epoch(
+    keras: str, new_job: Callable[[str], Job], tmp_path: Path
+) -> None:
+    job = new_job("MULTI_WORKER_MIRRORED")
+    command = ["-c", FIT, keras, "1000000", '{"every_steps": 7}']
+    workers = job.start_workers(command, 2, attempt=1)
+    workers[0].until("^trained 1 1[0-9]$")
+    for worker in workers:
+        worker.kill()
+    saved = job.progress("1-worker0-0").checkpoint_step
+    assert saved >= 28
+
+    # Three more epochs, in the middle of one of which it begins.
+    first_epoch = saved // 20
+    command[3:] = [str(first_epoch + 3), '{"every_steps": 7, "every_seconds": 0.5}']
+    workers = job.start_workers(command, 2, attempt=2)
+    ends = []
+    for worker in workers:
+        match = worker.until("^trained ([0-9]+) ([0-9]+)$")
+        begin = int(match[1]) * 20 + int(match[2])
+        end = json.loads(worker.finish().splitlines()[-1])
+        assert begin == end["resumed"] >= saved
+        ends.append(end)
+    total = (first_epoch + 3) * 20
+    assert ends[0] == ends[1]
+    assert ends[0]["step"] == ends[0]["iterations"] == total
+    assert ends[0]["epochs"] == list(range(ends[0]["resumed"] // 20, first_epoch + 3))
+    told = job.progress("2-worker0-0")
+    assert (told.step, told.total_steps, told.checkpoint_step) == (total, total, total)
+    assert told.metrics["mae"] > 0
+    assert not list(tmp_path.glob("tensorflow-ignite-checkpoint-*"))
+
+
+SERVER = ["-m", "tensorflow_ignite.train.server"]
+
+COORDINATOR = """
+import sys, json
+import tensorflow_ignite as tfi
+strategy = tfi.train.strategy()
+import tensorflow as tf
+rounds = int(sys.argv[1])
+with strategy.scope():
+    weight = tf.Variable([0.0, 0.0])
+coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+checkpoint = tfi.train.checkpoint(every_steps=20, directory=sys.argv[2], weight=weight)
+print("on", weight.device, checkpoint.step.device, flush=True)
+@tf.function
+def train():
+    weight.assign_add([1.0, 2.0])
+    checkpoint.step.assign_add(1)
+while checkpoint.steps_done < rounds * 10:
+    for _ in range(10):
+        coordinator.schedule(train)
+    # No join: saving waits for what has been scheduled.
+    if not checkpoint.save_if_due():
+        coordinator.join()
+    print("step", checkpoint.steps_done, flush=True)
+print(json.dumps([checkpoint.resumed_from_step, checkpoint.steps_done, weight.numpy().tolist()]))
+"""
+
+
+def test_a_coordinator_that_is_started_again_goes_on_with_its_servers(
+    new_job: Callable[[str], Job], tmp_path: Path
+) -> None:
+    job = new_job("PARAMETER_SERVER")
+    chief, ps, *workers = free_addresses(4)
+    addresses = {"chief": [chief], "ps": [ps], "worker": workers}
+    servers = [job.start(SERVER, addresses, "ps")]
+    servers += [job.start(SERVER, addresses, "worker", index) for index in range(2)]
+    command = ["-c", COORDINATOR, "1000000", str(tmp_path / "custom")]
+    client = job.start(command, addresses, "chief")
+    assert "/job:ps/" in client.until("^on .*")[0]
+    client.until("^step 50$")
+    client.kill()
+    assert job.progress("1-chief0-0").checkpoint_step >= 40
+    command[2] = "12"
+    client = job.start(command, addresses, "chief", incarnation=1)
+    resumed, step, weight = json.loads(client.finish().splitlines()[-1])
+    assert resumed >= 40
+    assert (step, weight) == (120, [120.0, 240.0])
+    assert job.progress("1-chief0-1").resumed_from_step == resumed
+
+    if "tf_keras" not in KERAS:
+        return
+    command = ["-c", FIT, "tf_keras", "1000000", '{"every_steps": 7}']
+    client = job.start(command, addresses, "chief", incarnation=2)
+    client.until("^trained 1 1[0-9]$")
+    client.kill()
+    saved = job.progress("1-chief0-2").checkpoint_step
+    assert saved >= 28
+    command[3] = str(saved // 20 + 2)
+    client = job.start(command, addresses, "chief", incarnation=3)
+    end = json.loads(client.finish().splitlines()[-1])
+    assert end["resumed"] >= saved
+    assert end["step"] == end["iterations"] == (saved // 20 + 2) * 20
+    assert all(server.process.poll() is None for server in servers)
+
+
+BIG = """
+import sys
+import tensorflow_ignite as tfi
+import tensorflow as tf
+numbers = tf.Variable(tf.zeros([25_000_000], tf.int32))
+checkpoint = tfi.train.checkpoint(every_steps=1, numbers=numbers, directory=sys.argv[1])
+least, most = int(tf.reduce_min(numbers)), int(tf.reduce_max(numbers))
+print("restored", checkpoint.resumed_from_step, least, most, flush=True)
+for step in checkpoint.steps(int(sys.argv[2])):
+    numbers.assign(tf.fill([25_000_000], step))
+"""
+
+
+def test_a_process_that_is_killed_while_it_saves_leaves_the_checkpoint_before(
+    new_job: Callable[[str], Job], tmp_path: Path
+) -> None:
+    job = new_job("MULTI_WORKER_MIRRORED")
+    folder = tmp_path / "big"
+    resumed = 0
+    for attempt in range(1, 3):
+        (task,) = job.start_workers(["-c", BIG, str(folder), "1000"], 1, attempt)
+        resumed = int(task.until("^restored ([0-9]+)")[1])
+        deadline = time.monotonic() + 60
+        written = f"{folder}/ckpt-{resumed + 3}_temp"
+        while not os.path.exists(written):
+            assert time.monotonic() < deadline, task.output()
+            assert task.process.poll() is None, task.output()
+            time.sleep(0.001)
+        task.kill()
+        # Killed in the middle of it: what was being written lies there still.
+        assert os.path.exists(written)
+    (task,) = job.start_workers(["-c", BIG, str(folder), "7"], 1, attempt=3)
+    step, least, most = map(int, task.until("^restored ([0-9]+) ([0-9]+) ([0-9]+)$").groups())
+    assert step == least == most == 4
+    task.finish()
+    # What the killed ones left has been written over.
+    assert sorted(os.listdir(folder)) == ["attempt", "checkpoint"] + [
+        f"ckpt-{number}.{kind}" for number in (5, 6, 7) for kind in ("data-00000-of-00001", "index")
+    ]

@@ -1,0 +1,139 @@
+"""Starts the tasks of a job by hand: real TensorFlow processes with the environment that a node would give them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from google.protobuf import json_format
+
+from tensorflow_ignite.v1 import agent_pb2, job_pb2
+
+SECONDS = 120
+
+
+class Task:
+    """One process, ended at the latest after SECONDS."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
+        self._log = log
+        self.printed: list[str] = []
+        with open(log, "w") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-u", *command],
+                env={**os.environ, **environment},
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+        self._watchdog = threading.Timer(SECONDS, self.process.kill)
+        self._watchdog.daemon = True
+        self._watchdog.start()
+
+    def until(self, pattern: str) -> re.Match[str]:
+        """The first line from now on that matches."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.printed.append(line.rstrip("\n"))
+            match = re.search(pattern, line)
+            if match:
+                return match
+        raise AssertionError(f"{pattern!r} was never printed:\n{self.output()}")
+
+    def finish(self) -> str:
+        """What it printed, once it has ended well."""
+        assert self.process.stdout is not None
+        self.printed += self.process.stdout.read().splitlines()
+        assert self.process.wait() == 0, self.output()
+        self.close()
+        return "\n".join(self.printed)
+
+    def kill(self) -> None:
+        """As a machine that loses its power."""
+        self.process.kill()
+        self.close()
+
+    def close(self) -> None:
+        """Ends it, if it has not ended."""
+        self._watchdog.cancel()
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def output(self) -> str:
+        """For messages."""
+        return "\n".join([*self.printed, f"[{self.process.poll()}]", self._log.read_text()[-4000:]])
+
+
+class Job:
+    """A job whose attempts a test starts itself."""
+
+    def __init__(self, folder: Path, kind: str, checkpoints: Path | str) -> None:
+        self._folder = folder
+        self._kind = kind
+        self._checkpoints = str(checkpoints)
+        self.tasks: list[Task] = []
+
+    def start(
+        self,
+        command: list[str],
+        addresses: dict[str, list[str]],
+        role: str,
+        index: int = 0,
+        *,
+        attempt: int = 1,
+        incarnation: int = 0,
+    ) -> Task:
+        """Starts one task; ``role`` is its role in TensorFlow's cluster."""
+        name = f"{attempt}-{role}{index}-{incarnation}"
+        context = agent_pb2.TaskContext(
+            job_id="7f3a",
+            attempt=attempt,
+            role="CLIENT" if role == "chief" else role.upper(),
+            index=index,
+            incarnation=incarnation,
+            kind=self._kind,
+            checkpoint_directory=self._checkpoints,
+        )
+        for worker in range(len(addresses.get("worker", ()))):
+            context.workers.add(index=worker, node_id=f"node{worker}", rows=100)
+        path = self._folder / f"{name}.json"
+        path.write_text(json_format.MessageToJson(context))
+        environment = {
+            "TENSORFLOW_IGNITE_CONTEXT": str(path),
+            "TENSORFLOW_IGNITE_PROGRESS": str(self._folder / f"{name}.progress"),
+            "TF_CONFIG": json.dumps({"cluster": addresses, "task": {"type": role, "index": index}}),
+            "TMPDIR": str(self._folder),
+        }
+        self.tasks.append(Task(command, environment, self._folder / f"{name}.log"))
+        return self.tasks[-1]
+
+    def start_workers(self, command: list[str], count: int, attempt: int) -> list[Task]:
+        """Starts the workers of one attempt."""
+        addresses = {"worker": free_addresses(count)}
+        return [self.start(command, addresses, "worker", index, attempt=attempt) for index in range(count)]
+
+    def progress(self, name: str) -> job_pb2.Progress:
+        """What a task last told: ``<attempt>-<role><index>-<incarnation>``."""
+        return json_format.Parse((self._folder / f"{name}.progress").read_text(), job_pb2.Progress())
+
+    def close(self) -> None:
+        """Ends what still runs."""
+        for task in self.tasks:
+            task.close()
+
+
+def free_addresses(count: int) -> list[str]:
+    """Addresses on ports that were free a moment ago."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    addresses = [f"127.0.0.1:{server.getsockname()[1]}" for server in sockets]
+    for server in sockets:
+        server.close()
+    return addresses

@@ -1,0 +1,298 @@
+"""When checkpoints are due, who may write them, and what the job is told of them; without TensorFlow."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from google.protobuf import json_format
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tensorflow_ignite import train
+from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.train import progress
+from tensorflow_ignite.train.checkpoint import find_directory
+from tensorflow_ignite.train.context import CONTEXT_VARIABLE
+from tensorflow_ignite.train.due import Due
+from tensorflow_ignite.train.fence import Fence, Writer
+from tensorflow_ignite.v1 import job_pb2
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+# When
+
+
+def saved_at(due: Due, steps: range) -> list[int]:
+    """The steps after which a checkpoint is saved."""
+    saved = []
+    for step in steps:
+        if due.check(step):
+            saved.append(step)
+            due.start(step)
+    return saved
+
+
+def test_a_save_is_due_at_every_multiple_of_the_steps() -> None:
+    assert saved_at(Due(every_steps=10), range(1, 35)) == [10, 20, 30]
+
+
+def test_a_save_is_due_when_a_multiple_was_passed_by_leaps() -> None:
+    assert saved_at(Due(every_steps=10), range(7, 50, 7)) == [14, 21, 35, 42]
+
+
+def test_after_a_resume_the_multiples_are_the_same() -> None:
+    due = Due(every_steps=10)
+    due.start(20)
+    assert saved_at(due, range(21, 45)) == [30, 40]
+
+
+def test_a_save_is_due_when_the_seconds_have_passed_since_the_last_one_ended() -> None:
+    clock = Clock()
+    due = Due(every_seconds=5, clock=clock)
+    clock.now += 4.9
+    assert not due.check(1)
+    clock.now += 0.2
+    assert due.check(2)
+    clock.now += 3  # the save itself takes long
+    due.start(2)
+    clock.now += 4.9
+    assert not due.check(3)
+
+
+def test_the_default_is_a_minute() -> None:
+    clock = Clock()
+    due = Due.of(None, None)
+    due._clock = clock
+    due.start(0)
+    clock.now += 59
+    assert not due.check(1)
+    clock.now += 1
+    assert due.check(2)
+    assert Due.of(7, None)._every_seconds is None
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    workers=st.integers(2, 4),
+    seconds_a_step=st.floats(0.0001, 30),
+    every_seconds=st.floats(0.5, 60),
+    every_steps=st.one_of(st.none(), st.integers(1, 500)),
+)
+def test_workers_with_clocks_of_their_own_meet_and_save_at_the_same_steps(
+    seed: int, workers: int, seconds_a_step: float, every_seconds: float, every_steps: int | None
+) -> None:
+    random_of = random.Random(seed)
+    clocks = [Clock() for _ in range(workers)]
+    dues = [Due(every_steps, every_seconds, clock=clock) for clock in clocks]
+    words: dict[int, int] = {}
+    met: list[set[int]] = [set() for _ in dues]
+    step = 0
+
+    def meet(worker: int) -> None:
+        def agree(word: int) -> int:
+            met[worker].add(step)
+            return words.setdefault(step, word)
+
+        dues[worker].meet_through(agree)
+
+    for worker in range(workers):
+        meet(worker)
+    for step in range(1, 300):
+        for clock in clocks:
+            clock.now += seconds_a_step * random_of.uniform(0.2, 3)
+        decisions = [due.check(step) for due in dues]
+        assert len(set(decisions)) == 1
+        # A worker that waits where another does not would wait for ever.
+        assert len({step in steps for steps in met}) == 1
+        if decisions[0]:
+            for due in dues:
+                due.start(step)
+
+
+def test_workers_meet_rarely_and_save_on_time() -> None:
+    clock = Clock()
+    due = Due(every_seconds=60, clock=clock)
+    met: list[int] = []
+
+    def agree(word: int) -> int:
+        met.append(word)
+        return word
+
+    due.meet_through(agree)
+    clock.now += 5  # the first step is traced
+    saves = []
+    for step in range(1, 100_000):
+        clock.now += 0.01
+        if due.check(step):
+            saves.append(clock.now)
+            due.start(step)
+    between = [later - earlier for earlier, later in itertools.pairwise(saves)]
+    assert len(between) >= 15
+    assert all(60 <= seconds < 60.2 for seconds in between)
+    assert len(met) / len(saves) < 25
+
+
+@pytest.mark.parametrize("steps", [0, -1, 1.5])
+def test_steps_that_are_no_number_of_steps_are_refused(steps: float) -> None:
+    with pytest.raises(InvalidRequestError, match=r"every_steps=.* give a whole number above 0"):
+        Due(every_steps=steps)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("inf"), float("nan")])
+def test_seconds_that_are_no_time_are_refused(seconds: float) -> None:
+    with pytest.raises(InvalidRequestError, match=r"every_seconds=.* give a number above 0"):
+        Due(every_seconds=seconds)
+
+
+# Who
+
+
+class Files(dict[str, str]):
+    """A file system."""
+
+    def read(self, path: str) -> str | None:
+        return self.get(path)
+
+    def replace(self, path: str, text: str) -> None:
+        self[path] = text
+
+
+def fence(files: Files, attempt: int, *, incarnation: int = 0, job: str = "7f3a", run: str = "") -> Fence:
+    return Fence("/ckpt/", Writer(job, attempt, incarnation, run or f"{job}-{attempt}-{incarnation}"), files)
+
+
+def test_the_directory_says_which_attempt_writes() -> None:
+    files = Files()
+    fence(files, 2).claim()
+    assert json.loads(files["/ckpt/attempt"])["attempt"] == 2
+
+
+@pytest.mark.parametrize(("attempt", "incarnation"), [(2, 0), (1, 1)])
+def test_an_earlier_process_cannot_save_once_a_later_one_has_begun(attempt: int, incarnation: int) -> None:
+    files = Files()
+    first, second = fence(files, 1), fence(files, attempt, incarnation=incarnation)
+    first.claim()
+    first.check()
+    second.claim()
+    with pytest.raises(TensorFlowIgniteError, match=r"attempt 1 .* of job 7f3a saves no .* has been replaced"):
+        first.check()
+    second.check()
+
+
+def test_an_earlier_process_that_comes_late_does_not_take_the_directory_back() -> None:
+    files = Files()
+    fence(files, 3).claim()
+    with pytest.raises(TensorFlowIgniteError, match=r"attempt 3 \(process 0\) of job 7f3a has taken"):
+        fence(files, 2).claim()
+    assert json.loads(files["/ckpt/attempt"])["attempt"] == 3
+
+
+def test_another_job_goes_on_from_a_directory_and_the_first_is_told() -> None:
+    files = Files()
+    old, new = fence(files, 5), fence(files, 1, job="beef")
+    old.claim()
+    new.claim()
+    new.check()
+    with pytest.raises(TensorFlowIgniteError, match="a --checkpoint-directory of its own"):
+        old.check()
+
+
+def test_processes_outside_jobs_are_told_apart() -> None:
+    files = Files()
+    first, second = fence(files, 0, job="", run="a"), fence(files, 0, job="", run="b")
+    first.claim()
+    second.claim()
+    with pytest.raises(TensorFlowIgniteError, match=r"outside any job \(b\)"):
+        first.check()
+
+
+def test_a_marker_that_was_removed_is_written_again() -> None:
+    files = Files()
+    only = fence(files, 1)
+    only.claim()
+    files.clear()
+    only.check()
+    assert "/ckpt/attempt" in files
+
+
+@pytest.mark.parametrize("text", ["hello", "[]", '{"job": "x"}'])
+def test_a_foreign_file_of_the_markers_name_is_not_overwritten(text: str) -> None:
+    files = Files({"/ckpt/attempt": text})
+    with pytest.raises(TensorFlowIgniteError, match="/ckpt/attempt does not tell who writes"):
+        fence(files, 1).claim()
+    assert files["/ckpt/attempt"] == text
+
+
+# Where, and what the job is told
+
+
+@pytest.fixture
+def in_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A task of a job without a directory for checkpoints."""
+    path = tmp_path / "context.json"
+    path.write_text('{"jobId": "7f3a", "attempt": 1, "role": "WORKER", "kind": "MULTI_WORKER_MIRRORED"}')
+    monkeypatch.setenv(CONTEXT_VARIABLE, str(path))
+    return path
+
+
+@pytest.mark.usefixtures("in_job")
+def test_a_job_that_names_no_directory_is_told_the_option() -> None:
+    for make in (lambda: train.checkpoint(model=object()), train.CheckpointCallback):
+        with pytest.raises(TensorFlowIgniteError, match=r"worker 0 of job 7f3a .* --checkpoint-directory PATH"):
+            make()
+    assert find_directory("", "checkpoint()") == ""
+    assert find_directory("/here", "checkpoint()") == "/here"
+
+
+def test_the_directory_is_the_jobs(in_job: Path) -> None:
+    in_job.write_text(in_job.read_text().replace("{", '{"checkpointDirectory": "/shared/x",', 1))
+    assert find_directory(None, "checkpoint()") == "/shared/x"
+    assert find_directory("/other", "checkpoint()") == "/other"
+
+
+def test_a_callback_that_would_never_save_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="never saves"):
+        train.CheckpointCallback(every_epoch=False)
+
+
+def test_a_callback_imports_no_keras() -> None:
+    before = {"keras", "tf_keras"} & set(sys.modules)
+    train.CheckpointCallback(every_steps=5)
+    assert {"keras", "tf_keras"} & set(sys.modules) == before
+
+
+def test_a_checkpoint_is_told_at_once_and_with_every_later_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told() -> job_pb2.Progress:
+        return json_format.Parse(file.read_text(), job_pb2.Progress())
+
+    file = tmp_path / "progress.json"
+    monkeypatch.setenv("TENSORFLOW_IGNITE_PROGRESS", str(file))
+    monkeypatch.setattr(progress, "_writer", progress._Writer())
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_WRITES", 3600.0)
+    progress.report_checkpoint(resumed_from_step=80)
+    assert (told().step, told().resumed_from_step, told().checkpoint_step) == (80, 80, 0)
+    train.report(100, 200, loss=0.5)
+    progress.report_checkpoint(checkpoint_step=100)
+    last = told()
+    assert (last.step, last.total_steps, last.metrics["loss"]) == (100, 200, 0.5)
+    assert (last.resumed_from_step, last.checkpoint_step) == (80, 100)
+    train.report(101, 200, force=True, accuracy=1.0)
+    last = told()
+    assert (last.step, last.resumed_from_step, last.checkpoint_step) == (101, 80, 100)
+    assert list(last.metrics) == ["accuracy"]
