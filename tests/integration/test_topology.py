@@ -25,16 +25,6 @@ STEP_SECONDS = 0.1
 SCRIPT = Path(__file__).parent / "scripts" / "steps.py"
 
 
-@pytest.fixture
-def nodes(shaken: LocalCluster) -> LocalCluster:
-    """Three running nodes, whatever the test before has done."""
-    while len(shaken.nodes) > 3:
-        shaken.stop_node(shaken.nodes[-1])
-    while len(shaken.nodes) < 3:
-        shaken.start_node()
-    return shaken
-
-
 class Run:
     """One job that counts steps, and what it has read."""
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import grpc
@@ -98,26 +99,20 @@ def test_output_comes_while_the_task_runs_also_without_a_line_end(agent: Agent) 
 
 
 def test_new_watcher_takes_over_and_is_told_the_same(tmp_path: Path) -> None:
-    agent = Agent(tmp_path)
-    try:
-        watch_anew(agent)
-    finally:
-        agent.close()
-
-
-def watch_anew(agent: Agent) -> None:
-    task = agent.start("import time\nfor n in range(3):\n    print(n)\n    time.sleep(0.15)")
-    agent.ended(task)
-    first = [event for event in agent.events if event.HasField("log")]
-    end = agent.events[-1]
-    former = agent.stream()
-    next(former)
-    agent.watch()
-    assert agent.ended(task) == end.status
-    assert [event for event in agent.events if event.HasField("log")] == first
-    with pytest.raises(grpc.RpcError) as taken:
-        list(former)
-    assert taken.value.code() == grpc.StatusCode.ABORTED
+    # An agent of its own: the watcher that takes over stays as long as the agent.
+    with closing(Agent(tmp_path)) as agent:
+        task = agent.start("import time\nfor n in range(3):\n    print(n)\n    time.sleep(0.15)")
+        agent.ended(task)
+        first = [event for event in agent.events if event.HasField("log")]
+        end = agent.events[-1]
+        former = agent.stream()
+        next(former)
+        agent.watch()
+        assert agent.ended(task) == end.status
+        assert [event for event in agent.events if event.HasField("log")] == first
+        with pytest.raises(grpc.RpcError) as taken:
+            list(former)
+        assert taken.value.code() == grpc.StatusCode.ABORTED
 
 
 def test_failed_task_tells_its_traceback(agent: Agent) -> None:

@@ -59,13 +59,7 @@ def find(mark: str, leaders: Iterable[int] = ()) -> set[ProcessId]:
         for pid, entry in table.items()
         if pid in chosen or entry.session in chosen or entry.group in chosen or _carries(pid, needle)
     }
-    while True:
-        more = {pid for pid, entry in table.items() if entry.parent in members} - members
-        if not more:
-            break
-        members |= more
-    members.discard(os.getpid())
-    return {table[pid].id for pid in members if pid in table and table[pid].state not in _GONE_STATES}
+    return _with_descendants(table, members)
 
 
 def is_alive(process: ProcessId) -> bool:
@@ -78,21 +72,38 @@ async def end(find_all: Callable[[], set[ProcessId]], grace: float) -> None:
     """SIGTERM, up to `grace` seconds, SIGKILL; returns when nothing is found twice in a row.
 
     Twice, since a process can be missed by one look at /proc: one that is between fork and exec, or that was made
-    while the look went on. A process that the kernel cannot end (waiting for a device) is waited for.
+    while the look went on. A process that the kernel cannot end (waiting for a device) is waited for. One that was
+    found once is not forgotten: when its parent ends first, nothing may show any more whose it was.
     """
+    living: set[ProcessId] = set()
     if grace > 0:
-        living = await asyncio.to_thread(find_all)
+        living = await asyncio.to_thread(_look_again, living, find_all)
         _signal(living, signal.SIGTERM)
         await _gone(living, grace)
     empty_looks = 0
     while True:
-        living = await asyncio.to_thread(find_all)
+        living = await asyncio.to_thread(_look_again, living, find_all)
         empty_looks = 0 if living else empty_looks + 1
         if empty_looks == 2:
             return
         _signal(living, signal.SIGKILL)
         await _gone(living, 1.0)
         await asyncio.sleep(_POLL_SECONDS / 2)
+
+
+def _look_again(known: set[ProcessId], find_all: Callable[[], set[ProcessId]]) -> set[ProcessId]:
+    table = _table()
+    still = {process.pid for process in known if process.pid in table and table[process.pid].id == process}
+    return find_all() | _with_descendants(table, still)
+
+
+def _with_descendants(table: dict[int, _Entry], members: set[int]) -> set[ProcessId]:
+    """The living among some processes and all that descend from them."""
+    members = set(members)
+    while more := {pid for pid, entry in table.items() if entry.parent in members} - members:
+        members |= more
+    members.discard(os.getpid())
+    return {table[pid].id for pid in members if pid in table and table[pid].state not in _GONE_STATES}
 
 
 async def _gone(living: set[ProcessId], seconds: float) -> None:

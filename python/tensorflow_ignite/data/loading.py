@@ -91,6 +91,11 @@ def _first_key(cache: str, address: str) -> int:
         told = flight.describe(address, data_pb2.ReadCommand(cache=cache, key=True))
     except errors.CacheNotFoundError:
         return 0
+    except errors.SchemaUnknownError as error:
+        raise errors.InvalidRequestError(
+            f"cache {cache!r} does not tell its highest key, which new keys are counted from: {error}. Name the column "
+            f"of the new keys with key=, or load with if_exists='replace'"
+        ) from error
     kind = told.schema.field(reading.KEY_COLUMN).type
     if kind != pa.int64():
         raise errors.InvalidRequestError(

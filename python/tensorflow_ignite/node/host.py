@@ -1,6 +1,6 @@
 """Hosts one Ignite node from its start to its end; signals and the parent's death stop it in order.
 
-The main thread waits in Python, where signal handlers run; one thread serves the node, one more stops it.
+The main thread waits for events, signals among them; one thread serves the node, one more stops it.
 """
 
 from __future__ import annotations
@@ -130,12 +130,10 @@ class _Host:
     def __init__(self, settings: _Settings, report: Report) -> None:
         self._settings = settings
         self._report = report
-        # A SimpleQueue may be put into from a signal handler.
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
 
     def run(self, parent_pid: int | None) -> int:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._signalled)
+        self._take_signals()
         if parent_pid is not None:
             threading.Thread(target=self._watch_parent, args=(parent_pid,), name="parent", daemon=True).start()
         try:
@@ -168,9 +166,26 @@ class _Host:
         self._report.error(f"a Java thread kept the process for {EXIT_TIMEOUT:.0f} s after the node had stopped")
         os._exit(1)
 
-    def _signalled(self, number: int, _frame: FrameType | None) -> None:
-        interrupted = number == signal.SIGINT
-        self._events.put(_StopAsked(signal.Signals(number).name, 130 if interrupted else 0, impatient=interrupted))
+    def _take_signals(self) -> None:
+        """Hears of signals through a pipe.
+
+        A handler runs in the main thread only, and would have to wait for it to wake up: a signal that comes just
+        before that thread begins to wait for an event would be noticed with the next event, which may be never.
+        """
+        heard, told = os.pipe()
+        os.set_blocking(told, False)
+        signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, _leave_to_the_pipe)
+        threading.Thread(target=self._hear_signals, args=(heard,), name="signals", daemon=True).start()
+
+    def _hear_signals(self, pipe: int) -> None:
+        while True:
+            for number in os.read(pipe, 64):
+                interrupted = number == signal.SIGINT
+                self._events.put(
+                    _StopAsked(signal.Signals(number).name, 130 if interrupted else 0, impatient=interrupted)
+                )
 
     def _watch_parent(self, pid: int) -> None:
         try:
@@ -291,6 +306,10 @@ class _Host:
             pid=os.getpid(),
             log=node.log_file,
         )
+
+
+def _leave_to_the_pipe(_number: int, _frame: FrameType | None) -> None:
+    """Does nothing: that there is a handler makes Python tell the pipe."""
 
 
 def main() -> int:

@@ -2,11 +2,10 @@ package io.tensorflowignite.data;
 
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
+import io.tensorflowignite.FreePorts;
 import io.tensorflowignite.v1.ReadCommand;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -60,8 +59,8 @@ final class DataCluster {
   private final BufferAllocator allocator = new RootAllocator();
   private final String name = "data-" + UUID.randomUUID();
   private final Path work = Files.createTempDirectory("data-cluster");
-  private final int discovery = freeRange(42_000);
-  private final int communication = freeRange(discovery + PORTS);
+  private final int discovery = FreePorts.from(42_000, PORTS);
+  private final int communication = FreePorts.from(discovery + PORTS, PORTS);
 
   private DataCluster() throws IOException {}
 
@@ -249,27 +248,6 @@ final class DataCluster {
         return node.cluster().localNode().id();
       }
     };
-  }
-
-  /** The first of a run of ports that are all free now. */
-  private static int freeRange(int from) throws IOException {
-    InetAddress loopback = InetAddress.getByName("127.0.0.1");
-    for (int first = from; first < 60_000; first += PORTS) {
-      List<ServerSocket> bound = new ArrayList<>();
-      try {
-        for (int port = first; port < first + PORTS; port++) {
-          bound.add(new ServerSocket(port, 1, loopback));
-        }
-        return first;
-      } catch (IOException taken) {
-        // The next run may be free.
-      } finally {
-        for (ServerSocket socket : bound) {
-          socket.close();
-        }
-      }
-    }
-    throw new IOException("no run of " + PORTS + " free ports from " + from + " on");
   }
 
   private static Object comparable(Object value) {

@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.apache.ignite.IgniteLogger;
 
@@ -68,8 +69,16 @@ final class AgentConnection implements AutoCloseable {
     return process.ready().getInfo();
   }
 
-  CompletableFuture<Process> onExit() {
-    return process.onExit();
+  /** True when it ended, or was closed, within so long. */
+  boolean awaitEnd(long timeoutMs) throws InterruptedException {
+    try {
+      process.onExit().get(timeoutMs, TimeUnit.MILLISECONDS);
+      return true;
+    } catch (TimeoutException e) {
+      return watching.isCancelled();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("the exit of a process cannot fail", e);
+    }
   }
 
   void heartbeat(long timeoutMs) {

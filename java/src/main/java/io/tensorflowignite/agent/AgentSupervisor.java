@@ -9,10 +9,6 @@ import io.tensorflowignite.v1.WatchResponse;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.apache.ignite.IgniteLogger;
 
 /**
@@ -33,6 +29,7 @@ public final class AgentSupervisor implements AutoCloseable {
   }
 
   private static final long RESTART_PAUSE_MS = 2_000;
+  private static final long WATCH_PAUSE_MS = 500;
   private static final int HEARTBEATS_IN_A_LEASE = 5;
   private static final int SECRET_BYTES = 32;
 
@@ -87,18 +84,13 @@ public final class AgentSupervisor implements AutoCloseable {
   private void supervise() {
     while (!closed) {
       try {
-        AgentStart withSecret = start.toBuilder().setSecret(secret()).build();
-        try (AgentConnection agent = AgentConnection.open(python, withSecret, log)) {
-          serve(agent);
-        } finally {
-          current = null;
-        }
-      } catch (IOException e) {
-        log.warning("No agent on this node [python=" + python + ", reason=" + e.getMessage() + "]");
-        listener.agentChanged(
-            AgentInfo.newBuilder().setPython(python).setError(e.getMessage()).build());
+        runAgent();
       } catch (InterruptedException e) {
         break;
+      } catch (RuntimeException e) {
+        if (!closed) {
+          log.error("The agent of this node is started anew after an error", e);
+        }
       }
       if (!closed) {
         pause();
@@ -106,9 +98,27 @@ public final class AgentSupervisor implements AutoCloseable {
     }
   }
 
+  /** From an agent's start to its end. */
+  private void runAgent() throws InterruptedException {
+    AgentStart withSecret = start.toBuilder().setSecret(secret()).build();
+    try (AgentConnection agent = AgentConnection.open(python, withSecret, log)) {
+      serve(agent);
+    } catch (IOException e) {
+      missing(e.getMessage());
+    } finally {
+      current = null;
+    }
+  }
+
+  private void missing(String reason) {
+    if (!closed) {
+      log.warning("No agent on this node [python=" + python + ", reason=" + reason + "]");
+      listener.agentChanged(AgentInfo.newBuilder().setPython(python).setError(reason).build());
+    }
+  }
+
   private void serve(AgentConnection agent) throws InterruptedException {
-    Thread watcher =
-        new Thread(() -> agent.watch(listener::event), "tensorflow-ignite-agent-watch");
+    Thread watcher = new Thread(() -> watch(agent), "tensorflow-ignite-agent-watch");
     watcher.start();
     current = agent;
     log.info(
@@ -129,22 +139,34 @@ public final class AgentSupervisor implements AutoCloseable {
     }
   }
 
+  /** As long as the agent lives: a new watcher is told again everything that is still known. */
+  private void watch(AgentConnection agent) {
+    try {
+      do {
+        try {
+          agent.watch(listener::event);
+        } catch (RuntimeException e) {
+          if (!closed) {
+            log.error("What the agent told could not be taken in; it is asked again", e);
+          }
+        }
+      } while (!agent.awaitEnd(WATCH_PAUSE_MS));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
   private void keepLease(AgentConnection agent) throws InterruptedException {
-    CompletableFuture<Process> exit = agent.onExit();
-    while (!closed && !exit.isDone()) {
+    boolean ended = false;
+    while (!closed && !ended) {
       try {
         agent.heartbeat(leaseMs);
       } catch (StatusRuntimeException e) {
-        log.warning("Agent did not answer a heartbeat [status=" + e.getStatus() + "]");
+        if (!closed) {
+          log.warning("Agent did not answer a heartbeat [reason=" + e.getMessage() + "]");
+        }
       }
-      try {
-        exit.get(leaseMs / HEARTBEATS_IN_A_LEASE, TimeUnit.MILLISECONDS);
-      } catch (TimeoutException e) {
-        // It lives: the next heartbeat is due.
-        continue;
-      } catch (ExecutionException e) {
-        throw new IllegalStateException("the exit of a process cannot fail", e);
-      }
+      ended = agent.awaitEnd(leaseMs / HEARTBEATS_IN_A_LEASE);
     }
   }
 

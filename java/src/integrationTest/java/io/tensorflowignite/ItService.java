@@ -1,0 +1,246 @@
+package io.tensorflowignite;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import com.google.common.collect.ImmutableMap;
+import com.google.common.hash.Hashing;
+import com.google.protobuf.ByteString;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.v1.JobKind;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.ListJobsRequest;
+import io.tensorflowignite.v1.ListNodesRequest;
+import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.NodeApiGrpc;
+import io.tensorflowignite.v1.SubmitJobRequest;
+import io.tensorflowignite.v1.UploadCodeRequest;
+import io.tensorflowignite.v1.UploadCodeResponse;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.Ignition;
+import org.apache.ignite.configuration.DataRegionConfiguration;
+import org.apache.ignite.configuration.DataStorageConfiguration;
+import org.apache.ignite.configuration.IgniteConfiguration;
+import org.apache.ignite.logger.NullLogger;
+import org.apache.ignite.services.ServiceConfiguration;
+import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
+import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
+import org.junit.AfterClass;
+import org.junit.BeforeClass;
+import org.junit.ClassRule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+/** The bean deployed from Java code, on nodes whose interpreter lacks our package. */
+public class ItService {
+  private static final int PORTS = 10;
+  private static final long TIMEOUT_S = 30;
+  private static final byte[] CODE = "not even an archive".getBytes(StandardCharsets.UTF_8);
+
+  @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
+
+  private static final List<Ignite> NODES = new ArrayList<>();
+  private static final List<ManagedChannel> CHANNELS = new ArrayList<>();
+  private static final Map<String, String> SETTINGS =
+      ImmutableMap.of("tensorflow.ignite.port", "0", "tensorflow.ignite.host", "127.0.0.1");
+
+  @BeforeClass
+  public static void startNodes() throws IOException {
+    Path python = FOLDER.getRoot().toPath().resolve("python");
+    Files.writeString(python, "#!/bin/sh\nexec python3 -IS \"$@\"\n");
+    assertTrue(python.toFile().setExecutable(true));
+    System.setProperty("tensorflow.ignite.python", python.toString());
+    SETTINGS.forEach(System::setProperty);
+    int discovery = FreePorts.from(44_000, PORTS);
+    for (int i = 0; i < 2; i++) {
+      NODES.add(Ignition.start(configuration("service-" + i, discovery)));
+    }
+    for (Ignite node : NODES) {
+      String[] address = address(node).split(":");
+      CHANNELS.add(
+          NettyChannelBuilder.forAddress(address[0], Integer.parseInt(address[1]))
+              .usePlaintext()
+              .build());
+    }
+  }
+
+  @AfterClass
+  public static void stopNodes() throws InterruptedException {
+    for (ManagedChannel channel : CHANNELS) {
+      assertTrue(channel.shutdownNow().awaitTermination(TIMEOUT_S, TimeUnit.SECONDS));
+    }
+    NODES.forEach(Ignite::close);
+    System.clearProperty("tensorflow.ignite.python");
+    SETTINGS.keySet().forEach(System::clearProperty);
+    List<String> left =
+        Thread.getAllStackTraces().keySet().stream()
+            .map(Thread::getName)
+            .filter(name -> name.startsWith("tensorflow-ignite-"))
+            .collect(Collectors.toList());
+    assertEquals("threads of ours", Collections.emptyList(), left);
+  }
+
+  @Test
+  public void everyNodeTellsOfAllNodesAndWhyTheyRunNoAgent() {
+    for (ManagedChannel channel : CHANNELS) {
+      List<Node> nodes = nodesWithReason(channel);
+      assertEquals(2, nodes.size());
+      for (int i = 0; i < 2; i++) {
+        assertEquals(NODES.get(i).cluster().localNode().id().toString(), nodes.get(i).getId());
+        assertEquals(address(NODES.get(i)), nodes.get(i).getAddress());
+        assertTrue(
+            nodes.get(i).getAgent().getError(),
+            nodes.get(i).getAgent().getError().contains("No module named 'tensorflow_ignite'"));
+      }
+    }
+  }
+
+  @Test
+  public void aSubmissionThatNoNodeCanRunIsRefusedWithTheReason() throws Exception {
+    NODES.get(0).<Integer, Integer>getOrCreateCache("rows").put(1, 1);
+    nodesWithReason(CHANNELS.get(1));
+    String digest = Hashing.sha256().hashBytes(CODE).toString();
+    upload(CHANNELS.get(0), digest);
+    JobSpec spec =
+        JobSpec.newBuilder()
+            .setKind(JobKind.MULTI_WORKER_MIRRORED)
+            .setCache("rows")
+            .setCodeDigest(digest)
+            .setScript("main.py")
+            .build();
+    NodeApiGrpc.NodeApiBlockingStub other = api(CHANNELS.get(1));
+    StatusRuntimeException refused =
+        assertThrows(
+            StatusRuntimeException.class,
+            () ->
+                other.submitJob(
+                    SubmitJobRequest.newBuilder().setRequestId("once").setSpec(spec).build()));
+    assertEquals(Status.Code.FAILED_PRECONDITION, refused.getStatus().getCode());
+    String text = refused.getStatus().getDescription();
+    assertTrue(text, text.contains("No module named 'tensorflow_ignite'"));
+    assertTrue(text, text.contains("TENSORFLOW_IGNITE_PYTHON"));
+    assertTrue(text, text.endsWith(" [code=NO_AGENT]"));
+    assertEquals(0, other.listJobs(ListJobsRequest.getDefaultInstance()).getJobsCount());
+  }
+
+  @Test
+  public void codeThatDoesNotMatchItsDigestIsRefused() {
+    String digest = Hashing.sha256().hashBytes(new byte[0]).toString();
+    ExecutionException refused =
+        assertThrows(ExecutionException.class, () -> upload(CHANNELS.get(0), digest));
+    Status status = Status.fromThrowable(refused);
+    assertEquals(Status.Code.INVALID_ARGUMENT, status.getCode());
+    assertTrue(status.getDescription(), status.getDescription().endsWith(" [code=CODE_INVALID]"));
+  }
+
+  private static void upload(ManagedChannel channel, String digest) throws Exception {
+    CompletableFuture<Long> size = new CompletableFuture<>();
+    StreamObserver<UploadCodeRequest> chunks =
+        NodeApiGrpc.newStub(channel)
+            .uploadCode(
+                new StreamObserver<UploadCodeResponse>() {
+                  @Override
+                  public void onNext(UploadCodeResponse response) {
+                    size.complete(response.getSize());
+                  }
+
+                  @Override
+                  public void onError(Throwable problem) {
+                    size.completeExceptionally(problem);
+                  }
+
+                  @Override
+                  public void onCompleted() {}
+                });
+    chunks.onNext(
+        UploadCodeRequest.newBuilder()
+            .setDigest(digest)
+            .setChunk(ByteString.copyFrom(CODE))
+            .build());
+    chunks.onCompleted();
+    assertEquals(CODE.length, (long) size.get(TIMEOUT_S, TimeUnit.SECONDS));
+  }
+
+  private static List<Node> nodesWithReason(ManagedChannel channel) {
+    return await(
+        () -> {
+          List<Node> nodes =
+              api(channel).listNodes(ListNodesRequest.getDefaultInstance()).getNodesList();
+          return nodes.stream().allMatch(node -> !node.getAgent().getError().isEmpty())
+              ? nodes
+              : null;
+        });
+  }
+
+  private static NodeApiGrpc.NodeApiBlockingStub api(ManagedChannel channel) {
+    return NodeApiGrpc.newBlockingStub(channel).withDeadlineAfter(TIMEOUT_S, TimeUnit.SECONDS);
+  }
+
+  @SuppressWarnings("deprecation")
+  private static String address(Ignite node) {
+    return await(
+        () -> {
+          TensorFlowService service = node.services().service(TensorFlowService.NAME);
+          return service == null ? null : service.address();
+        });
+  }
+
+  private static <T> T await(Supplier<T> look) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_S);
+    for (T seen = look.get(); ; seen = look.get()) {
+      if (seen != null) {
+        return seen;
+      }
+      assertTrue("in time", System.nanoTime() < deadline);
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+    }
+  }
+
+  private static IgniteConfiguration configuration(String name, int discovery) {
+    TensorFlowService bean = new TensorFlowService();
+    bean.setLeaseTimeoutSeconds(3);
+    ServiceConfiguration service = new ServiceConfiguration();
+    service.setName(TensorFlowService.NAME);
+    service.setMaxPerNodeCount(1);
+    service.setService(bean);
+    String range = "127.0.0.1:" + discovery + ".." + (discovery + PORTS - 1);
+    DataRegionConfiguration region =
+        new DataRegionConfiguration().setInitialSize(32L << 20).setMaxSize(256L << 20);
+    return new IgniteConfiguration()
+        .setServiceConfiguration(service)
+        .setIgniteInstanceName(name)
+        .setLocalHost("127.0.0.1")
+        .setWorkDirectory(FOLDER.getRoot().toString())
+        .setGridLogger(new NullLogger())
+        .setClientConnectorConfiguration(null)
+        .setConnectorConfiguration(null)
+        .setMetricsLogFrequency(0)
+        .setDataStorageConfiguration(
+            new DataStorageConfiguration().setDefaultDataRegionConfiguration(region))
+        .setDiscoverySpi(
+            new TcpDiscoverySpi()
+                .setLocalPort(discovery)
+                .setLocalPortRange(PORTS - 1)
+                .setIpFinder(
+                    new TcpDiscoveryVmIpFinder().setAddresses(Collections.singletonList(range))));
+  }
+}

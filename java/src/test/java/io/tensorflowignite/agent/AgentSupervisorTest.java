@@ -1,0 +1,149 @@
+package io.tensorflowignite.agent;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import com.google.protobuf.util.Durations;
+import io.grpc.Server;
+import io.grpc.netty.NettyServerBuilder;
+import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.v1.AgentInfo;
+import io.tensorflowignite.v1.AgentServiceGrpc;
+import io.tensorflowignite.v1.AgentStart;
+import io.tensorflowignite.v1.HeartbeatRequest;
+import io.tensorflowignite.v1.HeartbeatResponse;
+import io.tensorflowignite.v1.TaskKey;
+import io.tensorflowignite.v1.WatchRequest;
+import io.tensorflowignite.v1.WatchResponse;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.ignite.logger.NullLogger;
+import org.junit.After;
+import org.junit.Before;
+import org.junit.Rule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+/** Its agent here: a shell script that says that it is ready, and this process in its name. */
+public class AgentSupervisorTest {
+  private static final long TIMEOUT_S = 20;
+
+  @Rule public final TemporaryFolder folder = new TemporaryFolder();
+
+  private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
+  private final AtomicInteger watchers = new AtomicInteger();
+  private Server server;
+
+  @Before
+  public void serve() throws IOException {
+    server =
+        NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+            .addService(new Agent())
+            .build()
+            .start();
+  }
+
+  @After
+  public void endServer() throws InterruptedException {
+    assertTrue(server.shutdownNow().awaitTermination(TIMEOUT_S, TimeUnit.SECONDS));
+  }
+
+  @Test
+  public void whatCouldNotBeTakenInIsToldAgain() throws Exception {
+    Listener listener =
+        new Listener() {
+          @Override
+          public void event(WatchResponse event) {
+            if (watchers.get() == 1) {
+              throw new IllegalStateException("the log table cannot be written now");
+            }
+            super.event(event);
+          }
+        };
+    try (AgentSupervisor supervisor = supervisor(listener)) {
+      supervisor.start();
+      assertEquals("up", next());
+      assertEquals("event 1", next());
+      assertEquals("event 2", next());
+    }
+    assertTrue("the end that was asked for is no loss", told.isEmpty());
+  }
+
+  @Test
+  public void anErrorAtTheStartOfAnAgentIsFollowedByAnotherAgent() throws Exception {
+    AtomicInteger agents = new AtomicInteger();
+    Listener listener =
+        new Listener() {
+          @Override
+          public void agentChanged(AgentInfo info) {
+            if (agents.incrementAndGet() == 1) {
+              throw new IllegalStateException("the node table cannot be written now");
+            }
+            super.agentChanged(info);
+          }
+
+          @Override
+          public void event(WatchResponse event) {}
+        };
+    try (AgentSupervisor supervisor = supervisor(listener)) {
+      supervisor.start();
+      assertEquals("up", next());
+      assertEquals(2, agents.get());
+    }
+  }
+
+  private AgentSupervisor supervisor(Listener listener) throws IOException {
+    Path script = folder.getRoot().toPath().resolve("agent.sh");
+    String ready = "{\"port\": " + server.getPort() + ", \"info\": {\"pid\": \"'$$'\"}}";
+    Files.writeString(script, "#!/bin/sh\nread -r start\necho '" + ready + "'\ncat > /dev/null\n");
+    assertTrue(script.toFile().setExecutable(true));
+    AgentStart start = AgentStart.newBuilder().setLeaseTimeout(Durations.fromSeconds(1)).build();
+    return new AgentSupervisor(script.toString(), start, listener, new NullLogger());
+  }
+
+  private String next() throws InterruptedException {
+    return told.poll(TIMEOUT_S, TimeUnit.SECONDS);
+  }
+
+  private class Listener implements AgentSupervisor.Listener {
+    @Override
+    public void agentChanged(AgentInfo info) {
+      told.add(info.getError().isEmpty() ? "up" : "missing: " + info.getError());
+    }
+
+    @Override
+    public void agentLost(String reason) {
+      told.add("lost: " + reason);
+    }
+
+    @Override
+    public void event(WatchResponse event) {
+      told.add("event " + event.getKey().getIndex());
+    }
+  }
+
+  /** Tells two events to each watcher, and then nothing. */
+  private final class Agent extends AgentServiceGrpc.AgentServiceImplBase {
+    @Override
+    public void heartbeat(HeartbeatRequest request, StreamObserver<HeartbeatResponse> response) {
+      response.onNext(HeartbeatResponse.getDefaultInstance());
+      response.onCompleted();
+    }
+
+    @Override
+    public void watch(WatchRequest request, StreamObserver<WatchResponse> response) {
+      watchers.incrementAndGet();
+      for (int index = 1; index <= 2; index++) {
+        response.onNext(
+            WatchResponse.newBuilder().setKey(TaskKey.newBuilder().setIndex(index)).build());
+      }
+    }
+  }
+}

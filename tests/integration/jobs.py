@@ -1,0 +1,104 @@
+"""Helpers of the tests of jobs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tensorflow_ignite.client import JobHandle
+from tensorflow_ignite.data import flight, reading
+from tensorflow_ignite.spec import Job
+
+SCRIPTS = Path(__file__).with_name("scripts")
+# Far more than a job needs on a busy machine: what is late is wrong.
+LIMIT = 90.0
+# Of the cache `numbered`.
+ROWS = 500
+PARTITIONS = 16
+
+
+def cli(*arguments: str, address: str | None, seconds: float = LIMIT) -> subprocess.CompletedProcess[str]:
+    """Runs the command line, and its exit code and output; a command that takes longer fails the test."""
+    return subprocess.run(
+        [sys.executable, "-m", "tensorflow_ignite.cli", *arguments],
+        env=environment(address),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+
+
+def environment(address: str | None) -> dict[str, str]:
+    """The environment of a user's process, who has named a node."""
+    names = ("TENSORFLOW_IGNITE_", "IGNITE_DATASET_", "TF_CONFIG")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(names)}
+    return env | ({"TENSORFLOW_IGNITE_ADDRESS": address} if address else {})
+
+
+def await_job(handle: JobHandle, condition: Callable[[Job], bool]) -> Job:
+    """Watches the job until the condition holds; the job's end, or a minute and a half, before that is an error."""
+    for job in handle.watch(LIMIT):
+        if condition(job):
+            return job
+    raise AssertionError(f"job {handle.id} was over before: {handle.status.to_dict()}")
+
+
+def await_files(handle: JobHandle, *paths: Path) -> list[str]:
+    """Waits until the job's tasks have made all these files; gives what is in them."""
+    deadline = time.monotonic() + LIMIT
+    while missing := [path.name for path in paths if not (path.exists() and path.stat().st_size)]:
+        assert not handle.refresh().is_over, f"{missing} did not come: {handle.status.cause}"
+        assert time.monotonic() < deadline, f"{missing} did not come"
+        # Nothing tells that a file appears.
+        time.sleep(0.05)
+    return [path.read_text() for path in paths]
+
+
+def read(folder: Path, name: str) -> Any:
+    """The JSON that a task left in a file."""
+    return json.loads((folder / name).read_text())
+
+
+def partition_of(cache: str, partitions: int, address: str) -> dict[int, int]:
+    """The partition of each id, asked of the cluster one by one."""
+    found = {}
+    for partition in range(partitions):
+        plan = reading.plan(
+            reading.request(cache, columns=["id"], key=False, partitions=[partition], address=address, batch_bytes=0)
+        )
+        for endpoint in plan.endpoints:
+            for batch in flight.BatchStream(endpoint, plan.what):
+                found.update(dict.fromkeys(batch.column("id").to_pylist(), partition))
+    return found
+
+
+def workers(job: Job) -> list[tuple[int, ...]]:
+    """The partitions of each worker."""
+    assert job.attempt is not None
+    return [task.partitions for task in job.attempt.tasks if task.role == "worker"]
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def await_gone(pids: set[int], seconds: float) -> float:
+    """Waits for the end of processes that are not children; gives the seconds it took."""
+    begin = time.monotonic()
+    while left := {pid for pid in pids if alive(pid)}:
+        assert time.monotonic() - begin < seconds, f"processes {left} are there after {seconds:g} s"
+        time.sleep(0.02)
+    return time.monotonic() - begin

@@ -1,0 +1,3 @@
+"""Part of a job's code."""
+
+HERE = __file__

@@ -1,0 +1,19 @@
+"""read_ids.py FOLDER CACHE EPOCHS: writes the ids of the rows that it may read, one file an epoch. No TensorFlow."""
+
+import json
+import sys
+from pathlib import Path
+
+from tensorflow_ignite.data import flight, reading
+from tensorflow_ignite.train import context
+
+folder, cache, epochs = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+here = context(cache=cache)
+asked = reading.request(cache, columns=["id"], key=False, partitions=None, address=None, batch_bytes=0)
+for epoch in range(epochs):
+    plan = reading.plan(asked)
+    ids: list[int] = []
+    for endpoint in plan.endpoints:
+        for batch in flight.BatchStream(endpoint, plan.what):
+            ids += batch.column("id").to_pylist()
+    (folder / f"{here.role}-{here.index}-{epoch}.json").write_text(json.dumps(ids))

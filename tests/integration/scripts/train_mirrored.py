@@ -1,0 +1,39 @@
+"""train_mirrored.py FOLDER CACHE EPOCHS: one distributed pass an epoch, and a variable that all workers add to."""
+
+import json
+import sys
+from pathlib import Path
+
+import tensorflow_ignite as tfi
+
+strategy = tfi.train.strategy()
+
+import tensorflow as tf  # noqa: E402
+
+folder, cache, epochs = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+here = tfi.train.context(cache=cache)
+dataset = tfi.dataset(cache, columns=["id"]).map(lambda row: row["id"]).batch(48)
+distributed = strategy.experimental_distribute_dataset(dataset)
+with strategy.scope():
+    seen = tf.Variable(0, dtype=tf.int64, aggregation=tf.VariableAggregation.SUM)
+
+
+def count(ids: tf.Tensor) -> tf.Tensor:
+    """Adds the rows of this step, those of all workers."""
+    seen.assign_add(tf.size(ids, tf.int64))
+    return ids
+
+
+@tf.function
+def step(ids: tf.Tensor) -> tf.Tensor:
+    """One step on every worker."""
+    return strategy.run(count, args=(ids,))
+
+
+for epoch in range(epochs):
+    mine: list[int] = []
+    for ids in distributed:
+        for local in strategy.experimental_local_results(step(ids)):
+            mine += [int(number) for number in local.numpy()]
+    (folder / f"{here.role}-{here.index}-{epoch}.json").write_text(json.dumps(mine))
+    print(f"epoch {epoch}: {int(seen.numpy())} rows seen", flush=True)

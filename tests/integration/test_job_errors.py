@@ -1,0 +1,149 @@
+"""Promises to a user who makes a mistake: a clear error at once, never a hang, and the right exit code."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jobs import LIMIT, SCRIPTS, cli
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite import errors
+from tensorflow_ignite.testing import LocalCluster
+
+# For a command that has nothing to wait for, on a busy machine.
+AT_ONCE = 20.0
+READ = str(SCRIPTS / "read_ids.py")
+
+
+@pytest.fixture(scope="session")
+def empty(cluster: LocalCluster) -> str:
+    """A cache without a row."""
+    tfi.load("empty", {"id": np.arange(0)}, address=cluster.address)
+    return "empty"
+
+
+def test_a_script_that_fails_fails_the_job_and_describe_shows_its_traceback(
+    cluster: LocalCluster, client: tfi.Client, numbered: str
+) -> None:
+    handle = client.submit(SCRIPTS / "fail.py", cache=numbered, args=["1"], max_crashes=0)
+    with pytest.raises(errors.JobFailedError, match="this is the script's own fault") as raised:
+        handle.wait(LIMIT)
+    job = raised.value.job
+    assert job is not None
+    assert (job.state, job.exit_code, len(job.attempts)) == ("failed", 1, 1)
+    # What happened, the rule with its numbers, what to do next.
+    assert "worker 1" in job.cause
+    assert "ValueError: this is the script's own fault" in job.cause
+    assert "max_crashes=0" in job.cause
+    assert f"tensorflow-ignite logs {job.id}" in job.cause
+    assert job.traceback.startswith("Traceback (most recent call last):\n")
+    assert "KeyError: 'missing'\n\nThe above exception was the direct cause" in job.traceback
+    assert next(line.text for line in handle.logs(index=1)) == "about to fail"
+    described = cli("describe", job.id, address=cluster.addresses[1])
+    assert described.returncode == 0
+    assert all(f"  {line}" in described.stdout.splitlines() for line in job.traceback.splitlines())
+    assert json.loads(cli("describe", "--json", job.id, address=cluster.address).stdout)["exit_code"] == 1
+
+
+def test_submit_exits_with_the_code_of_the_script(cluster: LocalCluster, numbered: str) -> None:
+    submit = cli(
+        "submit", "--cache", numbered, "--max-crashes=0", str(SCRIPTS / "fail.py"), "7", address=cluster.address
+    )
+    assert submit.returncode == 7
+    assert "[worker 1] a secret of the script" in submit.stdout.splitlines()
+    assert "worker 1" in submit.stderr
+    assert "exited with code 7" in submit.stderr
+
+
+def test_a_syntax_error_that_only_the_nodes_can_find_ends_the_job_soon(
+    client: tfi.Client, numbered: str, tmp_path: Path
+) -> None:
+    (tmp_path / "main.py").write_text("import broken\n")
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    job = client.submit(tmp_path, cache=numbered).wait(LIMIT, raise_on_failure=False)
+    # The second attempt has the same code: a third would be pointless, though three crashes are allowed.
+    assert (job.state, len(job.attempts)) == ("failed", 2)
+    assert "SyntaxError" in job.cause
+    assert "def f(:" in job.traceback
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (["submit", "--cache", "nowhere", READ], 1, "There is no cache 'nowhere'"),
+        (["submit", "--cache", "empty", READ], 1, "The cache 'empty' is empty"),
+        (["submit", "--cache", "numbered", "missing.py"], 1, "missing.py"),
+        (["submit", "--cache", "numbered", "--script", "missing.py", str(SCRIPTS)], 1, "missing.py"),
+        (["submit", "--cache", "tensorflow-ignite-jobs", READ], 1, "There is no cache 'tensorflow-ignite-jobs'"),
+        (["submit", READ], 2, "--cache is missing"),
+        (["submit", "--cache", "numbered", "--no-such-option", READ], 2, "--no-such-option"),
+        (["submit", "--cache", "numbered", "--kind", "horovod", READ], 2, "--kind 'horovod' does not exist"),
+        (["submit", "--cache", "numbered", "--ps", "2", READ], 1, "ps=2"),
+        (["submit", "--cache", "numbered", "--env", "nothing", READ], 2, "--env 'nothing' is not NAME=VALUE"),
+        (["describe", "0123456789"], 1, "There is no job '0123456789'"),
+        (["logs", "0123456789"], 1, "There is no job '0123456789'"),
+        (["logs", "-f", "0123456789"], 1, "There is no job '0123456789'"),
+        (["attach", "0123456789"], 1, "There is no job '0123456789'"),
+        (["stop", "0123456789"], 1, "There is no job '0123456789'"),
+        (["logs", "--task", "cook:1", "0123456789"], 2, "--task 'cook:1' names no task"),
+        (["trian"], 2, "trian"),
+        (["--address", "no port", "ps"], 2, "no port"),
+    ],
+    ids=lambda value: " ".join(Path(part).name for part in value) if isinstance(value, list) else None,
+)
+def test_a_wrong_command_ends_at_once_with_one_clear_error(
+    cluster: LocalCluster, numbered: str, empty: str, arguments: list[str], code: int, expected: str
+) -> None:
+    run = cli(*arguments, address=cluster.address, seconds=AT_ONCE)
+    assert run.returncode == code, run.stderr
+    assert run.stderr.startswith("error: ")
+    assert expected in run.stderr
+    assert "Traceback" not in run.stderr
+    assert run.stdout == ""
+
+
+def test_a_syntax_error_is_told_before_anybody_is_asked(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("print('begin')\nfor x in:\n    pass\n")
+    run = cli("submit", "--cache", "numbered", str(script), address="127.0.0.1:1", seconds=AT_ONCE)
+    assert run.returncode == 1
+    assert run.stderr.startswith("error: ")
+    assert "train.py:2: SyntaxError" in run.stderr
+
+
+@pytest.mark.parametrize("arguments", [["ps"], ["submit", "--cache", "numbered", READ]], ids=["ps", "submit"])
+def test_an_address_where_no_node_answers_is_an_error(arguments: list[str]) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        run = cli(*arguments, address=address, seconds=AT_ONCE)
+    assert run.returncode == 1
+    assert f"no node answers at {address} (connection refused)" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("mistake", "error"),
+    [
+        (lambda client: client.submit(READ, cache="nowhere"), errors.CacheNotFoundError),
+        (lambda client: client.submit(READ, cache="empty"), errors.CacheEmptyError),
+        (lambda client: client.submit("missing.py", cache="numbered"), errors.CodeNotFoundError),
+        (lambda client: client.submit(READ, cache="numbered", max_crashes=-1), errors.InvalidRequestError),
+        (lambda client: client.job("0123456789"), errors.JobNotFoundError),
+        (lambda client: client.job("0"), errors.JobNotFoundError),
+    ],
+    ids=["no cache", "empty cache", "no script", "bad number", "no job", "short id"],
+)
+def test_the_client_raises_what_a_program_can_tell_apart(
+    client: tfi.Client,
+    numbered: str,
+    empty: str,
+    mistake: Callable[[tfi.Client], object],
+    error: type[errors.TensorFlowIgniteError],
+) -> None:
+    with pytest.raises(error):
+        mistake(client)

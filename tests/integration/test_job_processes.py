@@ -1,0 +1,91 @@
+"""Promises about processes: nothing of a job outlives what it depends on, and no frozen node's tasks go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from jobs import LIMIT, SCRIPTS, await_files, await_gone, await_job
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.client import JobHandle
+from tensorflow_ignite.testing import LocalCluster, LocalNode
+from tensorflow_ignite.testing.leaks import files_below, marked_processes
+
+# The bean's leaseTimeoutSeconds.
+LEASE = 6.0
+# For an agent to look, to kill, and to be sure; on a busy machine.
+MARGIN = 4.0
+CHILDREN = 3
+
+
+@pytest.fixture
+def stay_on(nodes: LocalCluster, tmp_path: Path) -> Iterator[Callable[[], JobHandle]]:
+    """Starts a job with tasks, and children of theirs that ignore SIGTERM, on every node."""
+    with tfi.connect(",".join(nodes.addresses)) as client:
+
+        def start() -> JobHandle:
+            tfi.load(
+                "stay", {"id": np.arange(100)}, backups=1, partitions=12, if_exists="replace", address=client.address
+            )
+            handle = client.submit(
+                SCRIPTS / "stay.py", cache="stay", args=[str(tmp_path), "1", str(CHILDREN)], max_crashes=0, stop_grace=1
+            )
+            await_files(handle, *(tmp_path / f"worker-{index}.pid" for index in range(3)))
+            await_job(handle, lambda job: job.state == "running")
+            return handle
+
+        yield start
+
+
+def agent_of(node: LocalNode) -> psutil.Process:
+    """The agent of a node."""
+    [agent] = [child for child in psutil.Process(node.pid).children() if "tensorflow_ignite.agent" in child.cmdline()]
+    return agent
+
+
+def tasks_of(node: LocalNode) -> set[int]:
+    """Every process that a node's tasks consist of, their children included."""
+    below = {process.pid for process in agent_of(node).children(recursive=True)}
+    marks = ((process.pid, process.task) for process in marked_processes(node.directory.parent))
+    found = below | {pid for pid, task in marks if task and task.startswith(f"{node.task_directory}/")}
+    assert len(found) >= 1 + 2 * CHILDREN
+    return found
+
+
+def test_a_frozen_nodes_tasks_are_killed_when_its_lease_ends_and_the_node_goes_on_afterwards(
+    nodes: LocalCluster, stay_on: Callable[[], JobHandle]
+) -> None:
+    handle = stay_on()
+    victim = nodes.nodes[1]
+    tasks, agent = tasks_of(victim), agent_of(victim)
+    nodes.suspend_node(victim)
+    try:
+        # A short pause of a JVM must not cost the tasks; a heartbeat comes every fifth of a lease.
+        assert await_gone(tasks, LEASE + MARGIN) > LEASE / 2
+        assert agent.is_running()
+    finally:
+        nodes.resume_node(victim)
+    job = handle.wait(LIMIT, raise_on_failure=False)
+    assert job.state == "failed"
+    assert f"lease {LEASE:g} s" in job.cause
+    assert agent.is_running()
+    assert stay_on().stop(timeout=LIMIT).state == "stopped"
+
+
+def test_a_killed_nodes_agent_and_all_that_its_tasks_started_are_gone_within_seconds(
+    nodes: LocalCluster, stay_on: Callable[[], JobHandle]
+) -> None:
+    handle = stay_on()
+    victim = nodes.nodes[2]
+    left = tasks_of(victim) | {agent_of(victim).pid}
+    nodes.kill_node(victim)
+    await_gone(left, MARGIN)
+    assert files_below(victim.task_directory) == []
+    # The others go on without it.
+    job = await_job(handle, lambda job: len(job.attempts) == 2 and job.state == "running")
+    assert job.attempts[0].cause_kind == "node-left"
+    assert handle.stop(timeout=LIMIT).state == "stopped"
