@@ -26,7 +26,20 @@ from tensorflow_ignite.history import EventLog
 from tensorflow_ignite.logs import LineAssembler, LogLine
 from tensorflow_ignite.messages import enum_text
 from tensorflow_ignite.rpc import NodeConnection
-from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN, ROLES, Event, Job, JobKind, JobSpec, Node, OnJoin, Role
+from tensorflow_ignite.spec import (
+    JOB_KINDS,
+    ON_JOIN,
+    QUORUMS,
+    ROLES,
+    Event,
+    Job,
+    JobKind,
+    JobSpec,
+    Node,
+    OnJoin,
+    Quorum,
+    Role,
+)
 from tensorflow_ignite.v1 import job_pb2
 
 __all__ = ["Client", "JobHandle", "LogLine", "connect"]
@@ -95,6 +108,7 @@ class Client:
         wait_timeout: float | None = None,
         on_join: OnJoin = "restart",
         allow_data_loss: bool = False,
+        quorum: Quorum = "majority",
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -117,6 +131,9 @@ class Client:
             on_join: What happens when a node joins or partitions move while the tasks run well: ``"restart"`` after
                 a quiet time, ``"ignore"``, or restart ``"at-checkpoint"``, as soon as one has been saved.
             allow_data_loss: Go on with the rows that are left when partitions lost all their copies.
+            quorum: ``"majority"``: start another attempt only beside more than half of the nodes last seen together,
+                those aside that are proven dead, so that of a cut network one side goes on at most; ``"none"``:
+                beside whatever is left.
 
         Returns:
             The job, which goes on when this client is closed.
@@ -147,6 +164,7 @@ class Client:
             min_workers=0 if min_workers is None else _check_count("min_workers", min_workers, 1),
             wait_timeout=None if wait_timeout is None else _check_seconds("wait_timeout", wait_timeout),
             on_join=_check_choice("on_join", on_join, ON_JOIN),
+            quorum=_check_choice("quorum", quorum, QUORUMS),
             allow_data_loss=bool(allow_data_loss),
         )
         if not cache:

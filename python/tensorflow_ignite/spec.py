@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "JOB_KINDS",
     "ON_JOIN",
+    "QUORUMS",
     "ROLES",
     "AgentInfo",
     "Attempt",
@@ -33,6 +34,7 @@ __all__ = [
     "Node",
     "OnJoin",
     "Progress",
+    "Quorum",
     "Role",
     "Task",
     "TaskState",
@@ -51,10 +53,12 @@ CauseKind = Literal[
     "crash", "node-left", "data-moved", "data-lost", "start-timeout", "stop-request", "done", "hopeless"
 ]
 OnJoin = Literal["restart", "ignore", "at-checkpoint"]
+Quorum = Literal["majority", "none"]
 
 JOB_KINDS: tuple[JobKind, ...] = ("multi-worker-mirrored", "parameter-server")
 ROLES: tuple[Role, ...] = ("client", "chief", "worker", "ps", "evaluator")
 ON_JOIN: tuple[OnJoin, ...] = ("restart", "ignore", "at-checkpoint")
+QUORUMS: tuple[Quorum, ...] = ("majority", "none")
 
 _OVER = frozenset({"succeeded", "failed", "stopped"})
 _TASK_ENDED = frozenset({"succeeded", "failed", "stopped", "lost"})
@@ -82,6 +86,7 @@ class JobSpec(Value):
         on_join: What happens when a node joins or partitions move while the tasks run well: a restart after a quiet
             time, nothing, or a restart as soon as a checkpoint has been saved.
         allow_data_loss: Go on with the rows that are left when partitions lost all their copies.
+        quorum: How much of the cluster must be there for a restart: most of the nodes last seen together, or none.
     """
 
     cache: str
@@ -100,6 +105,7 @@ class JobSpec(Value):
     wait_timeout: float | None = None
     on_join: OnJoin = "restart"
     allow_data_loss: bool = False
+    quorum: Quorum = "majority"
 
     @classmethod
     def from_proto(cls, message: job_pb2.JobSpec) -> JobSpec:
@@ -121,6 +127,7 @@ class JobSpec(Value):
             wait_timeout=seconds_of(message, "wait_timeout"),
             on_join=cast("OnJoin", enum_text(message, "on_join")) if message.on_join else "restart",
             allow_data_loss=message.allow_data_loss,
+            quorum=cast("Quorum", enum_text(message, "quorum")) if message.quorum else "majority",
         )
 
     def to_proto(self) -> job_pb2.JobSpec:
@@ -141,6 +148,7 @@ class JobSpec(Value):
             min_workers=self.min_workers,
             on_join=self.on_join.replace("-", "_").upper(),
             allow_data_loss=self.allow_data_loss,
+            quorum=self.quorum.upper(),
         )
         for name in ("start_timeout", "stop_grace", "wait_timeout"):
             seconds = getattr(self, name)

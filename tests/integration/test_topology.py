@@ -173,6 +173,29 @@ def test_frozen_node_is_given_up_and_its_tasks_are_killed(run: Callable[..., Run
         nodes.kill_node(frozen)
 
 
+def test_smaller_side_of_a_split_cluster_starts_nothing(run: Callable[..., Run], nodes: LocalCluster) -> None:
+    started = run(max_crashes=0, backups=2, held=True)
+    job = started.until_step(10)
+    here = started.node_of(job.service_node_id)
+    started.client.close()
+    # To the node that is left, two frozen nodes look like the other side of a cut network.
+    started.client = tfi.connect(str(here.address))
+    started.job = started.client.job(job.id)
+    frozen = [node for node in nodes.nodes if node is not here]
+    for node in frozen:
+        nodes.suspend_node(node)
+    try:
+        waiting = started.until(lambda job: "quorum=majority" in job.waiting_for)
+        assert "1 are here, 2 are gone" in waiting.waiting_for
+        assert not started.tasks()
+    finally:
+        for node in frozen:
+            nodes.kill_node(node)
+    # Now they are proven dead, and there is one side only.
+    started.let_end()
+    started.succeeds(workers=1, attempts=2)
+
+
 def test_job_follows_its_data_to_a_node_that_joins_after_a_quiet_time(
     run: Callable[..., Run], nodes: LocalCluster
 ) -> None:

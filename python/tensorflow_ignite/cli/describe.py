@@ -96,6 +96,7 @@ def _rules(job: Job) -> str:
     """What the user asked for beside the defaults."""
     spec = job.spec
     rules = [f"on_join={spec.on_join}"] if spec.on_join != "restart" else []
+    rules += [f"quorum={spec.quorum}"] if spec.quorum != "majority" else []
     rules += [f"min_workers={spec.min_workers}"] if spec.min_workers > 1 else []
     rules += ["allow_data_loss"] if spec.allow_data_loss else []
     for name in ("start_timeout", "stop_grace", "wait_timeout"):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tensorflow_ignite.cli.options import Address, CommandLineError, Json, session
-from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN
+from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN, QUORUMS
 
 __all__ = ["submit"]
 
@@ -66,6 +66,9 @@ def submit(
     on_join: Annotated[
         str, typer.Option("--on-join", metavar="WHAT", help=f"When a node joins: {', '.join(ON_JOIN)}.")
     ] = ON_JOIN[0],
+    quorum: Annotated[
+        str, typer.Option("--quorum", metavar="HOW", help=f"Nodes needed for a restart: {', '.join(QUORUMS)}.")
+    ] = QUORUMS[0],
     allow_data_loss: Annotated[
         bool, typer.Option("--allow-data-loss", help="Go on with the rows that are left when some are lost.")
     ] = False,
@@ -104,6 +107,8 @@ def submit(
         )
     if kind not in JOB_KINDS:
         raise CommandLineError(f"--kind {kind!r} does not exist. Kinds are {', '.join(JOB_KINDS)}. Name one of them.")
+    if quorum not in QUORUMS:
+        raise CommandLineError(f"--quorum {quorum!r} does not exist. It is one of {', '.join(QUORUMS)}. Name one.")
     if on_join not in ON_JOIN:
         raise CommandLineError(f"--on-join {on_join!r} does not exist. It is one of {', '.join(ON_JOIN)}. Name one.")
     variables = dict(_parse_variable(item) for item in env or [])
@@ -131,6 +136,7 @@ def submit(
             min_workers=min_workers,
             wait_timeout=wait_timeout,
             on_join=on_join,
+            quorum=quorum,
             allow_data_loss=allow_data_loss,
         )
         exit_code = 0

@@ -95,6 +95,12 @@ class AttemptPhase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RESERVE: _ClassVar[AttemptPhase]
     RUN: _ClassVar[AttemptPhase]
     STOP: _ClassVar[AttemptPhase]
+
+class Quorum(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    QUORUM_UNSPECIFIED: _ClassVar[Quorum]
+    MAJORITY: _ClassVar[Quorum]
+    NONE: _ClassVar[Quorum]
 ERROR_CODE_UNSPECIFIED: ErrorCode
 INVALID_REQUEST: ErrorCode
 CACHE_NOT_FOUND: ErrorCode
@@ -156,9 +162,12 @@ ATTEMPT_PHASE_UNSPECIFIED: AttemptPhase
 RESERVE: AttemptPhase
 RUN: AttemptPhase
 STOP: AttemptPhase
+QUORUM_UNSPECIFIED: Quorum
+MAJORITY: Quorum
+NONE: Quorum
 
 class JobSpec(_message.Message):
-    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss")
+    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -182,6 +191,7 @@ class JobSpec(_message.Message):
     WAIT_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     ON_JOIN_FIELD_NUMBER: _ClassVar[int]
     ALLOW_DATA_LOSS_FIELD_NUMBER: _ClassVar[int]
+    QUORUM_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: JobKind
     cache: str
@@ -198,10 +208,11 @@ class JobSpec(_message.Message):
     wait_timeout: _duration_pb2.Duration
     on_join: OnJoin
     allow_data_loss: bool
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ...) -> None: ...
+    quorum: Quorum
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ...) -> None: ...
 
 class Job(_message.Message):
-    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "outcome", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events")
+    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "outcome", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members")
     ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
@@ -221,6 +232,7 @@ class Job(_message.Message):
     EARLY_FAILURES_FIELD_NUMBER: _ClassVar[int]
     LOST_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
+    MEMBERS_FIELD_NUMBER: _ClassVar[int]
     id: str
     request_id: str
     spec: JobSpec
@@ -240,7 +252,8 @@ class Job(_message.Message):
     early_failures: int
     lost_partitions: _containers.RepeatedScalarFieldContainer[int]
     events: _containers.RepeatedCompositeFieldContainer[Event]
-    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ...) -> None: ...
+    members: _containers.RepeatedCompositeFieldContainer[Node]
+    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ...) -> None: ...
 
 class Event(_message.Message):
     __slots__ = ("at", "attempt", "state", "text")

@@ -50,7 +50,7 @@ final class Assignments {
       lastDigest = "";
       return PlacementResult.waitFor(obstacle.get());
     }
-    Placement placement = Placement.of(spec, owners, clientNode(serviceNode, owners));
+    Placement placement = Placement.of(spec, owners, clientNode(serviceNode, owners), nodes.live());
     if (!placement.digest().equals(lastDigest)) {
       lastDigest = placement.digest();
       seenSinceNs = System.nanoTime();

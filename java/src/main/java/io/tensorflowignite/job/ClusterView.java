@@ -4,10 +4,9 @@ import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.ClusterSettings;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.ReportTable;
-import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeReport;
-import io.tensorflowignite.v1.Task;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
@@ -26,13 +25,15 @@ final class ClusterView {
   private final Ignite ignite;
   private final ClusterSettings settings;
   private final ReportTable reports;
+  private final NodeTable nodes;
   private final Assignments assignments;
 
   ClusterView(Ignite ignite, ClusterSettings settings, ReportTable reports) {
     this.ignite = ignite;
     this.settings = settings;
     this.reports = reports;
-    this.assignments = new Assignments(ignite, new NodeTable(ignite));
+    this.nodes = new NodeTable(ignite);
+    this.assignments = new Assignments(ignite, nodes);
   }
 
   Observation look(Job job, String serviceNode) {
@@ -46,20 +47,30 @@ final class ClusterView {
     return new Observation(
         Timestamps.fromMillis(System.currentTimeMillis()),
         topology,
-        placed ? dead(JobMachine.attempt(job), topology) : Collections.emptySet(),
+        dead(job, topology),
         reported,
         assignments.take(job.getSpec(), serviceNode),
         Patience.of(job.getSpec(), settings));
   }
 
-  private static Set<String> dead(Attempt attempt, Set<String> topology) {
+  private Set<String> dead(Job job, Set<String> topology) {
     Set<String> dead = new HashSet<>();
-    for (Task task : attempt.getTasksList()) {
-      if (!topology.contains(task.getNodeId()) && refusesConnections(task.getNodeAddress())) {
-        dead.add(task.getNodeId());
+    for (Node member : job.getMembersList()) {
+      if (!topology.contains(member.getId())
+          && (isReplaced(member) || refusesConnections(member.getAddress()))) {
+        dead.add(member.getId());
       }
     }
     return dead;
+  }
+
+  /** A node that was started again has another id, and its old self's identity or port. */
+  private boolean isReplaced(Node member) {
+    return nodes.live().stream()
+        .anyMatch(
+            node ->
+                node.getConsistentId().equals(member.getConsistentId())
+                    || node.getAddress().equals(member.getAddress()));
   }
 
   /**
@@ -75,7 +86,7 @@ final class ClusterView {
           PROBE_TIMEOUT_MS);
       return false;
     } catch (ConnectException e) {
-      return true;
+      return String.valueOf(e.getMessage()).contains("refused");
     } catch (IOException e) {
       return false;
     }

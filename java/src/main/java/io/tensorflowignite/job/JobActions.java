@@ -9,6 +9,7 @@ import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Event;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
+import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskState;
@@ -38,7 +39,10 @@ final class JobActions {
       attempt.addTasks(
           task.toBuilder().setStatus(TaskStatus.newBuilder().setState(TaskState.TASK_PLACED)));
     }
-    job.addAttempts(attempt).clearNotBefore();
+    job.addAttempts(attempt).clearNotBefore().clearMembers();
+    for (Node member : event.members()) {
+      job.addMembers(member.toBuilder().clearAgent());
+    }
     long workers = event.tasks().stream().filter(task -> task.getRole() == Role.WORKER).count();
     tell(
         job,

@@ -1,5 +1,6 @@
 package io.tensorflowignite.job;
 
+import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.Task;
 import java.util.Collections;
 import java.util.List;
@@ -85,6 +86,10 @@ final class JobEvent {
 
   List<Task> tasks() {
     return placement == null ? Collections.emptyList() : placement.tasks();
+  }
+
+  List<Node> members() {
+    return placement == null ? Collections.emptyList() : placement.members();
   }
 
   String digest() {

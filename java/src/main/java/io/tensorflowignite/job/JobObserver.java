@@ -131,7 +131,7 @@ final class JobObserver {
   }
 
   private Optional<JobEvent> placement() {
-    if (seen.placement == null || seen.placement.waitingFor != null) {
+    if (!placementAwaited().isEmpty()) {
       return Optional.empty();
     }
     return Optional.of(
@@ -153,7 +153,7 @@ final class JobObserver {
                 job.getId(),
                 seconds(waited),
                 seconds(seen.patience.assignment),
-                seen.placement == null ? "an assignment" : seen.placement.waitingFor)));
+                placementAwaited())));
   }
 
   private Optional<JobEvent> stopRequested() {
@@ -364,9 +364,8 @@ final class JobObserver {
   }
 
   private String placementAwaited() {
-    return seen.placement == null || seen.placement.waitingFor == null
-        ? ""
-        : seen.placement.waitingFor;
+    return Majority.awaited(job, seen)
+        .orElse(seen.placement.waitingFor == null ? "" : seen.placement.waitingFor);
   }
 
   private String proofAwaited() {

@@ -16,8 +16,8 @@ final class Observation {
   final Set<String> nodes;
 
   /**
-   * Ids of nodes that have left and whose host refuses connections to where their API was: their
-   * process is dead.
+   * Ids of nodes that have left and whose process is dead: their host refuses connections to where
+   * their API was, or another process has taken their place.
    */
   final Set<String> dead;
 

@@ -20,18 +20,22 @@ import java.util.Map;
 final class Placement {
   private final List<Task> tasks;
   private final String digest;
+  private final List<Node> members;
 
-  private Placement(List<Task> tasks, String digest) {
+  private Placement(List<Task> tasks, String digest, List<Node> members) {
     this.tasks = tasks;
     this.digest = digest;
+    this.members = members;
   }
 
   /**
    * @param owners primary partitions by node, in the order in which the nodes joined; no node
    *     without a partition.
    * @param clientNode the node of the client process.
+   * @param members every node that runs the service, whether it owns a partition or not.
    */
-  static Placement of(JobSpec spec, Map<Node, List<Integer>> owners, Node clientNode) {
+  static Placement of(
+      JobSpec spec, Map<Node, List<Integer>> owners, Node clientNode, List<Node> members) {
     List<Task> tasks = new ArrayList<>();
     owners.forEach(
         (node, partitions) ->
@@ -43,7 +47,7 @@ final class Placement {
       }
       tasks.add(task(Role.CLIENT, 0, clientNode).build());
     }
-    return new Placement(tasks, digest(spec.getCache(), owners));
+    return new Placement(tasks, digest(spec.getCache(), owners), members);
   }
 
   List<Task> tasks() {
@@ -53,6 +57,10 @@ final class Placement {
   /** Identifies which node reads which partitions of which cache. */
   String digest() {
     return digest;
+  }
+
+  List<Node> members() {
+    return members;
   }
 
   private static Task.Builder task(Role role, int index, Node node) {

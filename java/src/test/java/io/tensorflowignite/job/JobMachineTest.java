@@ -2,6 +2,7 @@ package io.tensorflowignite.job;
 
 import static io.tensorflowignite.job.JobStory.NODE_A;
 import static io.tensorflowignite.job.JobStory.NODE_B;
+import static io.tensorflowignite.job.JobStory.NODE_C;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertThrows;
@@ -14,6 +15,7 @@ import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.OnJoin;
 import io.tensorflowignite.v1.Progress;
+import io.tensorflowignite.v1.Quorum;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
@@ -244,6 +246,30 @@ public class JobMachineTest {
     JobStory story = running();
     story.owners.remove(JobStory.node(NODE_B));
     story.nodeDies(NODE_B).provesGone(NODE_A).wait(2);
+    assertEquals(JobState.RESERVING, story.job.getState());
+  }
+
+  @Test
+  public void sideOfACutNetworkGoesOnOnlyIfItIsTheLargerOne() {
+    JobStory story = running();
+    story.owners.remove(JobStory.node(NODE_B));
+    story.nodeLeaves(NODE_B).nodeLeaves(NODE_C).provesGone(NODE_A).wait(7);
+    assertEquals(JobState.RESTARTING, story.job.getState());
+    assertEquals(
+        "more than half of the nodes last seen together (quorum=majority): 1 are here, 2 are gone"
+            + " without a proof that they are dead (bbbbbbbb, cccccccc)",
+        story.job.getWaitingFor());
+    story.nodeDies(NODE_C).wait(7);
+    assertEquals("one of two is no majority", JobState.RESTARTING, story.job.getState());
+    story.nodeDies(NODE_B);
+    assertEquals("the dead are on no side", JobState.RESERVING, story.job.getState());
+  }
+
+  @Test
+  public void jobThatAsksForNoQuorumGoesOnWithWhateverIsLeft() {
+    JobStory story = running(JobStory.mirrored().asking(spec -> spec.setQuorum(Quorum.NONE)));
+    story.owners.remove(JobStory.node(NODE_B));
+    story.nodeLeaves(NODE_B).nodeLeaves(NODE_C).provesGone(NODE_A).wait(7);
     assertEquals(JobState.RESERVING, story.job.getState());
   }
 

@@ -30,14 +30,19 @@ import java.util.function.Consumer;
  */
 final class JobStory {
   static final String NODE_A = "aaaaaaaa-0000-0000-0000-000000000000";
+
+  /** Runs the service and owns no partition. */
+  static final String NODE_C = "cccccccc-0000-0000-0000-000000000000";
+
   static final String NODE_B = "bbbbbbbb-0000-0000-0000-000000000000";
 
   /** Every transition of every story of this run. */
   static final Set<String> TOLD = new HashSet<>();
 
   final Map<Node, List<Integer>> owners = new LinkedHashMap<>();
+  private final List<Node> members = Arrays.asList(node(NODE_A), node(NODE_B), node(NODE_C));
   private final Set<String> dead = new HashSet<>();
-  private final Set<String> nodes = new HashSet<>(Arrays.asList(NODE_A, NODE_B));
+  private final Set<String> nodes = new HashSet<>(Arrays.asList(NODE_A, NODE_B, NODE_C));
   private final Map<String, NodeReport> reports = new HashMap<>();
   private long nowMs = 1_000_000;
   Job job;
@@ -66,7 +71,7 @@ final class JobStory {
 
   /** Looks at a cluster in which an attempt could begin. */
   JobStory look() {
-    return look(PlacementResult.of(Placement.of(job.getSpec(), owners, node(NODE_B))));
+    return look(PlacementResult.of(Placement.of(job.getSpec(), owners, node(NODE_B), members)));
   }
 
   JobStory look(PlacementResult placement) {

@@ -8,6 +8,7 @@ import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.Task;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -49,18 +50,24 @@ public class PlacementTest {
   @Test
   public void digestTellsAssignmentsApart() {
     JobSpec spec = JobSpec.newBuilder().setCache("digits").build();
-    String digest = Placement.of(spec, owners, node("service")).digest();
-    assertEquals(digest, Placement.of(spec, owners, node("elsewhere")).digest());
+    String digest = Placement.of(spec, owners, node("service"), Collections.emptyList()).digest();
+    assertEquals(
+        digest, Placement.of(spec, owners, node("elsewhere"), Collections.emptyList()).digest());
     assertNotEquals(
         digest,
-        Placement.of(spec.toBuilder().setCache("letters").build(), owners, node("service"))
+        Placement.of(
+                spec.toBuilder().setCache("letters").build(),
+                owners,
+                node("service"),
+                Collections.emptyList())
             .digest());
     owners.put(node("second"), Arrays.asList(1));
-    assertNotEquals(digest, Placement.of(spec, owners, node("service")).digest());
+    assertNotEquals(
+        digest, Placement.of(spec, owners, node("service"), Collections.emptyList()).digest());
   }
 
   private List<String> texts(JobSpec spec) {
-    return Placement.of(spec, owners, node("service")).tasks().stream()
+    return Placement.of(spec, owners, node("service"), Collections.emptyList()).tasks().stream()
         .map(PlacementTest::text)
         .collect(Collectors.toList());
   }
