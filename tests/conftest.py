@@ -86,5 +86,7 @@ def _things() -> dict[object, str]:
             if process.task is not None:
                 things["task", process.pid, process.task] = str(process)
     for path in Path(tempfile.gettempdir()).iterdir():
-        things["file", path] = f"file {path}"
+        # TensorFlow keeps the functions that it has rewritten in this process, and removes them at its end.
+        if not path.name.startswith("__autograph_generated_file"):
+            things["file", path] = f"file {path}"
     return things
