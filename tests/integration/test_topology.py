@@ -102,7 +102,7 @@ def run(nodes: LocalCluster, tmp_path: Path) -> Iterator[Callable[..., Run]]:
     yield start
     for started in runs:
         with contextlib.suppress(tfi.errors.JobFinishedError):
-            started.job.stop()
+            started.job.stop(timeout=60)
         started.client.close()
 
 
