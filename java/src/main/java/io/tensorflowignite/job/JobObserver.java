@@ -20,12 +20,10 @@ import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Durations;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.v1.Attempt;
-import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobState;
-import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.OnJoin;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
@@ -36,7 +34,6 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -48,11 +45,6 @@ import java.util.stream.Collectors;
 final class JobObserver {
   private static final Set<TaskState> BEFORE_RUNNING =
       EnumSet.of(TaskState.TASK_PLACED, TaskState.TASK_RESERVED);
-
-  /**
-   * An agent whose node's process has died kills its tasks at once; so long it is given for that.
-   */
-  private static final Duration DEAD_NODE_MARGIN = Duration.ofMillis(1500);
 
   private final Job job;
   private final Observation seen;
@@ -108,7 +100,9 @@ final class JobObserver {
       case RESTARTING:
         return whileRestarting();
       case ENDING:
-        return notGone().isEmpty() ? Optional.of(JobEvent.of(TASKS_GONE)) : Optional.empty();
+        return Gone.awaited(job, seen).isEmpty()
+            ? Optional.of(JobEvent.of(TASKS_GONE))
+            : Optional.empty();
       default:
         return Optional.empty();
     }
@@ -120,7 +114,7 @@ final class JobObserver {
    */
   private Optional<JobEvent> whileRestarting() {
     Optional<JobEvent> now = firstOf(stopRequested(), lostData(), blamedNode());
-    if (now.isPresent() || !notGone().isEmpty()) {
+    if (now.isPresent() || !Gone.awaited(job, seen).isEmpty()) {
       return now;
     }
     Optional<JobEvent> end = Budget.exhausted(job).map(why -> JobEvent.because(GIVEN_UP, why));
@@ -317,27 +311,6 @@ final class JobObserver {
     return tasks().stream().allMatch(holds) ? Optional.of(JobEvent.of(type)) : Optional.empty();
   }
 
-  /**
-   * Gone means: the agent proved it, or the node's process is dead, or the node has left and its
-   * lease has run out.
-   */
-  private Set<String> notGone() {
-    Duration since = since(attempt().getEndingAt());
-    return tasks().stream()
-        .map(Task::getNodeId)
-        .filter(node -> !isGone(node, since))
-        .collect(Collectors.toCollection(TreeSet::new));
-  }
-
-  private boolean isGone(String node, Duration since) {
-    NodeReport report = seen.report(node, attempt());
-    if (seen.nodes.contains(node)) {
-      return report != null && report.getReached() == AttemptPhase.STOP;
-    }
-    Duration needed = seen.dead.contains(node) ? DEAD_NODE_MARGIN : seen.patience.lease;
-    return since.compareTo(needed) >= 0;
-  }
-
   private boolean isPausing() {
     return job.hasNotBefore() && Timestamps.compare(seen.now, job.getNotBefore()) < 0;
   }
@@ -350,7 +323,7 @@ final class JobObserver {
       case STARTING:
         return unstarted();
       case RESTARTING:
-        if (!notGone().isEmpty()) {
+        if (!Gone.awaited(job, seen).isEmpty()) {
           return proofAwaited();
         }
         return isPausing()
@@ -369,7 +342,7 @@ final class JobObserver {
   }
 
   private String proofAwaited() {
-    return notGone().stream()
+    return Gone.awaited(job, seen).stream()
         .map(node -> "node " + Texts.shortId(node))
         .collect(Collectors.joining(", ", "proof that its tasks are gone: ", ""));
   }
