@@ -109,6 +109,11 @@ final class LocalAttempt {
     observe(key, failed(why).build());
   }
 
+  /** A further attempt would fail in the same way. */
+  void failForGood(TaskKey key, String why) {
+    observe(key, failed(why).setHopeless(true).build());
+  }
+
   /** Every task that has not ended fails with its agent. */
   void loseAgent(String why) {
     for (TaskKey key : new ArrayList<>(tasks.keySet())) {

@@ -257,7 +257,9 @@ public final class NodeRunner implements AutoCloseable {
       local.markStarted(key);
     } catch (StatusRuntimeException e) {
       local.fail(key, "the agent could not start it: " + e.getStatus().getDescription());
-    } catch (IOException | TensorFlowIgniteException e) {
+    } catch (TensorFlowIgniteException e) {
+      local.failForGood(key, "its code could not be put in place: " + e.getMessage());
+    } catch (IOException e) {
       local.fail(key, "its code could not be put in place: " + e.getMessage());
     }
   }

@@ -12,6 +12,8 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.HashSet;
+import java.util.Set;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 
@@ -26,8 +28,17 @@ public final class CodeTable {
     this.cache = SystemCache.CODE.open(ignite);
   }
 
+  /** Whether the whole archive is there. */
   public boolean contains(String digest) {
-    return cache.containsKey(digest);
+    byte[] count = cache.get(digest);
+    if (count == null) {
+      return false;
+    }
+    Set<String> chunks = new HashSet<>();
+    for (int i = 0; i < Ints.fromByteArray(count); i++) {
+      chunks.add(chunkKey(digest, i));
+    }
+    return cache.containsKeys(chunks);
   }
 
   public void putChunk(String digest, int number, byte[] chunk) {
@@ -56,8 +67,8 @@ public final class CodeTable {
           ErrorCode.CODE_NOT_FOUND,
           "The code archive "
               + digest
-              + " is not in the cluster. It is kept with 1 backup, so that two nodes lost at once"
-              + " can lose it. Submit the job again.");
+              + " is not in the cluster. Every node keeps a copy in memory; all of them are gone."
+              + " Submit the job again.");
     }
     Path part = Files.createTempFile(file.getParent(), "code", ".part");
     try {
