@@ -16,7 +16,7 @@ TOOLS := build/tools.stamp
 JARS := $(PACKAGE)/jars/add-opens.txt
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
-.PHONY: help quickstart test quick lint lint-python lint-java lint-proto unit unit-python unit-java \
+.PHONY: help quickstart test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
   integration integration-python integration-java chaos jars proto diagram venv format clean
 
 help: ## Tell what there is to make.
@@ -31,8 +31,13 @@ quickstart: $(INSTALLED) jars ## Train on a 3-node cluster on this machine, and 
 test: lint unit integration ## Run everything.
 	@echo 'make test: ok'
 
-quick: lint unit ## Run what takes less than a minute: lint and unit tests.
+# Two lanes at once; Gradle runs once, as two of it would wait for each other.
+quick: $(INSTALLED) $(TOOLS) ## Run what takes less than a minute: lint and unit tests.
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync quick-java lint-python lint-proto unit-python
 	@echo 'make quick: ok'
+
+quick-java: $(TOOLS)
+	$(GRADLE) checkFormat test
 
 lint: lint-python lint-proto lint-java ## Check style, types, and that generated code matches proto/.
 
@@ -52,8 +57,9 @@ unit: unit-java unit-python ## Run the unit tests; no Ignite node.
 unit-java: $(TOOLS)
 	$(GRADLE) test
 
+# Many tests wait more than they compute.
 unit-python: $(INSTALLED)
-	$(BIN)/pytest tests/unit
+	$(BIN)/pytest --numprocesses=2 --dist=worksteal tests/unit
 
 integration: integration-java integration-python ## Run the tests with real nodes.
 

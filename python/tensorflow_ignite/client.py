@@ -122,7 +122,8 @@ class Client:
             env: Added to the environment of every task.
             name: Any text, to recognize the job by; None: the script's name without its suffix.
             ps: Parameter servers of a parameter-server job; None: 1.
-            checkpoint_directory: Where the script should keep checkpoints; handed to the tasks as it is.
+            checkpoint_directory: Where the script should keep checkpoints, on storage that every node sees: an
+                absolute path, or a URL of a file system that TensorFlow knows.
             start_timeout: Seconds from the placement until every task runs; None: the service's setting.
             stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
             max_crashes: Crashes that are followed by a restart, counted anew after a healthy time; None: 3.
@@ -159,7 +160,7 @@ class Client:
             ps_count=_check_ps(ps, kind),
             start_timeout=None if start_timeout is None else _check_seconds("start_timeout", start_timeout),
             stop_grace=None if stop_grace is None else _check_seconds("stop_grace", stop_grace, zero=True),
-            checkpoint_directory=_check_text("checkpoint_directory", checkpoint_directory or ""),
+            checkpoint_directory=_check_directory(checkpoint_directory or ""),
             max_crashes=None if max_crashes is None else _check_count("max_crashes", max_crashes, 0),
             min_workers=0 if min_workers is None else _check_count("min_workers", min_workers, 1),
             wait_timeout=None if wait_timeout is None else _check_seconds("wait_timeout", wait_timeout),
@@ -425,6 +426,17 @@ def _check_text(what: str, text: str) -> str:
             f"{what} {text!r} {fault}. Names, arguments and values are text in UTF-8 without NUL. Change it."
         )
     return text
+
+
+def _check_directory(directory: str) -> str:
+    _check_text("checkpoint_directory", directory)
+    if directory and not os.path.isabs(directory) and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", directory):
+        raise InvalidRequestError(
+            f"checkpoint_directory {directory!r} is a relative path. Each task would take it relative to a folder of "
+            "its own, which is removed when the task ends; checkpoints belong on storage that every node sees. Name an "
+            "absolute path, or a URL such as gs://bucket/folder."
+        )
+    return directory
 
 
 def _check_variable(name: str) -> str:

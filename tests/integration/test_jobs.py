@@ -235,7 +235,7 @@ def test_stopping_twice_is_stopping_once_and_a_job_that_is_over_cannot_be_stoppe
         over.stop()
     stop = cli("stop", over.id, address=cluster.address)
     assert stop.returncode == 1
-    assert f"Job {over.id} is over (SUCCEEDED)" in stop.stderr
+    assert f"Job {over.id} is over (succeeded)" in stop.stderr
 
 
 def test_a_submission_that_is_repeated_at_other_nodes_makes_one_job(

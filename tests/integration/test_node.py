@@ -96,6 +96,13 @@ def test_ready_line_tells_where_the_node_answers(start: Callable[..., Node], tmp
     assert node.await_event("topology")["nodes"] == [ready["node_id"]]
 
 
+def test_nodes_that_share_a_work_directory_tell_each_its_own_log(start: Callable[..., Node], tmp_path: Path) -> None:
+    shared = f"--work-directory={tmp_path / 'shared'}"
+    logs = {ready["node_id"]: Path(ready["log"]) for ready in (start(shared).await_event("ready") for _ in range(2))}
+    for node_id, log in logs.items():
+        assert set(re.findall(r"locNodeId=([0-9a-f-]+)", log.read_text())) == {node_id}
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)])
 def test_a_signal_stops_the_node_in_order(start: Callable[..., Node], number: signal.Signals, code: int) -> None:
     node = start()

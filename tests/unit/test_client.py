@@ -237,6 +237,7 @@ def test_the_node_refuses_in_our_classes(client, script) -> None:
         ({"wait_timeout": float("nan")}, "wait_timeout nan is not a time"),
         ({"on_join": "dance"}, "on_join 'dance' does not exist. It is one of restart, ignore, at-checkpoint"),
         ({"stop_grace": -1}, "stop_grace -1 is not a time"),
+        ({"checkpoint_directory": "checkpoints"}, "'checkpoints' is a relative path"),
     ],
 )
 def test_wrong_arguments_are_refused_before_anything_is_sent(client, node, script, options, fault) -> None:

@@ -33,7 +33,10 @@ def node(
         str | None, typer.Option("--python", metavar="PATH", help="The interpreter that runs tasks; else this one.")
     ] = None,
     work_directory: Annotated[
-        str | None, typer.Option("--work-directory", metavar="PATH", help="Where the node keeps its files.")
+        str | None,
+        typer.Option(
+            "--work-directory", metavar="PATH", help="Where the node keeps its files; ignite/work here when left out."
+        ),
     ] = None,
     jvm_arg: Annotated[
         list[str] | None, typer.Option("--jvm-arg", metavar="ARG", help="For the JVM, as --jvm-arg=-Xmx4g; repeatable.")
@@ -65,7 +68,7 @@ def node(
 
 
 def quickstart() -> None:
-    """Train on a three-node cluster on this machine, lose nothing, leave nothing behind.
+    """Train on a three-node cluster on this machine, lose a node, resume, and leave nothing behind.
 
     \b
     Examples:

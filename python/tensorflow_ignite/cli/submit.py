@@ -42,7 +42,12 @@ def submit(
         str | None, typer.Option("--name", metavar="TEXT", help="To recognize the job by; else the script's name.")
     ] = None,
     checkpoint_directory: Annotated[
-        str | None, typer.Option("--checkpoint-directory", metavar="PATH", help="Where the script keeps checkpoints.")
+        str | None,
+        typer.Option(
+            "--checkpoint-directory",
+            metavar="PATH",
+            help="Where the script keeps checkpoints: a path or URL that every node sees.",
+        ),
     ] = None,
     start_timeout: Annotated[
         float | None,

@@ -264,9 +264,10 @@ class _Host:
         version = 0
         while (topology := node.await_topology(version)) is not None:
             version = topology.version
+            servers = len(topology.node_ids)
             self._report.event(
                 "topology",
-                f"the cluster has {len(topology.node_ids)} server nodes (topology version {version})",
+                f"the cluster has {servers} server node{'' if servers == 1 else 's'} (topology version {version})",
                 version=version,
                 nodes=list(topology.node_ids),
             )

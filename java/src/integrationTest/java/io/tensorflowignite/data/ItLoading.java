@@ -113,7 +113,7 @@ public class ItLoading extends DataTest {
 
     assertFails(
         FlightStatusCode.ALREADY_EXISTS,
-        "cache digits exists;",
+        "if_exists=\"replace\" or if_exists=\"append\"",
         "[code=CACHE_EXISTS]",
         () -> load(into("digits"), 1, 5));
     assertEquals(rows(0, 10), read("digits"));

@@ -135,7 +135,7 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
           "Job "
               + stopped.getId()
               + " is over ("
-              + stopped.getState()
+              + Texts.state(stopped.getState())
               + "). Only a job that is not over can be stopped. See: tensorflow-ignite describe "
               + stopped.getId());
     }

@@ -217,8 +217,8 @@ final class LoadTarget {
     return new TensorFlowIgniteException(
         ErrorCode.CACHE_EXISTS,
         String.format(
-            "cache %s exists; a load makes a new cache unless told otherwise; choose another name,"
-                + " or replace the cache or append to it",
+            "cache %s exists. A load makes a new cache unless it is told otherwise. Choose another"
+                + " name, or say what to do with it: if_exists=\"replace\" or if_exists=\"append\"",
             cache));
   }
 }

@@ -3,11 +3,16 @@ package io.tensorflowignite.embedded;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.logging.ConsoleHandler;
 import java.util.logging.FileHandler;
 import java.util.logging.Formatter;
@@ -25,11 +30,12 @@ import org.apache.ignite.logger.java.JavaLogger;
 final class NodeLog {
   private static final int FILE_BYTES = 16 * 1024 * 1024;
   private static final int FILES = 4;
+  private static final Queue<FileChannel> CHANNELS = new ConcurrentLinkedQueue<>();
 
   private NodeLog() {}
 
   /**
-   * Logs into the file, which is the newest of four of 16 MiB.
+   * Logs into the {@link #file}, which is the newest of four of 16 MiB.
    *
    * @return the logger for Ignite
    */
@@ -50,9 +56,32 @@ final class NodeLog {
     return new JavaLogger(root, false);
   }
 
-  /** The file that {@link #into} keeps the newest lines in. */
-  static Path file(Path directory, String name) {
-    return directory.toAbsolutePath().resolve(name + ".0.log");
+  /**
+   * The file that {@link #into} shall keep the newest lines in. Nodes without a name may share a
+   * work directory: each gets the first number that no living process has, so that it can tell
+   * where its log is.
+   */
+  static Path file(Path directory, String name) throws IOException {
+    Path folder = Files.createDirectories(directory.toAbsolutePath());
+    for (int number = 0; ; number++) {
+      String own = number == 0 ? name : name + "-" + number;
+      if (taken(folder.resolve(own + ".lock"))) {
+        return folder.resolve(own + ".0.log");
+      }
+    }
+  }
+
+  /** Whether the lock was free; it is ours then until this process ends. */
+  private static boolean taken(Path lock) throws IOException {
+    FileChannel channel =
+        FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    // Kept even without the lock: to close a file gives up every lock that the process has on it.
+    CHANNELS.add(channel);
+    try {
+      return channel.tryLock() != null;
+    } catch (OverlappingFileLockException e) {
+      return false;
+    }
   }
 
   private static Handler configured(Handler handler, Level level, boolean traces)

@@ -87,7 +87,7 @@ final class Assignments {
     if (ids.size() < spec.getMinWorkers()) {
       return Optional.of(
           String.format(
-              "%d workers (min_workers=%d); %d nodes own partitions of cache '%s' now",
+              "%d workers (min_workers=%d); nodes that own partitions now: %d, of cache '%s'",
               spec.getMinWorkers(), spec.getMinWorkers(), ids.size(), spec.getCache()));
     }
     for (Map.Entry<Long, String> id : ids.entrySet()) {

@@ -1,5 +1,6 @@
 package io.tensorflowignite.job;
 
+import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import java.util.List;
@@ -15,6 +16,10 @@ public final class Texts {
 
   public static String role(Role role) {
     return role.name().toLowerCase(Locale.ROOT);
+  }
+
+  public static String state(JobState state) {
+    return state.name().toLowerCase(Locale.ROOT);
   }
 
   /** Enough of a node's id, or of a digest, to know it by. */
