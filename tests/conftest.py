@@ -18,6 +18,8 @@ from tensorflow_ignite.testing.leaks import listening_sockets, marked_processes
 # What a test started may still be on its way out when the test returns.
 _LEAVING_SECONDS = 10.0
 _POLL = 0.05
+# The Python that TensorFlow generates; it removes the files when its process ends.
+_OF_TENSORFLOW = "__autograph_generated_file"
 
 _shared: list[LocalCluster] = []
 
@@ -86,7 +88,6 @@ def _things() -> dict[object, str]:
             if process.task is not None:
                 things["task", process.pid, process.task] = str(process)
     for path in Path(tempfile.gettempdir()).iterdir():
-        # TensorFlow keeps the functions that it has rewritten in this process, and removes them at its end.
-        if not path.name.startswith("__autograph_generated_file"):
+        if not path.name.startswith(_OF_TENSORFLOW):
             things["file", path] = f"file {path}"
     return things

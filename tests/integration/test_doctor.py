@@ -90,7 +90,7 @@ def test_a_node_whose_interpreter_lacks_tensorflow_is_named(doctor: Any, tmp_pat
     assert findings["agents"]["outcome"] == "ok"
     assert findings["tensorflow"]["outcome"] == "failed"
     assert f"node {lacking.node_id[:8]} on " in findings["tensorflow"]["text"]
-    assert "pip install 'tensorflow-ignite[cpu]'" in findings["tensorflow"]["remedy"]
+    assert "pip install 'tensorflow-cpu>=2.20,<2.22'" in findings["tensorflow"]["remedy"]
 
 
 def test_a_cluster_that_is_not_active_is_known_by_its_port_for_thin_clients(doctor: Any, tmp_path: Path) -> None:

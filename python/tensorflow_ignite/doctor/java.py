@@ -88,4 +88,4 @@ def _remedy() -> str:
     sources = Path(tensorflow_ignite.__file__).resolve().parents[2]
     if (sources / "Makefile").is_file():
         return f"Build them: make -C {sources} proto jars"
-    return "Install the package again: pip install --force-reinstall tensorflow-ignite"
+    return "Install the package again, from its wheel or its sources: pip install --force-reinstall PATH"

