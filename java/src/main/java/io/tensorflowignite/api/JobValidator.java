@@ -91,11 +91,7 @@ final class JobValidator {
   }
 
   private void checkCache(String name) {
-    List<String> known =
-        ignite.cacheNames().stream()
-            .filter(cache -> !cache.startsWith(SystemCache.PREFIX))
-            .sorted()
-            .collect(Collectors.toList());
+    List<String> known = SystemCache.userCaches(ignite);
     check(
         known.contains(name),
         CACHE_NOT_FOUND,

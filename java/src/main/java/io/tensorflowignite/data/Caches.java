@@ -1,17 +1,13 @@
 package io.tensorflowignite.data;
 
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
-import java.util.List;
-import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 
 /** The cluster's caches, as a reader names them. */
 final class Caches {
-  /** Names that begin so are the system's own. */
-  static final String SYSTEM_PREFIX = "tensorflow-ignite-";
-
   private final Ignite ignite;
 
   Caches(Ignite ignite) {
@@ -29,20 +25,13 @@ final class Caches {
           String.format(
               "there is no cache %s; the cluster's caches are %s; name one of these, or load one"
                   + " with tensorflow_ignite.load",
-              name, userCaches()));
+              name, SystemCache.userCaches(ignite)));
     }
     return cache.withKeepBinary();
   }
 
   boolean exists(String name) {
     return ignite.cacheNames().contains(name);
-  }
-
-  List<String> userCaches() {
-    return ignite.cacheNames().stream()
-        .filter(name -> !name.startsWith(SYSTEM_PREFIX))
-        .sorted()
-        .collect(Collectors.toList());
   }
 
   void requireActive() {

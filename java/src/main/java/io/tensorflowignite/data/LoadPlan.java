@@ -1,6 +1,7 @@
 package io.tensorflowignite.data;
 
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LoadCommand;
 import java.util.ArrayList;
@@ -120,11 +121,11 @@ final class LoadPlan {
 
   private static void requireCommand(LoadCommand command) {
     Caches.requireName(command.getCache());
-    if (command.getCache().startsWith(Caches.SYSTEM_PREFIX)) {
+    if (command.getCache().startsWith(SystemCache.PREFIX)) {
       throw invalid(
           "cache %s cannot be loaded; names that begin with %s are kept for this system; choose"
               + " another name",
-          command.getCache(), Caches.SYSTEM_PREFIX);
+          command.getCache(), SystemCache.PREFIX);
     }
     if (command.getBackups() < 0
         || command.getPartitions() < 0

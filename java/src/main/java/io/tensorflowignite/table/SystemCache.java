@@ -1,5 +1,7 @@
 package io.tensorflowignite.table;
 
+import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CacheAtomicityMode;
@@ -34,6 +36,14 @@ public enum SystemCache {
 
   public String cacheName() {
     return cacheName;
+  }
+
+  /** The names of the caches that are not the system's, sorted. */
+  public static List<String> userCaches(Ignite ignite) {
+    return ignite.cacheNames().stream()
+        .filter(name -> !name.startsWith(PREFIX))
+        .sorted()
+        .collect(Collectors.toList());
   }
 
   /** The cache, made when it does not exist. */
