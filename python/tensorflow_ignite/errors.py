@@ -20,6 +20,9 @@
         ├── SchemaUnknownError
         ├── RowMismatchError              also a ValueError
         ├── InternalError
+        ├── SharingUnavailableError
+        ├── SqlInvalidError               also a ValueError
+        ├── AssignmentChangedError
         ├── ConnectionFailedError         also a ConnectionError
         └── RequestTimeoutError           also a TimeoutError
 
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CODES",
+    "AssignmentChangedError",
     "CacheEmptyError",
     "CacheExistsError",
     "CacheNotFoundError",
@@ -57,6 +61,8 @@ __all__ = [
     "RequestTimeoutError",
     "RowMismatchError",
     "SchemaUnknownError",
+    "SharingUnavailableError",
+    "SqlInvalidError",
     "TensorFlowIgniteError",
     "UnsupportedTypeError",
     "from_description",
@@ -194,6 +200,22 @@ class InternalError(TensorFlowIgniteError):
     code = "INTERNAL_ERROR"
 
 
+class SharingUnavailableError(TensorFlowIgniteError):
+    """The node cannot write into the memory of this process: another host, user or container."""
+
+    code = "SHARING_UNAVAILABLE"
+
+
+class SqlInvalidError(TensorFlowIgniteError, ValueError):
+    """A condition or SELECT that cannot be read, or whose rows do not split by partition."""
+
+    code = "SQL_INVALID"
+
+
+class AssignmentChangedError(TensorFlowIgniteError):
+    """The saved position of an iterator is one in other rows than those that this process reads now."""
+
+
 class ConnectionFailedError(TensorFlowIgniteError, ConnectionError):
     """No node answers at the addresses given."""
 
@@ -222,6 +244,8 @@ CODES: dict[str, type[TensorFlowIgniteError]] = {
         SchemaUnknownError,
         RowMismatchError,
         InternalError,
+        SharingUnavailableError,
+        SqlInvalidError,
     )
 }
 

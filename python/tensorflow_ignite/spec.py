@@ -49,9 +49,7 @@ Role = Literal["client", "chief", "worker", "ps", "evaluator"]
 TaskState = Literal["placed", "reserved", "running", "succeeded", "failed", "stopped", "lost"]
 AttemptPhase = Literal["reserve", "run", "stop"]
 #: Why an attempt ended; a crash and a start that took too long count against max_crashes, the others do not.
-CauseKind = Literal[
-    "crash", "node-left", "data-moved", "data-lost", "start-timeout", "stop-request", "done", "hopeless"
-]
+CauseKind = Literal["crash", "node-left", "data-moved", "data-lost", "start-timeout", "stop-request", "done"]
 OnJoin = Literal["restart", "ignore", "at-checkpoint"]
 Quorum = Literal["majority", "none"]
 

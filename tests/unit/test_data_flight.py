@@ -59,7 +59,16 @@ def test_an_error_of_the_network_names_the_address_and_what_failed(
 @pytest.mark.parametrize("partitions", [ASSIGNED, ALL, (1, 2)])
 def test_a_request_survives_its_way_through_a_graph(partitions: str | tuple[int, ...]) -> None:
     asked = Request(
-        "c", ("a", "ä"), True, partitions, "h:1", 5, 7, (Column("a", "int8", (2, 3)), Column("b", "string", (), 1))
+        "c",
+        ("a", "ä"),
+        True,
+        partitions,
+        "h:1",
+        5,
+        where="a > ?",
+        parameters=(1, "x", None),
+        rows=7,
+        layout=(Column("a", "int8", (2, 3)), Column("b", "string", (), 1)),
     )
     assert Request.from_json(asked.to_json().encode()) == asked
 

@@ -35,7 +35,6 @@ _STATE_COLOURS = {
     "crash": "red",
     "start-timeout": "red",
     "data-lost": "red",
-    "hopeless": "red",
     "node-left": "yellow",
     "data-moved": "yellow",
 }

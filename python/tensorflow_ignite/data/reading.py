@@ -5,6 +5,7 @@ What is asked is fixed where the graph is built; who sends it is found out where
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -24,6 +25,11 @@ LOCAL = "local"
 # Name of the column that holds the key, when it is asked for.
 KEY_COLUMN = "_key"
 
+_NULLS = {"error": data_pb2.NULLS_ERROR, "default": data_pb2.NULLS_DEFAULT, "mask": data_pb2.NULLS_KEEP}
+_MISMATCHES = {"error": data_pb2.MISMATCH_ERROR, "skip": data_pb2.MISMATCH_SKIP}
+
+Parameter = bool | int | float | str | None
+
 
 @dataclass(frozen=True)
 class Request:
@@ -36,6 +42,12 @@ class Request:
         partitions: ``"assigned"``, ``"all"``, ``"local"`` or numbers of partitions.
         address: ``host:port[,host:port]`` given by the script, for processes outside a job.
         batch_bytes: Size of a batch in bytes, about; 0: the node's choice.
+        schema: Types that the reader wants, an Arrow schema as an IPC message in base 64; empty: those of the cache.
+        nulls: What becomes of nulls: ``"error"``, ``"default"`` or ``"mask"``.
+        on_mismatch: What becomes of rows that do not fit the schema: ``"error"`` or ``"skip"``.
+        where: Condition in SQL; empty: every row.
+        sql: SELECT whose rows are read; empty: those of the cache.
+        parameters: For the question marks of either.
         rows: Rows of an epoch as told when the dataset was made; -1: not known there.
         layout: How the graph expects each column.
     """
@@ -46,6 +58,12 @@ class Request:
     partitions: str | tuple[int, ...]
     address: str | None
     batch_bytes: int
+    schema: str = ""
+    nulls: str = "error"
+    on_mismatch: str = "error"
+    where: str = ""
+    sql: str = ""
+    parameters: tuple[Parameter, ...] = ()
     rows: int = -1
     layout: tuple[Column, ...] = ()
 
@@ -57,7 +75,7 @@ class Request:
     def from_json(cls, text: str | bytes) -> Request:
         """From text."""
         fields = json.loads(text)
-        for name in ("columns", "partitions"):
+        for name in ("columns", "partitions", "parameters"):
             fields[name] = tuple(fields[name]) if isinstance(fields[name], list) else fields[name]
         fields["layout"] = tuple(Column(**{**column, "shape": tuple(column["shape"])}) for column in fields["layout"])
         return cls(**fields)
@@ -70,7 +88,25 @@ class Request:
             key=self.key,
             partitions=partitions,
             batch_bytes=self.batch_bytes,
+            schema=base64.b64decode(self.schema),
+            nulls=_NULLS[self.nulls],
+            on_mismatch=_MISMATCHES[self.on_mismatch],
+            where=self.where,
+            sql=self.sql,
+            parameters=[_parameter(value) for value in self.parameters],
         )
+
+
+def _parameter(value: Parameter) -> data_pb2.Parameter:
+    if value is None:
+        return data_pb2.Parameter()
+    if isinstance(value, bool):
+        return data_pb2.Parameter(bool_value=value)
+    if isinstance(value, int):
+        return data_pb2.Parameter(int_value=value)
+    if isinstance(value, float):
+        return data_pb2.Parameter(double_value=value)
+    return data_pb2.Parameter(string_value=value)
 
 
 @dataclass(frozen=True)

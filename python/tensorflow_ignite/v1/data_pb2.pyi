@@ -2,10 +2,23 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class Nulls(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    NULLS_UNSPECIFIED: _ClassVar[Nulls]
+    NULLS_ERROR: _ClassVar[Nulls]
+    NULLS_DEFAULT: _ClassVar[Nulls]
+    NULLS_KEEP: _ClassVar[Nulls]
+
+class Mismatch(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MISMATCH_UNSPECIFIED: _ClassVar[Mismatch]
+    MISMATCH_ERROR: _ClassVar[Mismatch]
+    MISMATCH_SKIP: _ClassVar[Mismatch]
 
 class ExistingCache(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -13,29 +26,72 @@ class ExistingCache(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EXISTING_CACHE_ERROR: _ClassVar[ExistingCache]
     EXISTING_CACHE_REPLACE: _ClassVar[ExistingCache]
     EXISTING_CACHE_APPEND: _ClassVar[ExistingCache]
+NULLS_UNSPECIFIED: Nulls
+NULLS_ERROR: Nulls
+NULLS_DEFAULT: Nulls
+NULLS_KEEP: Nulls
+MISMATCH_UNSPECIFIED: Mismatch
+MISMATCH_ERROR: Mismatch
+MISMATCH_SKIP: Mismatch
 EXISTING_CACHE_UNSPECIFIED: ExistingCache
 EXISTING_CACHE_ERROR: ExistingCache
 EXISTING_CACHE_REPLACE: ExistingCache
 EXISTING_CACHE_APPEND: ExistingCache
 
 class ReadCommand(_message.Message):
-    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows")
+    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows", "nulls", "on_mismatch", "schema", "where", "sql", "parameters", "uncounted")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     BATCH_BYTES_FIELD_NUMBER: _ClassVar[int]
     BATCH_ROWS_FIELD_NUMBER: _ClassVar[int]
+    NULLS_FIELD_NUMBER: _ClassVar[int]
+    ON_MISMATCH_FIELD_NUMBER: _ClassVar[int]
+    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    WHERE_FIELD_NUMBER: _ClassVar[int]
+    SQL_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    UNCOUNTED_FIELD_NUMBER: _ClassVar[int]
     cache: str
     columns: _containers.RepeatedScalarFieldContainer[str]
     key: bool
     partitions: _containers.RepeatedScalarFieldContainer[int]
     batch_bytes: int
     batch_rows: int
-    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ...) -> None: ...
+    nulls: Nulls
+    on_mismatch: Mismatch
+    schema: bytes
+    where: str
+    sql: str
+    parameters: _containers.RepeatedCompositeFieldContainer[Parameter]
+    uncounted: bool
+    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ..., nulls: _Optional[_Union[Nulls, str]] = ..., on_mismatch: _Optional[_Union[Mismatch, str]] = ..., schema: _Optional[bytes] = ..., where: _Optional[str] = ..., sql: _Optional[str] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ..., uncounted: bool = ...) -> None: ...
+
+class Parameter(_message.Message):
+    __slots__ = ("bool_value", "int_value", "double_value", "string_value", "bytes_value")
+    BOOL_VALUE_FIELD_NUMBER: _ClassVar[int]
+    INT_VALUE_FIELD_NUMBER: _ClassVar[int]
+    DOUBLE_VALUE_FIELD_NUMBER: _ClassVar[int]
+    STRING_VALUE_FIELD_NUMBER: _ClassVar[int]
+    BYTES_VALUE_FIELD_NUMBER: _ClassVar[int]
+    bool_value: bool
+    int_value: int
+    double_value: float
+    string_value: str
+    bytes_value: bytes
+    def __init__(self, bool_value: bool = ..., int_value: _Optional[int] = ..., double_value: _Optional[float] = ..., string_value: _Optional[str] = ..., bytes_value: _Optional[bytes] = ...) -> None: ...
+
+class ReadResult(_message.Message):
+    __slots__ = ("rows", "skipped")
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_FIELD_NUMBER: _ClassVar[int]
+    rows: int
+    skipped: int
+    def __init__(self, rows: _Optional[int] = ..., skipped: _Optional[int] = ...) -> None: ...
 
 class LoadCommand(_message.Message):
-    __slots__ = ("cache", "key_column", "first_key", "backups", "replicated", "partitions", "existing")
+    __slots__ = ("cache", "key_column", "first_key", "backups", "replicated", "partitions", "existing", "affinity_column", "without_sql")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     KEY_COLUMN_FIELD_NUMBER: _ClassVar[int]
     FIRST_KEY_FIELD_NUMBER: _ClassVar[int]
@@ -43,6 +99,8 @@ class LoadCommand(_message.Message):
     REPLICATED_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     EXISTING_FIELD_NUMBER: _ClassVar[int]
+    AFFINITY_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_SQL_FIELD_NUMBER: _ClassVar[int]
     cache: str
     key_column: str
     first_key: int
@@ -50,7 +108,9 @@ class LoadCommand(_message.Message):
     replicated: bool
     partitions: int
     existing: ExistingCache
-    def __init__(self, cache: _Optional[str] = ..., key_column: _Optional[str] = ..., first_key: _Optional[int] = ..., backups: _Optional[int] = ..., replicated: bool = ..., partitions: _Optional[int] = ..., existing: _Optional[_Union[ExistingCache, str]] = ...) -> None: ...
+    affinity_column: str
+    without_sql: bool
+    def __init__(self, cache: _Optional[str] = ..., key_column: _Optional[str] = ..., first_key: _Optional[int] = ..., backups: _Optional[int] = ..., replicated: bool = ..., partitions: _Optional[int] = ..., existing: _Optional[_Union[ExistingCache, str]] = ..., affinity_column: _Optional[str] = ..., without_sql: bool = ...) -> None: ...
 
 class LoadResult(_message.Message):
     __slots__ = ("rows",)

@@ -30,6 +30,8 @@ class ErrorCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROW_MISMATCH: _ClassVar[ErrorCode]
     CACHE_EXISTS: _ClassVar[ErrorCode]
     INTERNAL_ERROR: _ClassVar[ErrorCode]
+    SHARING_UNAVAILABLE: _ClassVar[ErrorCode]
+    SQL_INVALID: _ClassVar[ErrorCode]
 
 class JobKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -60,7 +62,6 @@ class CauseKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     START_TIMEOUT: _ClassVar[CauseKind]
     STOP_REQUEST: _ClassVar[CauseKind]
     DONE: _ClassVar[CauseKind]
-    HOPELESS: _ClassVar[CauseKind]
 
 class OnJoin(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -118,6 +119,8 @@ SCHEMA_UNKNOWN: ErrorCode
 ROW_MISMATCH: ErrorCode
 CACHE_EXISTS: ErrorCode
 INTERNAL_ERROR: ErrorCode
+SHARING_UNAVAILABLE: ErrorCode
+SQL_INVALID: ErrorCode
 JOB_KIND_UNSPECIFIED: JobKind
 MULTI_WORKER_MIRRORED: JobKind
 PARAMETER_SERVER: JobKind
@@ -139,7 +142,6 @@ DATA_LOST: CauseKind
 START_TIMEOUT: CauseKind
 STOP_REQUEST: CauseKind
 DONE: CauseKind
-HOPELESS: CauseKind
 ON_JOIN_UNSPECIFIED: OnJoin
 RESTART: OnJoin
 IGNORE: OnJoin

@@ -21,6 +21,7 @@ public final class Statuses {
       case CODE_INVALID:
       case COLUMN_NOT_FOUND:
       case UNSUPPORTED_TYPE:
+      case SQL_INVALID:
         return Status.Code.INVALID_ARGUMENT;
       case CACHE_EMPTY:
       case JOB_FINISHED:
@@ -28,6 +29,7 @@ public final class Statuses {
       case CLUSTER_NOT_ACTIVE:
       case SCHEMA_UNKNOWN:
       case ROW_MISMATCH:
+      case SHARING_UNAVAILABLE:
         return Status.Code.FAILED_PRECONDITION;
       case PARTITION_NOT_LOCAL:
         return Status.Code.UNAVAILABLE;
