@@ -29,7 +29,7 @@ from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc
 # A batch of this size stays in the processor's caches between the node that writes it and the one who reads it.
 BATCH_BYTES = 4 * 1024 * 1024
 # The most segments of one stream: lent ones, and FREE that the node may fill.
-SEGMENTS = 8
+SEGMENTS = 6
 FREE = 2
 # The most bytes of a stream whose segments had to be made larger than its batches were meant to be.
 LARGE_BYTES = 256 * 1024 * 1024

@@ -66,6 +66,8 @@ final class MappedSegment implements AutoCloseable {
           unmap(memory);
           throw unavailable(pid, path + " belongs to another reader", null);
         }
+        // A page fault for each page as it is first written would cost more than the writing.
+        memory.load();
         return new MappedSegment(offer, memory);
       }
     } catch (IOException | UnsupportedOperationException failure) {
