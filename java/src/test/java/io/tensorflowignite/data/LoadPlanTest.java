@@ -27,7 +27,7 @@ public class LoadPlanTest {
   public void keysAreCountedLongsUnlessAColumnIsNamed() {
     LoadPlan plan = LoadPlan.of(command("c").build(), new Schema(Arrays.asList(ID, N)));
 
-    assertEquals(Long.class, plan.keyType().storage());
+    assertEquals(Long.class, plan.key().storage());
     assertEquals(Arrays.asList("_key", "id", "n"), names(plan.schema().getFields()));
   }
 
@@ -36,7 +36,7 @@ public class LoadPlanTest {
     LoadPlan plan =
         LoadPlan.of(command("c").setKeyColumn("id").build(), new Schema(Arrays.asList(ID, N)));
 
-    assertEquals(String.class, plan.keyType().storage());
+    assertEquals(String.class, plan.key().storage());
     assertEquals(Collections.singletonList("n"), names(plan.fields()));
     assertEquals(Arrays.asList("_key", "n"), names(plan.schema().getFields()));
   }
