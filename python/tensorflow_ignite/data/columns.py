@@ -41,7 +41,7 @@ def _columns(prefix: str, data: Mapping[str, Any]) -> tuple[list[pa.Field], list
             raise errors.InvalidRequestError(f"{name!r} is not the name of a column; it is a text that is not empty")
         array, shape = column_of(prefix + name, values)
         metadata = {SHAPE_KEY: json.dumps(shape).encode()} if len(shape) > 1 else None
-        fields.append(pa.field(name, array.type, nullable=array.null_count > 0, metadata=metadata))
+        fields.append(pa.field(name, array.type, nullable=_is_nullable(array), metadata=metadata))
         columns.append(array)
     lengths = {prefix + field.name: len(column) for field, column in zip(fields, columns, strict=True)}
     if len(set(lengths.values())) > 1:
@@ -86,6 +86,10 @@ def shaped(array: pa.Array, shape: tuple[int, ...]) -> pa.Array:
     for size in reversed(shape):
         array = pa.FixedSizeListArray.from_arrays(array, size)
     return array
+
+
+def _is_nullable(array: pa.Array) -> bool:
+    return array.null_count > 0 or pa.types.is_null(array.type)
 
 
 def _offsets(splits: Any) -> pa.Array:

@@ -196,7 +196,8 @@ def _frame_batch(frame: Any) -> pa.RecordBatch:
         raise errors.InvalidRequestError("the DataFrame has no column to load; give at least one")
     columns = [_series(name, frame.iloc[:, at]) for at, name in enumerate(names)]
     fields = [
-        pa.field(name, column.type, nullable=column.null_count > 0) for name, column in zip(names, columns, strict=True)
+        pa.field(name, column.type, nullable=column.null_count > 0 or pa.types.is_null(column.type))
+        for name, column in zip(names, columns, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 

@@ -89,10 +89,10 @@ def _header(path: str, archive: zipfile.ZipFile, name: str) -> tuple[_Member, IO
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, by_column, dtype = read(stream)
-    except ValueError as error:
+    except (ValueError, OSError, zipfile.BadZipFile, zlib.error) as error:
         stream.close()
         raise errors.InvalidRequestError(
-            f"{path!r} cannot be read as npz: {name!r} in it is no array ({error}). Write it again with numpy.savez"
+            f"{path!r} cannot be read as npz: {name!r} in it is no array, or damaged ({error}). Write it again with numpy.savez"
         ) from error
     name = name.removesuffix(".npy")
     if dtype.hasobject or not shape:

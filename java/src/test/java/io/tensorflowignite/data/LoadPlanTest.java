@@ -42,6 +42,22 @@ public class LoadPlanTest {
   }
 
   @Test
+  public void withAnAffinityColumnKeysAreObjectsWhoseFieldsStayColumns() {
+    LoadPlan plan =
+        LoadPlan.of(
+            command("c").setKeyColumn("id").setAffinityColumn("n").build(),
+            new Schema(Arrays.asList(X, N, ID)));
+
+    assertTrue(plan.key().isObject());
+    assertEquals(Arrays.asList("id", "n"), names(plan.key().fields()));
+    assertEquals(Collections.singletonList("x"), names(plan.fields()));
+    assertEquals(Arrays.asList("id", "n", "x"), names(plan.schema().getFields()));
+    List<Boolean> inKey =
+        plan.schema().getFields().stream().map(CacheSchema::isInKey).collect(Collectors.toList());
+    assertEquals(Arrays.asList(true, true, false), inKey);
+  }
+
+  @Test
   public void whatCannotBeLoadedIsToldWithItsReason() {
     assertRefused(ErrorCode.INVALID_REQUEST, "no cache is named", command(""), N);
     assertRefused(
@@ -65,6 +81,20 @@ public class LoadPlanTest {
         ErrorCode.COLUMN_NOT_FOUND, "no column id to take", command("c").setKeyColumn("id"), N);
     assertRefused(
         ErrorCode.UNSUPPORTED_TYPE, "column x is of type", command("c").setKeyColumn("x"), X, N);
+    assertRefused(
+        ErrorCode.INVALID_REQUEST, "affinity column n", command("c").setAffinityColumn("n"), X, N);
+    assertRefused(
+        ErrorCode.INVALID_REQUEST,
+        "affinity column n and key column \"n\"",
+        command("c").setKeyColumn("n").setAffinityColumn("n"),
+        X,
+        N);
+    assertRefused(
+        ErrorCode.COLUMN_NOT_FOUND,
+        "no column z to take their affinity from",
+        command("c").setKeyColumn("n").setAffinityColumn("z"),
+        X,
+        N);
     assertRefused(
         ErrorCode.UNSUPPORTED_TYPE,
         "column d is of type",
