@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,14 @@ def test_nested_columns_become_structs_and_what_is_missing_null() -> None:
     assert table.column("point").to_pylist() == [{"x": 0.0, "name": "a"}, {"x": 1.0, "name": None}]
     assert [table.column(name).null_count for name in ("masked", "day", "words", "objects", "nan")] == [1, 1, 1, 1, 0]
     assert table.schema.field("day").type == pa.date32()
+
+
+def test_uuids_become_marked_text() -> None:
+    numbers = [uuid.UUID(int=1), None, uuid.uuid4()]
+    table = read(pa.table({"id": numbers}).slice(1))
+    assert table.schema.field("id").metadata == {b"tensorflow-ignite.type": b"uuid"}
+    assert table.column("id").to_pylist() == [None, str(numbers[2])]
+    assert read({"id": numbers[:1]}).column("id").to_pylist() == [str(numbers[0])]
 
 
 class Ragged:

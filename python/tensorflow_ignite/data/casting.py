@@ -11,6 +11,7 @@ import pyarrow.types as types
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.tensors import SHAPE_KEY
+from tensorflow_ignite.data.uuids import TYPE_KEY, UUID, is_uuid, text_of
 
 
 class Casting:
@@ -56,7 +57,8 @@ class Casting:
                 f"column {field.name!r} holds None in each row, or there is none; a column needs a type. Give it: "
                 f"schema={{{field.name!r}: pyarrow.string()}}, for example"
             )
-        metadata = dict(field.metadata or {}) | dict((wanted.metadata if wanted is not None else None) or {})
+        marks = {TYPE_KEY: UUID} if is_uuid(field.type) and types.is_string(kind) else {}
+        metadata = marks | dict(field.metadata or {}) | dict((wanted.metadata if wanted is not None else None) or {})
         return pa.field(field.name, kind, field.nullable, metadata or None)
 
     def schema(self, raw: pa.Schema) -> pa.Schema:
@@ -158,6 +160,8 @@ def _innermost(kind: pa.DataType, wanted: pa.DataType) -> pa.DataType:
 
 def _plain(kind: pa.DataType) -> pa.DataType:
     """The type without what only says how Arrow lays it out: dictionaries, 64-bit offsets, views, extensions."""
+    if is_uuid(kind):
+        return pa.string()
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(kind.storage_type)
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
@@ -188,4 +192,6 @@ def _same(kind: pa.DataType, other: pa.DataType) -> bool:
 
 
 def _stored(column: pa.Array) -> pa.Array:
+    if is_uuid(column.type):
+        return text_of(column)
     return column.storage if isinstance(column.type, pa.BaseExtensionType) else column

@@ -89,7 +89,7 @@ def shaped(array: pa.Array, shape: tuple[int, ...]) -> pa.Array:
 
 
 def _is_nullable(array: pa.Array) -> bool:
-    return array.null_count > 0 or pa.types.is_null(array.type)
+    return bool(array.null_count > 0 or pa.types.is_null(array.type))
 
 
 def _offsets(splits: Any) -> pa.Array:

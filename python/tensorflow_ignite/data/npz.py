@@ -92,7 +92,8 @@ def _header(path: str, archive: zipfile.ZipFile, name: str) -> tuple[_Member, IO
     except (ValueError, OSError, zipfile.BadZipFile, zlib.error) as error:
         stream.close()
         raise errors.InvalidRequestError(
-            f"{path!r} cannot be read as npz: {name!r} in it is no array, or damaged ({error}). Write it again with numpy.savez"
+            f"{path!r} cannot be read as npz: {name!r} in it is no array, or damaged "
+            f"({error}). Write it again with numpy.savez"
         ) from error
     name = name.removesuffix(".npy")
     if dtype.hasobject or not shape:

@@ -208,8 +208,7 @@ public class ItLoading extends DataTest {
 
       FutureTask<Long> load =
           new FutureTask<>(
-              () ->
-                  load(into("moving").setExisting(ExistingCache.EXISTING_CACHE_REPLACE), 1, 10));
+              () -> load(into("moving").setExisting(ExistingCache.EXISTING_CACHE_REPLACE), 1, 10));
       new Thread(load).start();
       DataCluster.await("nobody waits for the partitions", ItLoading::isRemoving);
       assertFalse(load.isDone());
