@@ -177,7 +177,7 @@ public class ItLoading extends DataTest {
     assertTrue(configuration("plain").getQueryEntities().isEmpty());
     assertEquals(rows(0, 20), read("plain"));
     load(into("plain").setExisting(ExistingCache.EXISTING_CACHE_APPEND).setFirstKey(20), 1, 10);
-    assertEquals(rows(0, 30), read("plain"));
+    assertEquals(30, read("plain").size());
   }
 
   @Test
