@@ -12,7 +12,7 @@ import logging
 import socket
 import ssl
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -166,9 +166,7 @@ class ThinConnection:
         """Whether a cache has so many partitions that one has this number."""
         try:
             with self._translated(cache, refusals=False):
-                cursor, more, _ = self._scan(cache, number, 1, False)
-                if more:
-                    self._ask(OP_RESOURCE_CLOSE, struct.pack("<q", cursor))
+                self._first_page(cache, number, 1)
         except Refused as refusal:
             if "partition" in str(refusal).lower():
                 return False
@@ -190,40 +188,50 @@ class ThinConnection:
             constants={one["type_id"]: one["literal"] for one in told["enum"]} if told["is_enum"] else {},
         )
 
-    def pages(self, cache: str, partition: int, rows: int, local: bool = False) -> Iterator[Page]:
-        """The rows of one partition in pages of so many; the next is on its way while one is looked at."""
+    def pages(self, cache: str, partitions: Sequence[int], rows: int) -> Iterator[Page]:
+        """The rows of partitions in pages of so many; the next one is on its way while one is looked at."""
+        waiting = iter(partitions)
         with self._translated(cache):
-            cursor, more, page = self._scan(cache, partition, rows, local)
-            while more:
-                # The answer to this is taken only when the page is done with.
-                self._send(OP_QUERY_SCAN_CURSOR_GET_PAGE, struct.pack("<q", cursor))
-                yield page
+            asked = self._ask_for(cache, next(waiting, None), rows)
+            cursor = 0
+            while asked is not None:
                 data, start = self._receive()
+                if asked == OP_QUERY_SCAN:
+                    (cursor,) = struct.unpack_from("<q", data, start)
+                    start += 8
                 page, more = self._page(data, start)
-            yield page
+                if more:
+                    asked = OP_QUERY_SCAN_CURSOR_GET_PAGE
+                    self._send(asked, struct.pack("<q", cursor))
+                else:
+                    asked = self._ask_for(cache, next(waiting, None), rows)
+                yield page
+
+    def _ask_for(self, cache: str, partition: int | None, rows: int) -> int | None:
+        if partition is None:
+            return None
+        self._send(OP_QUERY_SCAN, _SCAN.pack(cache_id(cache), 0, _NULL, rows, partition, False))
+        return int(OP_QUERY_SCAN)
 
     def first_page(self, cache: str, partition: int, rows: int) -> Page:
         """At most so many rows of one partition."""
         with self._translated(cache):
-            cursor, more, page = self._scan(cache, partition, rows, False)
-            if more:
-                self._ask(OP_RESOURCE_CLOSE, struct.pack("<q", cursor))
-            return page
+            return self._first_page(cache, partition, rows)
 
-    def _scan(self, cache: str, partition: int, rows: int, local: bool) -> tuple[int, bool, Page]:
-        data, start = self._ask(OP_QUERY_SCAN, _SCAN.pack(cache_id(cache), 0, _NULL, rows, partition, local))
+    def _first_page(self, cache: str, partition: int, rows: int) -> Page:
+        self._ask_for(cache, partition, rows)
+        data, start = self._receive()
         (cursor,) = struct.unpack_from("<q", data, start)
         page, more = self._page(data, start + 8)
-        return cursor, more, page
+        if more:
+            self._send(OP_RESOURCE_CLOSE, struct.pack("<q", cursor))
+            self._receive()
+        return page
 
     def _page(self, data: bytearray, start: int) -> tuple[Page, bool]:
         (rows,) = struct.unpack_from("<i", data, start)
         (length,) = struct.unpack_from("<i", data, 0)
         return Page(data, start + 4, rows), data[length + 3] != 0
-
-    def _ask(self, operation: int, content: bytes) -> tuple[bytearray, int]:
-        self._send(operation, content)
-        return self._receive()
 
     def _send(self, operation: int, content: bytes) -> None:
         self._link.send(_REQUEST.pack(_REQUEST.size - 4 + len(content), operation, 1) + content, reconnect=False)

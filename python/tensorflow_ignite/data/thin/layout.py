@@ -58,9 +58,13 @@ class Unreadable(Exception):
     """A value that is not known here; the text says which."""
 
 
+_INT = struct.Struct("<i").unpack_from
+
+
 def int_at(data: bytearray, at: int) -> int:
     """The int at a position."""
-    return int.from_bytes(data[at : at + 4], "little", signed=True)
+    found: int = _INT(data, at)[0]
+    return found
 
 
 def unwrap(data: bytearray, at: int) -> int:

@@ -16,8 +16,8 @@ from tensorflow_ignite.data.thin.connection import ThinConnection
 from tensorflow_ignite.data.thin.rows import Rows, plain
 from tensorflow_ignite.v1 import data_pb2
 
-# Python decodes one page at a time, whatever the number of threads; a second keeps it busy while the first waits.
-STREAMS = 2
+# Python decodes one page at a time, whatever the number of threads; the others keep it busy while some wait for a node.
+STREAMS = 4
 # As the data endpoint's own.
 BATCH_BYTES = 8 * 1024 * 1024
 BATCH_ROWS = 65_536
@@ -235,16 +235,15 @@ class BatchStream:
         columns = pa.ipc.read_schema(pa.BufferReader(command.schema))
         waiting = Rows(columns, nulls, skip, book, self._what)
         most_bytes, size = command.batch_bytes or BATCH_BYTES, 0
-        for partition in command.partitions:
-            for page in connection.pages(command.cache, partition, command.batch_rows):
-                if self._cancelled:
-                    return
-                waiting.add(page)
-                self._skipped = waiting.skipped
-                size += len(page.data)
-                if size >= most_bytes or len(waiting) >= BATCH_ROWS:
-                    yield self._counted(waiting.batch())
-                    size = 0
+        for page in connection.pages(command.cache, command.partitions, command.batch_rows):
+            if self._cancelled:
+                return
+            waiting.add(page)
+            self._skipped = waiting.skipped
+            size += len(page.data)
+            if size >= most_bytes or len(waiting) >= BATCH_ROWS:
+                yield self._counted(waiting.batch())
+                size = 0
         if len(waiting):
             yield self._counted(waiting.batch())
 
