@@ -225,7 +225,7 @@ def test_columns_of_sql_have_the_types_that_sql_says(nodes: list[ThinNode]) -> N
     with nodes[0].client() as client:
         client.sql(
             "CREATE TABLE sold (id INT, shop VARCHAR, price DECIMAL(10, 2), day DATE, at TIME, moment TIMESTAMP, "
-            'code UUID, nothing DECIMAL(9, 3), PRIMARY KEY (id, shop)) WITH "CACHE_NAME=sold"'
+            'code UUID, nothing DECIMAL(9, 3), PRIMARY KEY (id, shop)) WITH "CACHE_NAME=sold,TEMPLATE=few"'
         )
         client.sql(
             "INSERT INTO sold VALUES (1, 'a', 12.5, DATE '2021-02-03', TIME '04:05:06', "
