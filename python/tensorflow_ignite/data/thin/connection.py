@@ -126,6 +126,8 @@ class ThinConnection:
                 # pyignite speaks IPv4 only, and names no reason when nothing listens.
                 socket.create_connection((self._link.host, self._link.port), SECONDS_TO_CONNECT).close()
                 self._link.connect()
+                if self._cut:
+                    raise ConnectionAbortedError("cut while it was made")
             except BaseException:
                 self._link.close()
                 raise
