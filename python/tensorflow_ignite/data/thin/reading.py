@@ -199,13 +199,12 @@ class BatchStream:
         self._lock = threading.RLock()
         self._cancelled = False
         self._connection: ThinConnection | None = None
-        self._rows = 0
-        self._skipped = 0
+        self._result: data_pb2.ReadResult | None = None
 
     @property
-    def result(self) -> data_pb2.ReadResult:
-        """Rows that were yielded, and left out, so far."""
-        return data_pb2.ReadResult(rows=self._rows, skipped=self._skipped)
+    def result(self) -> data_pb2.ReadResult | None:
+        """Rows that were sent, and left out, when all have been; None before."""
+        return self._result
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Connects and yields batches; ends early, without an error, when cancelled.
@@ -213,6 +212,7 @@ class BatchStream:
         Raises:
             TensorFlowIgniteError: If the node refuses, the connection breaks, or a row does not fit.
         """
+        self._result = None
         command = data_pb2.ReadCommand.FromString(self._endpoint.ticket)
         failure = f"{self._what} was not read to its end"
         try:
@@ -238,23 +238,21 @@ class BatchStream:
         book = schema.TypeBook(self._endpoint.address, self._credentials, failure)
         columns = pa.ipc.read_schema(pa.BufferReader(command.schema))
         waiting = Rows(columns, nulls, skip, book, self._what)
-        most_rows, most_bytes, size = command.batch_rows or BATCH_ROWS, command.batch_bytes or BATCH_BYTES, 0
+        most_rows, most_bytes = command.batch_rows or BATCH_ROWS, command.batch_bytes or BATCH_BYTES
+        size = sent = 0
         page_rows = min(most_rows, int(columns.metadata[_PAGE_KEY]))
         for page in connection.pages(command.cache, command.partitions, page_rows):
             if self._cancelled:
                 return
             waiting.add(page)
-            self._skipped = waiting.skipped
             size += len(page.data)
             if size >= most_bytes or len(waiting) + page_rows > most_rows:
-                yield self._counted(waiting.batch())
-                size = 0
+                sent, size = sent + len(waiting), 0
+                yield waiting.batch()
         if len(waiting):
-            yield self._counted(waiting.batch())
-
-    def _counted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        self._rows += batch.num_rows
-        return batch
+            sent += len(waiting)
+            yield waiting.batch()
+        self._result = data_pb2.ReadResult(rows=sent, skipped=waiting.skipped)
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""
