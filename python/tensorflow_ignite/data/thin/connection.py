@@ -232,8 +232,7 @@ class ThinConnection:
 
     def _page(self, data: bytearray, start: int) -> tuple[Page, bool]:
         (rows,) = struct.unpack_from("<i", data, start)
-        (length,) = struct.unpack_from("<i", data, 0)
-        return Page(data, start + 4, rows), data[length + 3] != 0
+        return Page(data, start + 4, rows), data[-1] != 0
 
     def _send(self, operation: int, content: bytes) -> None:
         self._link.send(_REQUEST.pack(_REQUEST.size - 4 + len(content), operation, 1) + content, reconnect=False)
@@ -241,6 +240,8 @@ class ThinConnection:
     def _receive(self) -> tuple[bytearray, int]:
         """An answer and where its content begins."""
         data: bytearray = self._link.recv(reconnect=False)
+        # pyignite's buffer is longer than short answers.
+        del data[4 + struct.unpack_from("<i", data, 0)[0] :]
         if self._client.protocol_context.is_status_flags_supported():
             (flags,) = struct.unpack_from("<h", data, 12)
             start = 14 + (12 if flags & _FLAG_TOPOLOGY else 0)
