@@ -48,7 +48,7 @@ class BinaryType:
 
     Attributes:
         name: Of its class.
-        fields: Name and type code of each field, in the order in which they were first seen.
+        fields: Name and type code of each field, in the order of the type's versions.
         names: Name of a field by its number.
         schemas: For each version of the type, the numbers of its fields in the order of its footer.
         constants: Names of an enum's constants by ordinal; empty for anything else.
@@ -181,13 +181,16 @@ class ThinConnection:
             told = _value(get_binary_type(self._link, number))
         if not told["type_exists"]:
             return None
-        fields = told["binary_fields"]
+        schemas = {schema: tuple(numbers) for schema, numbers in told["schema"].items()}
+        # Told in no order; the versions of the type have one.
+        order = {field: place for place, field in enumerate(dict.fromkeys(sum(schemas.values(), ())))}
+        fields = sorted(told["binary_fields"], key=lambda field: order.get(field["field_id"], len(order)))
         return BinaryType(
             name=told["type_name"],
             fields={field["field_name"]: field["type_id"] for field in fields},
             names={field["field_id"]: field["field_name"] for field in fields},
-            schemas={number: tuple(numbers) for number, numbers in told["schema"].items()},
-            constants={one["type_id"]: one["literal"] for one in told["enum"]} if told["is_enum"] else {},
+            schemas=schemas,
+            constants={one["type_id"]: one["literal"] for one in told["enums"]} if told["is_enum"] else {},
         )
 
     def pages(self, cache: str, partitions: Sequence[int], rows: int) -> Iterator[Page]:
