@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import flight, place, reading
+from tensorflow_ignite.data.credentials import from_environment, given
 from tensorflow_ignite.data.reader import Stream
 from tensorflow_ignite.data.wanted import wanted_of
 from tensorflow_ignite.train.context import context
@@ -30,7 +31,9 @@ def read_table(
     parameters: Sequence[reading.Parameter] = (),
     partitions: Sequence[int] | Literal["all"] | None = None,
     on_mismatch: Literal["error", "skip"] = "error",
+    transport: Literal["auto", "flight", "thin"] = "auto",
     address: str | None = None,
+    credentials: Any = None,
 ) -> pa.Table:
     """Reads a cache into a table; nulls stay nulls, and each value keeps the Arrow type of its column.
 
@@ -49,7 +52,11 @@ def read_table(
         parameters: For the question marks of either, in their order.
         partitions: Numbers of partitions to read; None or ``"all"``: all.
         on_mismatch: What becomes of rows that do not fit the schema: an ``"error"``, or ``"skip"``.
+        transport: ``"thin"`` reads a cluster without our service by its thin client port, row by row, and slowly.
+            Otherwise rows come by Arrow Flight, from nodes on this host too: a table keeps its memory.
         address: ``host:port[,host:port]`` of any nodes; None: as for :func:`tensorflow_ignite.dataset`.
+        credentials: With ``transport="thin"``, who asks: ``(user, password)``, or a dict as for
+            :func:`tensorflow_ignite.dataset`; None: those of the environment.
 
     Returns:
         The table. Rows are in the order of the nodes that sent them, and of the partitions of each.
@@ -73,12 +80,25 @@ def read_table(
         sql=sql or "",
         parameters=tuple(parameters),
     )
-    here = context()
-    at = here.node_address if here.in_job else place.answering(place.addresses(address))
     command = asked.command(asked.partitions if isinstance(asked.partitions, tuple) else ())
     command.uncounted = True
-    told = flight.describe(at, command)
-    streams: list[Stream] = [flight.BatchStream(endpoint, f"cache {cache!r}") for endpoint in told.endpoints]
+    what = f"cache {cache!r}"
+    if _choice("transport", transport, ("auto", "flight", "thin")) == "thin":
+        # Only here: who reads without it needs no pyignite.
+        from tensorflow_ignite.data import thin
+
+        who = given(credentials) or from_environment()
+        told = thin.describe(place.thin_addresses(address), command, credentials=who)
+        streams: list[Stream] = [thin.BatchStream(endpoint, what, credentials=who) for endpoint in told.endpoints]
+    else:
+        if credentials is not None:
+            raise errors.InvalidRequestError(
+                f"credentials were given for transport={transport!r}, which asks for none; only the thin client port "
+                f"does. Leave them out, or use transport='thin'"
+            )
+        here = context()
+        told = flight.describe(here.node_address if here.in_job else place.answering(place.addresses(address)), command)
+        streams = [flight.BatchStream(endpoint, what) for endpoint in told.endpoints]
     return pa.Table.from_batches(_batches(streams), told.schema)
 
 
