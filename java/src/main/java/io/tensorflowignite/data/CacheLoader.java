@@ -89,32 +89,36 @@ final class CacheLoader {
       VectorSchemaRoot batch,
       IgniteDataStreamer<Object, Object> streamer) {
     String keyColumn = plan.command().getKeyColumn();
+    VectorValues.Objects nested = path -> ignite.binary().builder(target.nestedType(path));
     VectorValues keys =
-        keyColumn.isEmpty() ? null : new VectorValues(batch.getVector(keyColumn), plan.keyType());
+        keyColumn.isEmpty() ? null : VectorValues.of(batch.getVector(keyColumn), nested);
     int width = plan.fields().size();
     String[] names = new String[width];
     VectorValues[] values = new VectorValues[width];
     for (int i = 0; i < width; i++) {
       names[i] = plan.fields().get(i).getName();
-      values[i] = new VectorValues(batch.getVector(names[i]), plan.types().get(i));
+      values[i] = VectorValues.of(batch.getVector(names[i]), nested);
     }
     for (int row = 0; row < batch.getRowCount(); row++) {
       String column = keyColumn;
       try {
         Object key = keys == null ? plan.command().getFirstKey() + rows : keys.get(row);
+        if (key == null) {
+          throw new MismatchException("is null, and a key cannot be");
+        }
         BinaryObjectBuilder object = ignite.binary().builder(target.valueType());
         for (int i = 0; i < width; i++) {
           column = names[i];
-          object.setField(column, values[i].get(row));
+          VectorValues.set(object, column, values[i].get(row), plan.types().get(i).storage());
         }
         watch(streamer.addData(key, object.build()));
       } catch (MismatchException mismatch) {
         throw new TensorFlowIgniteException(
             ErrorCode.ROW_MISMATCH,
             String.format(
-                "row %d for cache %s: column %s %s; nulls cannot be loaded; fill them, or leave the"
-                    + " column out",
-                rows, target.cache(), column, mismatch.getMessage()));
+                "row %d for cache %s: column %s%s %s; every row must fit Ignite's types; correct"
+                    + " the row, cast the column, or leave it out",
+                rows, target.cache(), column, mismatch.path(), mismatch.getMessage()));
       }
       rows++;
     }

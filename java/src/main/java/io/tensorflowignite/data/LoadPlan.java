@@ -4,11 +4,16 @@ import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LoadCommand;
+import java.math.BigDecimal;
+import java.sql.Time;
+import java.sql.Timestamp;
 import java.util.ArrayList;
+import java.util.Date;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.UUID;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.Schema;
@@ -27,7 +32,12 @@ final class LoadPlan {
           Long.class,
           String.class,
           Character.class,
-          Boolean.class);
+          Boolean.class,
+          UUID.class,
+          BigDecimal.class,
+          Date.class,
+          Timestamp.class,
+          Time.class);
 
   private final LoadCommand command;
   private final List<Field> fields;
@@ -64,11 +74,11 @@ final class LoadPlan {
         if (!KEYS.contains(type.storage())) {
           throw unsupported(command.getCache(), field);
         }
-        key = new Field(CacheSchema.KEY, field.getFieldType(), field.getChildren());
+        key = type.field(CacheSchema.KEY);
         keyType = type;
         keyFound = true;
       } else {
-        fields.add(field);
+        fields.add(type.field(field.getName()));
         types.add(type);
       }
     }
@@ -161,8 +171,9 @@ final class LoadPlan {
         ErrorCode.UNSUPPORTED_TYPE,
         String.format(
             "cache %s cannot be loaded: column %s is of type %s; a column holds numbers of up to 64"
-                + " bits (unsigned: 32), booleans, strings, binary, or lists of these, and a key"
-                + " integers or strings; cast the column, or leave it out",
+                + " bits (unsigned: 32), decimals, booleans, strings, binary, dates, times, or"
+                + " lists, structs and maps of these, and a key integers, decimals, strings, UUIDs"
+                + " or times; cast the column, or leave it out",
             cache, field.getName(), field));
   }
 

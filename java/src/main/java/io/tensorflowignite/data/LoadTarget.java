@@ -4,9 +4,12 @@ import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ExistingCache;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
@@ -59,6 +62,11 @@ final class LoadTarget {
   /** Name of the binary type of the values. */
   String valueType() {
     return valueType;
+  }
+
+  /** Name of the binary type of the objects inside of the values, by where they stand. */
+  String nestedType(String path) {
+    return valueType + "." + path;
   }
 
   /** Whether this load made the cache. */
@@ -149,7 +157,7 @@ final class LoadTarget {
   }
 
   private static String describe(CacheSchema schema, CacheColumn column) {
-    return column.supported()
+    return column.known()
         ? describe(schema, column.field(), column.type())
         : column.name() + ": " + column.typeName();
   }
@@ -175,9 +183,20 @@ final class LoadTarget {
       entity.addQueryField(keyColumn, plan.keyType().storage().getName(), null);
       entity.setKeyFieldName(keyColumn);
     }
+    Map<String, Integer> precision = new HashMap<>();
+    Map<String, Integer> scale = new HashMap<>();
     for (int i = 0; i < plan.fields().size(); i++) {
-      entity.addQueryField(
-          plan.fields().get(i).getName(), plan.types().get(i).storage().getName(), null);
+      String name = plan.fields().get(i).getName();
+      entity.addQueryField(name, plan.types().get(i).storage().getName(), null);
+      ArrowType type = plan.fields().get(i).getType();
+      if (type instanceof ArrowType.Decimal) {
+        precision.put(name, ((ArrowType.Decimal) type).getPrecision());
+        scale.put(name, ((ArrowType.Decimal) type).getScale());
+      }
+    }
+    if (!precision.isEmpty()) {
+      entity.setFieldsPrecision(precision);
+      entity.setFieldsScale(scale);
     }
     return entity;
   }
@@ -197,16 +216,38 @@ final class LoadTarget {
       name.insert(0, "Row");
     }
     String candidate = name.toString();
-    for (int number = 2; !fits(ignite.binary().type(candidate), plan); number++) {
+    for (int number = 2; !fits(ignite, candidate, plan.fields()); number++) {
       candidate = name + "_" + number;
     }
     return candidate;
   }
 
-  private static boolean fits(BinaryType type, LoadPlan plan) {
-    for (int i = 0; type != null && i < plan.fields().size(); i++) {
-      String known = type.fieldTypeName(plan.fields().get(i).getName());
-      if (known != null && !known.equals(plan.types().get(i).binaryName())) {
+  private static boolean fits(Ignite ignite, String typeName, List<Field> fields) {
+    BinaryType type = ignite.binary().type(typeName);
+    for (Field field : fields) {
+      String known = type == null ? null : type.fieldTypeName(field.getName());
+      String brings =
+          ColumnTypes.ofField(field).map(ColumnType::binaryName).orElse(null);
+      if (known != null && !known.equals(brings)) {
+        return false;
+      }
+      if (!fitsInside(ignite, typeName + "." + field.getName(), field)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The types of objects inside of a field are named by where they stand. */
+  private static boolean fitsInside(Ignite ignite, String path, Field field) {
+    if (field.getType() instanceof ArrowType.Struct) {
+      return fits(ignite, path, field.getChildren());
+    }
+    boolean map = field.getType() instanceof ArrowType.Map;
+    List<Field> inside =
+        map ? field.getChildren().get(0).getChildren() : field.getChildren();
+    for (Field child : inside) {
+      if (!fitsInside(ignite, map ? path + "." + child.getName() : path, child)) {
         return false;
       }
     }
