@@ -5,6 +5,7 @@ import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ExistingCache;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -15,6 +16,7 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.binary.BinaryType;
 import org.apache.ignite.cache.CacheExistsException;
+import org.apache.ignite.cache.CacheKeyConfiguration;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
@@ -27,14 +29,21 @@ final class LoadTarget {
   private final Ignite ignite;
   private final SchemaStore store;
   private final String cache;
+  private final String keyType;
   private final String valueType;
   private final boolean made;
 
   private LoadTarget(
-      Ignite ignite, SchemaStore store, String cache, String valueType, boolean made) {
+      Ignite ignite,
+      SchemaStore store,
+      String cache,
+      String keyType,
+      String valueType,
+      boolean made) {
     this.ignite = ignite;
     this.store = store;
     this.cache = cache;
+    this.keyType = keyType;
     this.valueType = valueType;
     this.made = made;
   }
@@ -50,13 +59,18 @@ final class LoadTarget {
       if (existing != ExistingCache.EXISTING_CACHE_REPLACE) {
         throw exists(plan.cache());
       }
-      ignite.destroyCache(plan.cache());
+      new CacheRemoval(ignite).destroy(plan.cache());
     }
     return make(ignite, store, plan);
   }
 
   String cache() {
     return cache;
+  }
+
+  /** Name of the binary type of the keys, when they are objects. */
+  String keyType() {
+    return keyType;
   }
 
   /** Name of the binary type of the values. */
@@ -81,19 +95,26 @@ final class LoadTarget {
   /** After a load that failed: what it made is removed. */
   void discard() {
     if (made) {
-      ignite.destroyCache(cache);
+      new CacheRemoval(ignite).destroy(cache);
       store.remove(cache);
     }
   }
 
   private static LoadTarget make(Ignite ignite, SchemaStore store, LoadPlan plan) {
     String valueType = newTypeName(ignite, plan);
+    String keyType = keyTypeName(valueType);
     CacheConfiguration<Object, Object> configuration =
         new CacheConfiguration<Object, Object>(plan.cache())
             .setCacheMode(
                 plan.command().getReplicated() ? CacheMode.REPLICATED : CacheMode.PARTITIONED)
-            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC)
-            .setQueryEntities(List.of(entity(plan, valueType)));
+            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC);
+    if (!plan.command().getWithoutSql()) {
+      configuration.setQueryEntities(List.of(entity(plan, keyType, valueType)));
+    }
+    if (plan.key().isObject()) {
+      configuration.setKeyConfiguration(
+          new CacheKeyConfiguration(keyType, plan.command().getAffinityColumn()));
+    }
     if (!plan.command().getReplicated()) {
       configuration.setBackups(plan.command().getBackups());
     }
@@ -112,7 +133,7 @@ final class LoadTarget {
       ignite.destroyCache(plan.cache());
       throw failure;
     }
-    return new LoadTarget(ignite, store, plan.cache(), valueType, true);
+    return new LoadTarget(ignite, store, plan.cache(), keyType, valueType, true);
   }
 
   private static LoadTarget found(
@@ -121,6 +142,8 @@ final class LoadTarget {
       SchemaStore store,
       LoadPlan plan,
       IgniteCache<Object, Object> cache) {
+    Optional<CacheKeyConfiguration> affinity = affinity(cache);
+    requireSameAffinity(affinity.map(CacheKeyConfiguration::getAffinityKeyFieldName), plan);
     Optional<CacheSchema> schema = schemas.known(cache);
     if (schema.isPresent()) {
       requireSame(schema.get(), plan);
@@ -128,19 +151,42 @@ final class LoadTarget {
       store.put(plan.cache(), plan.schema());
     }
     String valueType = schemas.objectType(cache).orElseGet(() -> newTypeName(ignite, plan));
-    return new LoadTarget(ignite, store, plan.cache(), valueType, false);
+    String keyType =
+        affinity.map(CacheKeyConfiguration::getTypeName).orElse(keyTypeName(valueType));
+    return new LoadTarget(ignite, store, plan.cache(), keyType, valueType, false);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Optional<CacheKeyConfiguration> affinity(IgniteCache<Object, Object> cache) {
+    CacheConfiguration<Object, Object> configuration =
+        cache.getConfiguration(CacheConfiguration.class);
+    CacheKeyConfiguration[] keys = configuration.getKeyConfiguration();
+    return keys == null || keys.length != 1 ? Optional.empty() : Optional.of(keys[0]);
+  }
+
+  private static void requireSameAffinity(Optional<String> affinity, LoadPlan plan) {
+    String brings = plan.command().getAffinityColumn();
+    if (!affinity.orElse("").equals(brings)) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.ROW_MISMATCH,
+          String.format(
+              "rows with affinity column \"%s\" do not fit cache %s, whose affinity column is"
+                  + " \"%s\"; appended rows must have the same; change it, or replace the cache",
+              brings, plan.cache(), affinity.orElse("")));
+    }
   }
 
   private static void requireSame(CacheSchema schema, LoadPlan plan) {
     List<String> has = new ArrayList<>();
     schema.columns().forEach(column -> has.add(describe(schema, column)));
     List<String> brings = new ArrayList<>();
-    for (int i = 0; i < plan.fields().size(); i++) {
-      Field field = plan.fields().get(i);
-      brings.add(describe(schema, field, plan.types().get(i)));
+    if (plan.key().isObject()) {
+      describe(schema, plan.key().fields(), plan.key().types(), brings);
     }
-    Class<?> key = schema.key().type().storage();
-    boolean sameKeys = key == plan.keyType().storage();
+    describe(schema, plan.fields(), plan.types(), brings);
+    // The fields of a key that is an object are columns too.
+    Class<?> key = plan.key().isObject() ? plan.key().storage() : schema.key().type().storage();
+    boolean sameKeys = key == plan.key().storage();
     if (!sameKeys || has.size() != brings.size() || !has.containsAll(brings)) {
       throw new TensorFlowIgniteException(
           ErrorCode.ROW_MISMATCH,
@@ -148,11 +194,18 @@ final class LoadTarget {
               "rows with keys %s and columns %s do not fit cache %s, which has keys %s and columns"
                   + " %s; appended rows must have the same columns; change them, or replace the"
                   + " cache",
-              plan.keyType().storage().getSimpleName(),
+              plan.key().storage().getSimpleName(),
               brings,
               plan.cache(),
               key.getSimpleName(),
               has));
+    }
+  }
+
+  private static void describe(
+      CacheSchema schema, List<Field> fields, List<ColumnType> types, List<String> into) {
+    for (int i = 0; i < fields.size(); i++) {
+      into.add(describe(schema, fields.get(i), types.get(i)));
     }
   }
 
@@ -176,29 +229,39 @@ final class LoadTarget {
     return text.toString();
   }
 
-  private static QueryEntity entity(LoadPlan plan, String valueType) {
-    QueryEntity entity = new QueryEntity(plan.keyType().storage().getName(), valueType);
-    String keyColumn = plan.command().getKeyColumn();
-    if (!keyColumn.isEmpty()) {
-      entity.addQueryField(keyColumn, plan.keyType().storage().getName(), null);
-      entity.setKeyFieldName(keyColumn);
+  private static QueryEntity entity(LoadPlan plan, String keyType, String valueType) {
+    LoadKey key = plan.key();
+    QueryEntity entity =
+        new QueryEntity(key.isObject() ? keyType : key.storage().getName(), valueType);
+    addFields(entity, key.fields(), key.types());
+    if (key.isObject()) {
+      entity.setKeyFields(new LinkedHashSet<>(entity.getFields().keySet()));
+    } else if (!key.isCounted()) {
+      entity.setKeyFieldName(key.fields().get(0).getName());
     }
-    Map<String, Integer> precision = new HashMap<>();
-    Map<String, Integer> scale = new HashMap<>();
-    for (int i = 0; i < plan.fields().size(); i++) {
-      String name = plan.fields().get(i).getName();
-      entity.addQueryField(name, plan.types().get(i).storage().getName(), null);
-      ArrowType type = plan.fields().get(i).getType();
-      if (type instanceof ArrowType.Decimal) {
-        precision.put(name, ((ArrowType.Decimal) type).getPrecision());
-        scale.put(name, ((ArrowType.Decimal) type).getScale());
+    addFields(entity, plan.fields(), plan.types());
+    addDigits(entity, key.fields());
+    addDigits(entity, plan.fields());
+    return entity;
+  }
+
+  private static void addFields(QueryEntity entity, List<Field> fields, List<ColumnType> types) {
+    for (int i = 0; i < fields.size(); i++) {
+      entity.addQueryField(fields.get(i).getName(), types.get(i).storage().getName(), null);
+    }
+  }
+
+  private static void addDigits(QueryEntity entity, List<Field> fields) {
+    Map<String, Integer> precision = new HashMap<>(entity.getFieldsPrecision());
+    Map<String, Integer> scale = new HashMap<>(entity.getFieldsScale());
+    for (Field field : fields) {
+      if (field.getType() instanceof ArrowType.Decimal) {
+        precision.put(field.getName(), ((ArrowType.Decimal) field.getType()).getPrecision());
+        scale.put(field.getName(), ((ArrowType.Decimal) field.getType()).getScale());
       }
     }
-    if (!precision.isEmpty()) {
-      entity.setFieldsPrecision(precision);
-      entity.setFieldsScale(scale);
-    }
-    return entity;
+    entity.setFieldsPrecision(precision);
+    entity.setFieldsScale(scale);
   }
 
   /**
@@ -216,18 +279,26 @@ final class LoadTarget {
       name.insert(0, "Row");
     }
     String candidate = name.toString();
-    for (int number = 2; !fits(ignite, candidate, plan.fields()); number++) {
+    for (int number = 2; !fit(ignite, candidate, plan); number++) {
       candidate = name + "_" + number;
     }
     return candidate;
+  }
+
+  private static String keyTypeName(String valueType) {
+    return valueType + "Key";
+  }
+
+  private static boolean fit(Ignite ignite, String valueType, LoadPlan plan) {
+    return fits(ignite, valueType, plan.fields())
+        && (!plan.key().isObject() || fits(ignite, keyTypeName(valueType), plan.key().fields()));
   }
 
   private static boolean fits(Ignite ignite, String typeName, List<Field> fields) {
     BinaryType type = ignite.binary().type(typeName);
     for (Field field : fields) {
       String known = type == null ? null : type.fieldTypeName(field.getName());
-      String brings =
-          ColumnTypes.ofField(field).map(ColumnType::binaryName).orElse(null);
+      String brings = ColumnTypes.ofField(field).map(ColumnType::binaryName).orElse(null);
       if (known != null && !known.equals(brings)) {
         return false;
       }
@@ -244,8 +315,7 @@ final class LoadTarget {
       return fits(ignite, path, field.getChildren());
     }
     boolean map = field.getType() instanceof ArrowType.Map;
-    List<Field> inside =
-        map ? field.getChildren().get(0).getChildren() : field.getChildren();
+    List<Field> inside = map ? field.getChildren().get(0).getChildren() : field.getChildren();
     for (Field child : inside) {
       if (!fitsInside(ignite, map ? path + "." + child.getName() : path, child)) {
         return false;

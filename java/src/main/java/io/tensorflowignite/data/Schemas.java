@@ -106,7 +106,9 @@ final class Schemas {
       if (name.equals(CacheSchema.KEY)) {
         key = CacheColumn.of(name, type, typeName, RowField::key);
       } else {
-        columns.add(CacheColumn.of(name, type, typeName, () -> RowField.ofValue(name)));
+        boolean inKey = CacheSchema.isInKey(field);
+        Supplier<RowField> rowField = () -> inKey ? RowField.ofKey(name) : RowField.ofValue(name);
+        columns.add(CacheColumn.of(name, type, typeName, rowField));
       }
     }
     CacheColumn stored = key;

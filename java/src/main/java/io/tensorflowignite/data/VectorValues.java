@@ -208,7 +208,6 @@ abstract class VectorValues {
     private final Objects objects;
     private final List<String> names = new ArrayList<>();
     private final List<VectorValues> fields = new ArrayList<>();
-    private final List<Class<?>> storages = new ArrayList<>();
 
     Structs(StructVector vector, String path, Objects objects) {
       super(vector);
@@ -217,10 +216,6 @@ abstract class VectorValues {
       for (FieldVector child : vector.getChildrenFromFields()) {
         names.add(child.getName());
         fields.add(nested(child, path + "." + child.getName(), objects));
-        storages.add(
-            ColumnTypes.ofField(child.getField())
-                .<Class<?>>map(ColumnType::storage)
-                .orElse(Object.class));
       }
     }
 
@@ -229,7 +224,11 @@ abstract class VectorValues {
       BinaryObjectBuilder object = objects.builder(path);
       for (int i = 0; i < names.size(); i++) {
         try {
-          set(object, names.get(i), fields.get(i).get(row), storages.get(i));
+          Object value = fields.get(i).get(row);
+          // A field that an object lacks is null.
+          if (value != null) {
+            object.setField(names.get(i), value);
+          }
         } catch (MismatchException mismatch) {
           throw mismatch.inField(names.get(i));
         }
@@ -258,15 +257,6 @@ abstract class VectorValues {
         map.put(keys.get(i), values.get(i));
       }
       return map;
-    }
-  }
-
-  /** Sets a field; a null too, so that Ignite's metadata know the field and its type. */
-  static void set(BinaryObjectBuilder object, String name, Object value, Class<?> storage) {
-    if (value == null) {
-      object.setField(name, null, storage);
-    } else {
-      object.setField(name, value);
     }
   }
 }
