@@ -84,6 +84,11 @@ final class CacheSchema {
     return selected;
   }
 
+  /** Refuses names that are none of a column, and not that of the key. */
+  void requireColumns(List<String> names) {
+    names.stream().filter(name -> !name.equals(KEY)).forEach(this::find);
+  }
+
   static Field inKey(Field field) {
     Map<String, String> metadata = new LinkedHashMap<>(field.getMetadata());
     metadata.put(IN_KEY, "");

@@ -46,11 +46,9 @@ final class Schemas {
       IgniteCache<Object, Object> cache, List<String> names, boolean withKey, WantedTypes wanted) {
     String name = cache.getName();
     Optional<CacheSchema> schema = wanted.isResolved() ? wanted.columns(name) : known(cache);
-    List<CacheColumn> selected =
-        schema
-            .or(() -> wanted.columns(name))
-            .orElseThrow(() -> unknown(name))
-            .select(names, withKey);
+    CacheSchema found = schema.or(() -> wanted.columns(name)).orElseThrow(() -> unknown(name));
+    found.requireColumns(wanted.names());
+    List<CacheColumn> selected = found.select(names, withKey);
     List<CacheColumn> columns = new ArrayList<>();
     selected.forEach(column -> columns.add(wanted.apply(name, column)));
     return wanted.isResolved() ? columns : lookedAt(cache, columns);

@@ -46,9 +46,14 @@ final class Temporals {
             ? ((Timestamp) instant).getNanos()
             : Math.floorMod(millis, 1000L) * 1_000_000;
     long perSecond = perSecond(unit);
+    long rest = nanos / (NANOS / perSecond);
+    if (seconds < 0) {
+      // Towards zero, so that the earliest instant does not overflow on the way.
+      seconds++;
+      rest -= perSecond;
+    }
     try {
-      return Math.addExact(
-          Math.multiplyExact(seconds, perSecond), nanos / (NANOS / perSecond));
+      return Math.addExact(Math.multiplyExact(seconds, perSecond), rest);
     } catch (ArithmeticException overflow) {
       throw new MismatchException(
           "is " + instant.toInstant() + ", which 64 bits do not hold in the unit " + unit);
