@@ -3,8 +3,8 @@ package io.tensorflowignite.data;
 import static org.junit.Assert.assertEquals;
 
 import io.tensorflowignite.v1.ReadCommand;
-import java.util.Collections;
-import java.util.UUID;
+import java.util.ArrayList;
+import java.util.Arrays;
 import org.apache.arrow.flight.FlightEndpoint;
 import org.apache.arrow.flight.FlightInfo;
 import org.apache.arrow.flight.FlightStatusCode;
@@ -51,25 +51,31 @@ public class ItReadErrors extends DataTest {
   }
 
   @Test
-  public void anUnsupportedColumnIsAnErrorOnlyWhenItIsRead() throws Exception {
+  public void aColumnThatNothingTellsIsAnErrorOnlyWhenItIsRead() throws Exception {
     IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("odd"), 4, 0);
-    cache.put(
-        UUID.randomUUID(),
-        ignite.binary().builder("Odd").setField("id", UUID.randomUUID()).setField("n", 1).build());
+    for (int i = 0; i < 20; i++) {
+      cache.put(
+          i,
+          ignite
+              .binary()
+              .builder("Odd")
+              .setField("tags", new ArrayList<>())
+              .setField("mixed", Arrays.asList(1, "two"))
+              .setField("n", i)
+              .build());
+    }
 
     assertFails(
         FlightStatusCode.INVALID_ARGUMENT,
-        "cache odd: column id is of type UUID;",
-        "name the columns you need (columns=[...]), from [n] [code=UNSUPPORTED_TYPE]",
-        () -> cluster.info(command("odd").build()));
+        "cache odd: column tags is of type Collection, and nothing tells what it holds",
+        "schema={\"tags\": ...}), or leave the column out (columns=[...]) [code=SCHEMA_UNKNOWN]",
+        () -> cluster.info(command("odd").addColumns("tags").build()));
     assertFails(
         FlightStatusCode.INVALID_ARGUMENT,
-        "cache odd: column _key is of type java.util.UUID;",
+        "cache odd: column mixed[1] holds values of types Integer and String;",
         "[code=UNSUPPORTED_TYPE]",
-        () -> cluster.info(command("odd").addColumns("n").setKey(true).build()));
-    assertEquals(
-        Collections.singletonList(Collections.<Object>singletonList(1)),
-        cluster.readAll(command("odd").addColumns("n").build()));
+        () -> cluster.info(command("odd").addColumns("mixed").build()));
+    assertEquals(20, cluster.readAll(command("odd").addColumns("n").build()).size());
   }
 
   @Test

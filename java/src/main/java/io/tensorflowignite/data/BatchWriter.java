@@ -2,6 +2,7 @@ package io.tensorflowignite.data;
 
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.Nulls;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
@@ -11,59 +12,78 @@ final class BatchWriter implements AutoCloseable {
   private final String cache;
   private final List<CacheColumn> names;
   private final RowField[] fields;
-  private final Class<?>[] storages;
   private final Column[] columns;
+  private final boolean skip;
   private final long batchBytes;
   private final int batchRows;
   private int rows;
+  private long skipped;
 
+  /**
+   * @param skip rows that do not fit are left out and counted, instead of being an error
+   */
   BatchWriter(
       String cache,
       List<CacheColumn> selected,
+      Nulls nulls,
+      boolean skip,
       long batchBytes,
       int batchRows,
       BufferAllocator allocator) {
     this.cache = cache;
     this.names = selected;
+    this.skip = skip;
     this.batchBytes = batchBytes;
     this.batchRows = batchRows;
     int width = selected.size();
     fields = new RowField[width];
-    storages = new Class<?>[width];
     columns = new Column[width];
     for (int i = 0; i < width; i++) {
       CacheColumn column = selected.get(i);
       fields[i] = column.rowField();
-      storages[i] = column.type().storage();
-      columns[i] = column.type().column(column.field(), allocator);
+      columns[i] = new Columns(nulls, column.strict(), allocator).of(column.field());
     }
   }
 
+  /** Adds a row, whole or not at all. */
   void append(Object key, Object value) {
-    for (int i = 0; i < columns.length; i++) {
-      try {
-        Object cell = fields[i].of(key, value);
-        if (cell == null) {
-          throw new MismatchException("is null");
-        }
-        if (cell.getClass() != storages[i]) {
-          throw new MismatchException(
-              "is of class "
-                  + cell.getClass().getSimpleName()
-                  + " instead of "
-                  + storages[i].getSimpleName());
-        }
-        columns[i].append(cell);
-      } catch (MismatchException mismatch) {
-        throw new TensorFlowIgniteException(
-            ErrorCode.ROW_MISMATCH,
-            String.format(
-                "cache %s, key %s: column %s %s; every row must fit the cache's schema (%s),"
-                    + " without nulls; correct the row, or read other columns (columns=[...])",
-                cache, key, names.get(i).name(), mismatch.getMessage(), names.get(i).field()));
+    int column = 0;
+    try {
+      for (; column < columns.length; column++) {
+        columns[column].append(fields[column].of(key, value));
       }
+      rows++;
+    } catch (MismatchException mismatch) {
+      for (Column each : columns) {
+        each.truncate(rows);
+      }
+      if (!skip || mismatch.ofBatch()) {
+        throw mismatch(key, names.get(column), mismatch);
+      }
+      skipped++;
     }
-    rows++;
+  }
+
+  /** Rows so far that were left out. */
+  long skipped() {
+    return skipped;
+  }
+
+  private TensorFlowIgniteException mismatch(
+      Object key, CacheColumn column, MismatchException mismatch) {
+    return new TensorFlowIgniteException(
+        ErrorCode.ROW_MISMATCH,
+        String.format(
+            "cache %s, key %s: column %s%s %s; every row must fit the schema it is read with (%s),"
+                + " without nulls unless these are asked for; correct the row, read other columns"
+                + " (columns=[...]), fill or mark nulls (nulls=\"default\" or \"mask\"), or leave"
+                + " such rows out (on_mismatch=\"skip\")",
+            cache,
+            key,
+            column.name(),
+            mismatch.path(),
+            mismatch.getMessage(),
+            column.field()));
   }
 
   boolean full() {

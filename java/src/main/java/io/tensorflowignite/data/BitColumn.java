@@ -1,56 +1,65 @@
 package io.tensorflowignite.data;
 
-import java.util.Arrays;
+import io.tensorflowignite.v1.Nulls;
+import java.util.Collections;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.vector.types.pojo.Field;
 
 /** Booleans: a bit for each. */
 final class BitColumn extends Column {
   private final GrowingBuffer bits = buffer();
 
-  BitColumn(Field field, BufferAllocator allocator) {
-    super(field, allocator);
+  BitColumn(Nulls nulls, BufferAllocator allocator) {
+    super(nulls, allocator);
   }
 
   @Override
-  void append(Object value) {
-    put((Boolean) value);
-  }
-
-  @Override
-  int appendAll(Object array) {
-    boolean[] values = (boolean[]) array;
-    for (boolean value : values) {
-      put(value);
+  void put(Object value) throws MismatchException {
+    if (!(value instanceof Boolean)) {
+      throw MismatchException.otherClass(value, "Boolean");
     }
-    return values.length;
+    add((Boolean) value);
   }
 
-  private void put(boolean value) {
-    int index = count();
-    long at = index >>> 3;
-    ArrowBuf to = bits.require(at + 1);
-    int bit = (value ? 1 : 0) << (index & 7);
-    // The first bit of a byte overwrites what the memory held.
-    to.setByte(at, (index & 7) == 0 ? bit : to.getByte(at) | bit);
+  @Override
+  void putAll(Object array) throws MismatchException {
+    if (!(array instanceof boolean[])) {
+      super.putAll(array);
+      return;
+    }
+    for (boolean value : (boolean[]) array) {
+      add(value);
+    }
+  }
+
+  @Override
+  void putDefault() {
+    add(false);
+  }
+
+  private void add(boolean value) {
+    Bits.set(bits, count(), value);
     added(1);
   }
 
   @Override
   long bytes() {
-    return (count() + 7L) >>> 3;
+    return Bits.bytes(count());
   }
 
   @Override
   List<ArrowBuf> takeBuffers() {
-    return Arrays.asList(allValid(), bits.take(bytes()));
+    return Collections.singletonList(bits.take(bytes()));
   }
 
   @Override
-  void clear() {
-    forgetCount();
+  void forget(int from) {
+    // The next values overwrite them.
+  }
+
+  @Override
+  void free() {
     bits.clear();
   }
 }

@@ -1,27 +1,41 @@
 package io.tensorflowignite.data;
 
-import java.nio.charset.StandardCharsets;
+import io.tensorflowignite.v1.Nulls;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.vector.types.pojo.Field;
 
 /** Strings in UTF-8, and raw bytes: offsets and one run of bytes. */
 final class BytesColumn extends Column {
-  private final boolean text;
+  private static final byte[] NONE = new byte[0];
+
+  private final TextLayout layout;
   private final GrowingBuffer offsets = buffer();
   private final GrowingBuffer bytes = buffer();
   private long end;
 
-  BytesColumn(Field field, boolean text, BufferAllocator allocator) {
-    super(field, allocator);
-    this.text = text;
+  BytesColumn(TextLayout layout, Nulls nulls, BufferAllocator allocator) {
+    super(nulls, allocator);
+    this.layout = layout;
   }
 
   @Override
-  void append(Object value) throws MismatchException {
-    byte[] raw = text ? ((String) value).getBytes(StandardCharsets.UTF_8) : (byte[]) value;
+  void put(Object value) throws MismatchException {
+    add(layout.bytes(value));
+  }
+
+  @Override
+  void putDefault() throws MismatchException {
+    add(layout.standIn());
+  }
+
+  @Override
+  void putNull() throws MismatchException {
+    add(NONE);
+  }
+
+  private void add(byte[] raw) throws MismatchException {
     long next = fit(end + raw.length);
     if (raw.length > 0) {
       bytes.require(next).setBytes(end, raw);
@@ -32,33 +46,26 @@ final class BytesColumn extends Column {
   }
 
   @Override
-  int appendAll(Object array) throws MismatchException {
-    Object[] values = (Object[]) array;
-    for (int i = 0; i < values.length; i++) {
-      if (values[i] == null) {
-        throw new MismatchException("is null at position " + i);
-      }
-      append(values[i]);
-    }
-    return values.length;
-  }
-
-  @Override
   long bytes() {
     return end + (long) count() * Offsets.WIDTH;
   }
 
   @Override
   List<ArrowBuf> takeBuffers() {
-    List<ArrowBuf> taken =
-        Arrays.asList(allValid(), Offsets.take(offsets, count()), bytes.take(end));
+    List<ArrowBuf> taken = Arrays.asList(Offsets.take(offsets, count()), bytes.take(end));
     end = 0;
     return taken;
   }
 
   @Override
-  void clear() {
-    forgetCount();
+  void forget(int from) {
+    if (from < count()) {
+      end = Offsets.start(offsets, from);
+    }
+  }
+
+  @Override
+  void free() {
     end = 0;
     offsets.clear();
     bytes.clear();

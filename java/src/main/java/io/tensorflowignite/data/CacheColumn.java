@@ -1,56 +1,84 @@
 package io.tensorflowignite.data;
 
 import java.util.function.Supplier;
+import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 
-/**
- * One column of a cache: its name, its type where that is supported, and where in a row it stands.
- */
+/** One column of a cache: its name, its type as far as that is known, and where in a row it is. */
 final class CacheColumn {
   private final String name;
   private final ColumnType type;
   private final String typeName;
+  private final Field field;
+  private final boolean strict;
   private final Supplier<RowField> rowField;
 
-  private CacheColumn(String name, ColumnType type, String typeName, Supplier<RowField> rowField) {
+  private CacheColumn(
+      String name,
+      ColumnType type,
+      String typeName,
+      Field field,
+      boolean strict,
+      Supplier<RowField> rowField) {
     this.name = name;
     this.type = type;
     this.typeName = typeName;
+    this.field = field;
+    this.strict = strict;
     this.rowField = rowField;
   }
 
   /**
    * @param typeName as the schema's source calls it
-   * @param type null when it is not supported
    */
   static CacheColumn of(
       String name, ColumnType type, String typeName, Supplier<RowField> rowField) {
-    return new CacheColumn(name, type, typeName, rowField);
+    return new CacheColumn(name, type, typeName, type.field(name), true, rowField);
+  }
+
+  /**
+   * The same column, its values laid out as a field says.
+   *
+   * @param strict only values of the type that the field is made for; else what can be converted
+   */
+  CacheColumn as(Field other, boolean strict) {
+    Field named = ColumnType.named(name, other);
+    return new CacheColumn(name, type, typeName, named, strict, rowField);
   }
 
   String name() {
     return name;
   }
 
-  boolean supported() {
-    return type != null;
+  /** Whether the Arrow type is known, all of it. */
+  boolean known() {
+    return isKnown(field);
   }
 
   String typeName() {
     return typeName;
   }
 
-  /** Only of a supported column. */
+  /** What the schema's source tells. */
   ColumnType type() {
     return type;
   }
 
   Field field() {
-    return type.field(name);
+    return field;
+  }
+
+  boolean strict() {
+    return strict;
   }
 
   /** A new one for each reader. */
   RowField rowField() {
     return rowField.get();
+  }
+
+  static boolean isKnown(Field field) {
+    return !(field.getType() instanceof ArrowType.Null)
+        && field.getChildren().stream().allMatch(CacheColumn::isKnown);
   }
 }

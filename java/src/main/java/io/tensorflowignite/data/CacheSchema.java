@@ -63,7 +63,7 @@ final class CacheSchema {
   }
 
   CacheColumn key() {
-    return supported(key.get());
+    return key.get();
   }
 
   /** The columns to read, the key first when it is asked for; every column when none is named. */
@@ -79,9 +79,14 @@ final class CacheSchema {
             ErrorCode.INVALID_REQUEST,
             "column " + name + " is asked for twice; a column is read once; name it once");
       }
-      selected.add(supported(find(name)));
+      selected.add(find(name));
     }
     return selected;
+  }
+
+  /** Refuses names that are none of a column, and not that of the key. */
+  void requireColumns(List<String> names) {
+    names.stream().filter(name -> !name.equals(KEY)).forEach(this::find);
   }
 
   static Field inKey(Field field) {
@@ -110,22 +115,5 @@ final class CacheSchema {
               cache, name, columns.keySet()));
     }
     return found;
-  }
-
-  private CacheColumn supported(CacheColumn column) {
-    if (!column.supported()) {
-      List<String> readable =
-          columns.values().stream()
-              .filter(CacheColumn::supported)
-              .map(CacheColumn::name)
-              .collect(Collectors.toList());
-      throw new TensorFlowIgniteException(
-          ErrorCode.UNSUPPORTED_TYPE,
-          String.format(
-              "cache %s: column %s is of type %s; numbers, booleans, chars, strings and arrays of"
-                  + " them can be read; name the columns you need (columns=[...]), from %s",
-              cache, column.name(), column.typeName(), readable));
-    }
-    return column;
   }
 }

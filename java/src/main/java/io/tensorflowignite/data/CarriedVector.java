@@ -16,6 +16,7 @@ final class CarriedVector extends NullVector {
   private final List<FieldVector> children = new ArrayList<>();
   private List<ArrowBuf> buffers = Collections.emptyList();
   private int count;
+  private int nulls;
 
   CarriedVector(Field field) {
     super(field);
@@ -26,6 +27,7 @@ final class CarriedVector extends NullVector {
   void lend(ColumnData data) {
     buffers = data.buffers();
     count = data.count();
+    nulls = data.nulls();
     for (int i = 0; i < children.size(); i++) {
       ((CarriedVector) children.get(i)).lend(data.children().get(i));
     }
@@ -53,6 +55,6 @@ final class CarriedVector extends NullVector {
 
   @Override
   public int getNullCount() {
-    return 0;
+    return nulls;
   }
 }

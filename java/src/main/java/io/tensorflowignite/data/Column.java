@@ -1,62 +1,126 @@
 package io.tensorflowignite.data;
 
+import io.tensorflowignite.v1.Nulls;
+import java.lang.reflect.Array;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.vector.types.pojo.Field;
 
 /**
- * One column of a batch under construction, laid out as Arrow prescribes but without validity
- * buffers: no value is null, and for uint8 arrays they would add an eighth to what travels.
+ * One column of a batch under construction, laid out as Arrow prescribes. A validity buffer exists
+ * only where a null was kept: for uint8 arrays it would add an eighth to what travels.
  */
 abstract class Column {
   /** What the offsets of a batch can count. */
   static final long MAX_OFFSET = Integer.MAX_VALUE;
 
-  private final Field field;
   private final BufferAllocator allocator;
+  private final Nulls nulls;
+  private final Validity validity;
   private int count;
 
-  Column(Field field, BufferAllocator allocator) {
-    this.field = field;
+  Column(Nulls nulls, BufferAllocator allocator) {
+    this.nulls = nulls;
     this.allocator = allocator;
+    validity = nulls == Nulls.NULLS_KEEP ? new Validity(allocator) : null;
   }
 
-  /** Adds one value, of exactly the class that the column's type stores. */
-  abstract void append(Object value) throws MismatchException;
-
   /**
-   * Adds the elements of an array, as values of a list.
+   * Adds one value.
    *
-   * @return how many values of this column it made
+   * @throws MismatchException it does not fit; some of it may have been added, see truncate
    */
-  abstract int appendAll(Object array) throws MismatchException;
+  final void append(Object value) throws MismatchException {
+    if (value == null) {
+      missing();
+    } else {
+      put(value);
+    }
+  }
+
+  /** Adds one value that is there. */
+  abstract void put(Object value) throws MismatchException;
+
+  /** Adds what stands in the place of a null: zero, false, an empty text, an empty list. */
+  abstract void putDefault() throws MismatchException;
 
   /** How many bytes the column's values take, with its children. */
   abstract long bytes();
 
-  /** Hands over the buffers that hold the column's values, and forgets them. */
+  /** Hands over the buffers behind the validity, which hold the column's values. */
   abstract List<ArrowBuf> takeBuffers();
 
-  /** Frees what the column holds. */
-  abstract void clear();
+  /** Forgets the values of this index and behind, and those of its children. */
+  abstract void forget(int from);
+
+  /** Frees what the column holds, of whose values none counts any more. */
+  abstract void free();
 
   List<ColumnData> takeChildren() {
     return Collections.emptyList();
   }
 
+  /** Adds the elements of an array of primitives. */
+  void putAll(Object array) throws MismatchException {
+    int length = Array.getLength(array);
+    for (int i = 0; i < length; i++) {
+      try {
+        put(Array.get(array, i));
+      } catch (MismatchException mismatch) {
+        throw mismatch.at(i);
+      }
+    }
+  }
+
+  /** Adds a null, or its stand-in. */
+  final void missing() throws MismatchException {
+    if (nulls == Nulls.NULLS_DEFAULT) {
+      putDefault();
+    } else if (nulls == Nulls.NULLS_KEEP) {
+      int index = count;
+      putNull();
+      validity.missing(index);
+    } else {
+      throw new MismatchException("is null");
+    }
+  }
+
+  /** Adds the values, whatever they are, that stand below a null. */
+  void putNull() throws MismatchException {
+    putDefault();
+  }
+
+  /** Takes back the values of this index and behind. */
+  final void truncate(int from) {
+    // Children may hold more than the values that are counted here.
+    forget(from);
+    if (validity != null && from < count) {
+      validity.truncate(from, count);
+    }
+    count = Math.min(from, count);
+  }
+
   /** Hands over the column as it stands; it starts anew, empty. */
   final ColumnData take() {
-    List<ArrowBuf> buffers = takeBuffers();
+    List<ArrowBuf> buffers = new ArrayList<>(3);
+    int missing = validity == null ? 0 : validity.nulls();
+    buffers.add(validity == null ? allocator.getEmpty() : validity.take(count));
+    buffers.addAll(takeBuffers());
     List<ColumnData> children = takeChildren();
-    ColumnData data = new ColumnData(count, buffers, children);
+    ColumnData data = new ColumnData(count, missing, buffers, children);
     count = 0;
     return data;
   }
 
-  final Field field() {
-    return field;
+  /** Frees what the column holds. */
+  final void clear() {
+    count = 0;
+    if (validity != null) {
+      validity.clear();
+    }
+    free();
   }
 
   final int count() {
@@ -64,16 +128,10 @@ abstract class Column {
   }
 
   final void added(int values) {
+    if (validity != null) {
+      validity.valid(count, values);
+    }
     count += values;
-  }
-
-  final void forgetCount() {
-    count = 0;
-  }
-
-  /** Stands for the validity buffer. */
-  final ArrowBuf allValid() {
-    return allocator.getEmpty();
   }
 
   final GrowingBuffer buffer() {
@@ -82,7 +140,7 @@ abstract class Column {
 
   static long fit(long offset) throws MismatchException {
     if (offset > MAX_OFFSET) {
-      throw new MismatchException("makes its batch exceed " + MAX_OFFSET + " bytes");
+      throw MismatchException.batchTooLarge(MAX_OFFSET);
     }
     return offset;
   }

@@ -2,12 +2,12 @@ package io.tensorflowignite.data;
 
 import java.util.Collections;
 import java.util.List;
-import org.apache.arrow.memory.BufferAllocator;
+import java.util.Map;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
 
-/** How the values of a column are stored in Ignite, and how they are laid out in Arrow. */
+/** How the values of a column are stored in Ignite, and what they are in Arrow. */
 final class ColumnType {
   /** Of the child in Arrow's lists. */
   static final String ITEM = "item";
@@ -15,19 +15,16 @@ final class ColumnType {
   private final Class<?> storage;
   private final String binaryName;
   private final Field shape;
-  private final ElementType leaf;
 
   /**
    * @param storage class of a value in Ignite
    * @param binaryName the name of that class in Ignite's binary metadata
-   * @param shape the Arrow type, with its children
-   * @param leaf the fixed-width type inside; null for booleans, strings and bytes
+   * @param shape the Arrow type, with its children; Arrow's null where nothing tells it yet
    */
-  ColumnType(Class<?> storage, String binaryName, Field shape, ElementType leaf) {
+  ColumnType(Class<?> storage, String binaryName, Field shape) {
     this.storage = storage;
     this.binaryName = binaryName;
     this.shape = shape;
-    this.leaf = leaf;
   }
 
   Class<?> storage() {
@@ -38,32 +35,13 @@ final class ColumnType {
     return binaryName;
   }
 
-  ElementType leaf() {
-    return leaf;
+  Field shape() {
+    return shape;
   }
 
   /** The Arrow field of a column of this type, under a name. */
   Field field(String name) {
-    return new Field(name, shape.getFieldType(), shape.getChildren());
-  }
-
-  /** An empty column. */
-  Column column(Field field, BufferAllocator allocator) {
-    ArrowType type = field.getType();
-    if (type instanceof ArrowType.List) {
-      return new ListColumn(field, column(field.getChildren().get(0), allocator), allocator);
-    }
-    if (type instanceof ArrowType.FixedSizeList) {
-      Column child = column(field.getChildren().get(0), allocator);
-      return new FixedListColumn(field, child, flatLength(field), allocator);
-    }
-    if (type instanceof ArrowType.Bool) {
-      return new BitColumn(field, allocator);
-    }
-    if (type instanceof ArrowType.Utf8 || type instanceof ArrowType.Binary) {
-      return new BytesColumn(field, type instanceof ArrowType.Utf8, allocator);
-    }
-    return new FixedWidthColumn(field, leaf, allocator);
+    return named(name, shape);
   }
 
   /**
@@ -79,12 +57,36 @@ final class ColumnType {
     return length;
   }
 
+  static Field named(String name, Field field) {
+    return new Field(name, field.getFieldType(), field.getChildren());
+  }
+
   static Field plain(String name, ArrowType type) {
     return new Field(name, FieldType.notNullable(type), null);
   }
 
-  static Field listOf(ArrowType element) {
-    List<Field> item = Collections.singletonList(plain(ITEM, element));
+  /** Stands for a type that nothing tells yet. */
+  static Field unknown() {
+    return Field.nullable(null, ArrowType.Null.INSTANCE);
+  }
+
+  static Field listOf(Field element) {
+    List<Field> item = Collections.singletonList(named(ITEM, element));
     return new Field(null, FieldType.notNullable(ArrowType.List.INSTANCE), item);
+  }
+
+  static Field mapOf(Field key, Field value) {
+    Field entries = struct("entries", List.of(named("key", key), named("value", value)));
+    return new Field(
+        null, FieldType.notNullable(new ArrowType.Map(false)), Collections.singletonList(entries));
+  }
+
+  static Field struct(String name, List<Field> fields) {
+    return new Field(name, FieldType.notNullable(ArrowType.Struct.INSTANCE), fields);
+  }
+
+  static Field withMetadata(Field field, Map<String, String> metadata) {
+    FieldType type = new FieldType(field.isNullable(), field.getType(), null, metadata);
+    return new Field(field.getName(), type, field.getChildren());
   }
 }

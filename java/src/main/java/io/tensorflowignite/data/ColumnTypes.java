@@ -1,8 +1,16 @@
 package io.tensorflowignite.data;
 
+import java.math.BigDecimal;
+import java.sql.Time;
+import java.sql.Timestamp;
+import java.util.Collection;
+import java.util.Date;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
+import org.apache.arrow.vector.types.DateUnit;
+import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 
@@ -10,42 +18,96 @@ import org.apache.arrow.vector.types.pojo.Field;
  * The table of types.
  *
  * <pre>
- * in Ignite                                      Arrow, when Ignite's metadata tell the type
- * byte short int long float double boolean       int8 int16 int32 int64 float32 float64 bool
- * char                                           uint16
- * String                                         utf8
- * byte[]                                         binary (same bytes as a list of uint8 or int8 would have)
- * other primitive arrays, String[]               list of the above
+ * in Ignite                                 Arrow, read
+ * byte short int long float double boolean  int8 int16 int32 int64 float32 float64 bool
+ * char                                      uint16
+ * String                                    utf8
+ * byte[]                                    binary
+ * UUID                                      utf8 of 36 characters, marked uuid
+ * java.util.Date                            timestamp[ms, UTC]
+ * Timestamp                                 timestamp[ns, UTC]
+ * java.sql.Date                             date32, the day in the time zone of the node
+ * java.sql.Time                             time32[ms], the time of day in the time zone of the node
+ * Decimal                                   decimal128(p, s) where SQL's metadata tell both (p up to 38),
+ *                                           else utf8 without exponent, marked decimal
+ * Enum                                      int32, the ordinal, marked enum
+ * arrays of these, except byte[]            list
+ * Object[], collections                     list of what schema= or the rows tell
+ * maps                                      map of what schema= or the rows tell
+ * nested objects                            struct of their fields
  *
- * Arrow, in a schema that was stored at a load   in Ignite
- * int8 … int64, float32, float64, bool, utf8     as above
- * uint8 uint16 uint32                            short int long
- * binary                                         byte[]
- * list, fixed_size_list (also nested) of these   flat arrays; of uint8: byte[], of uint16: char[], of uint32: none
+ * Arrow, loaded                             in Ignite, and in SQL
+ * int8 … int64, float32, float64, bool      as above
+ * float16                                   float
+ * uint8 uint16 uint32                       short int long
+ * utf8, large_utf8                          String; marked uuid: UUID; marked decimal: Decimal
+ * binary, large_binary, fixed_size_binary   byte[]
+ * timestamp[s], timestamp[ms]               java.util.Date
+ * timestamp[us], timestamp[ns]              Timestamp
+ * date32, date64                            java.sql.Date
+ * time32, time64                            java.sql.Time, of milliseconds
+ * decimal128, decimal256                    Decimal
+ * list, fixed_size_list of numbers, bool    primitive arrays (nested fixed lists: flat); of uint8: byte[],
+ *                                           of uint16: char[], of uint32: long[]
+ * … of utf8, timestamp, time, decimal       arrays of the classes above
+ * … of anything else                        Object[]
+ * struct                                    nested object
+ * map                                       java.util.Map
+ *
+ * schema= may ask for a value as               where Ignite has
+ * a wider integer, float16/32/64               integers, char, boolean, enums; any number
+ * uint8, int8 in lists or fixed lists          byte[]
+ * utf8                                         UUID, Decimal, char, an enum's name
+ * decimal128, decimal256                       Decimal, integers
+ * fixed_size_binary                            byte[]; of 16: UUID
+ * binary                                       String, UUID
+ * timestamp of another unit, int64             Date, Timestamp
+ * int32, int64                                 java.sql.Date (days), Time (ms)
+ * list, fixed_size_list (nested: a shape)      arrays, Object[], collections
+ * struct of some of the fields                 nested objects
  * </pre>
  */
 final class ColumnTypes {
+  private static final String UTC = "UTC";
   private static final Map<Class<?>, ColumnType> BY_CLASS = new HashMap<>();
   private static final Map<String, ColumnType> BY_NAME = new HashMap<>();
 
   static {
     for (ElementType element : ElementType.values()) {
-      register(
-          new ColumnType(
-              element.single, element.binaryName, ColumnType.plain(null, element.arrow), element));
+      Field shape = ColumnType.plain(null, element.arrow);
+      register(element.single, element.binaryName, shape);
       if (element.array != null && element.array != byte[].class) {
-        String name = element.array.getSimpleName();
-        register(new ColumnType(element.array, name, ColumnType.listOf(element.arrow), element));
+        register(element.array, element.array.getSimpleName(), ColumnType.listOf(shape));
       }
     }
-    ArrowType bool = ArrowType.Bool.INSTANCE;
-    ArrowType text = ArrowType.Utf8.INSTANCE;
-    ArrowType bytes = ArrowType.Binary.INSTANCE;
-    register(new ColumnType(Boolean.class, "boolean", ColumnType.plain(null, bool), null));
-    register(new ColumnType(boolean[].class, "boolean[]", ColumnType.listOf(bool), null));
-    register(new ColumnType(String.class, "String", ColumnType.plain(null, text), null));
-    register(new ColumnType(String[].class, "String[]", ColumnType.listOf(text), null));
-    register(new ColumnType(byte[].class, "byte[]", ColumnType.plain(null, bytes), null));
+    register(byte[].class, "byte[]", ColumnType.plain(null, ArrowType.Binary.INSTANCE));
+    Field bool = ColumnType.plain(null, ArrowType.Bool.INSTANCE);
+    register(Boolean.class, "boolean", bool);
+    register(boolean[].class, "boolean[]", ColumnType.listOf(bool));
+    both(String.class, String[].class, "String", ArrowType.Utf8.INSTANCE);
+    both(Date.class, Date[].class, "Date", new ArrowType.Timestamp(TimeUnit.MILLISECOND, UTC));
+    both(
+        Timestamp.class,
+        Timestamp[].class,
+        "Timestamp",
+        new ArrowType.Timestamp(TimeUnit.NANOSECOND, UTC));
+    both(Time.class, Time[].class, "Time", new ArrowType.Time(TimeUnit.MILLISECOND, 32));
+    both(
+        java.sql.Date.class,
+        java.sql.Date[].class,
+        "java.sql.Date",
+        new ArrowType.Date(DateUnit.DAY));
+    both(UUID.class, UUID[].class, "UUID", Marks.UUID.field());
+    both(BigDecimal.class, BigDecimal[].class, "decimal", Marks.DECIMAL.field());
+    both(Enum.class, Enum[].class, "Enum", Marks.ENUM.field());
+    Field any = ColumnType.unknown();
+    register(Object[].class, "Object[]", ColumnType.listOf(any));
+    register(Collection.class, "Collection", ColumnType.listOf(any));
+    register(Map.class, "Map", ColumnType.mapOf(any, any));
+    register(Object.class, "Object", any);
+    for (String collection : new String[] {"List", "ArrayList", "LinkedList", "Set", "HashSet"}) {
+      BY_NAME.put("java.util." + collection, BY_NAME.get("Collection"));
+    }
   }
 
   private ColumnTypes() {}
@@ -63,63 +125,39 @@ final class ColumnTypes {
     return Optional.ofNullable(BY_NAME.get(name));
   }
 
-  /** The type of a field of a stored Arrow schema. */
+  /** Of a name that the table does not have, such as that of a class: rows must tell the rest. */
+  static ColumnType ofAnyName(String name) {
+    return BY_NAME.getOrDefault(name, BY_CLASS.get(Object.class));
+  }
+
+  /** Decimals of which SQL's metadata tell precision and scale; null: they do not. */
+  static ColumnType decimal(Integer precision, Integer scale) {
+    ColumnType text = BY_CLASS.get(BigDecimal.class);
+    if (precision == null || scale == null || precision < 1 || precision > 38) {
+      return text;
+    }
+    Field shape = ColumnType.plain(null, new ArrowType.Decimal(precision, scale, 128));
+    return new ColumnType(text.storage(), text.binaryName(), shape);
+  }
+
+  /** How a column of rows that are loaded, or of a schema stored then, is kept in Ignite. */
   static Optional<ColumnType> ofField(Field field) {
-    if (field.getDictionary() != null) {
-      return Optional.empty();
-    }
-    Field leaf = field;
-    boolean array = false;
-    if (leaf.getType() instanceof ArrowType.List) {
-      array = true;
-      leaf = leaf.getChildren().get(0);
-    }
-    while (leaf.getType() instanceof ArrowType.FixedSizeList) {
-      if (((ArrowType.FixedSizeList) leaf.getType()).getListSize() < 1) {
-        return Optional.empty();
-      }
-      array = true;
-      leaf = leaf.getChildren().get(0);
-    }
-    return array ? ofArray(field, leaf.getType()) : ofSingle(field, leaf.getType());
+    return StoredTypes.of(field);
   }
 
-  private static Optional<ColumnType> ofSingle(Field field, ArrowType type) {
-    Optional<ElementType> element = ElementType.of(type);
-    if (element.isPresent()) {
-      ElementType found = element.get();
-      return Optional.of(new ColumnType(found.single, found.binaryName, field, found));
-    }
-    if (type instanceof ArrowType.Bool) {
-      return Optional.of(new ColumnType(Boolean.class, "boolean", field, null));
-    }
-    if (type instanceof ArrowType.Utf8) {
-      return Optional.of(new ColumnType(String.class, "String", field, null));
-    }
-    if (type instanceof ArrowType.Binary) {
-      return Optional.of(new ColumnType(byte[].class, "byte[]", field, null));
-    }
-    return Optional.empty();
+  private static void both(Class<?> single, Class<?> array, String name, ArrowType type) {
+    both(single, array, name, ColumnType.plain(null, type));
   }
 
-  private static Optional<ColumnType> ofArray(Field field, ArrowType type) {
-    Optional<ElementType> element = ElementType.of(type).filter(found -> found.array != null);
-    if (element.isPresent()) {
-      Class<?> storage = element.get().array;
-      return Optional.of(new ColumnType(storage, storage.getSimpleName(), field, element.get()));
-    }
-    if (type instanceof ArrowType.Bool) {
-      return Optional.of(new ColumnType(boolean[].class, "boolean[]", field, null));
-    }
-    if (type instanceof ArrowType.Utf8) {
-      return Optional.of(new ColumnType(String[].class, "String[]", field, null));
-    }
-    return Optional.empty();
+  private static void both(Class<?> single, Class<?> array, String name, Field shape) {
+    register(single, name, shape);
+    register(array, name + "[]", ColumnType.listOf(shape));
   }
 
-  private static void register(ColumnType type) {
-    BY_CLASS.putIfAbsent(type.storage(), type);
-    BY_NAME.putIfAbsent(type.binaryName(), type);
-    BY_NAME.putIfAbsent(type.storage().getName(), type);
+  private static void register(Class<?> storage, String binaryName, Field shape) {
+    ColumnType type = new ColumnType(storage, binaryName, shape);
+    BY_CLASS.putIfAbsent(storage, type);
+    BY_NAME.putIfAbsent(binaryName, type);
+    BY_NAME.putIfAbsent(storage.getName(), type);
   }
 }

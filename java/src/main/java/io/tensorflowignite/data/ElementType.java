@@ -99,7 +99,7 @@ enum ElementType {
       1,
       Short.class,
       byte[].class,
-      (to, at, value) -> to.setByte(at, (Short) value),
+      (to, at, value) -> to.setByte(at, (int) Numbers.within((Short) value, 0, 0xFF)),
       (from, at) -> (short) (from.getByte(at) & 0xFF),
       (to, array) -> to.put((byte[]) array),
       ElementType::bytes),
@@ -109,7 +109,7 @@ enum ElementType {
       2,
       Integer.class,
       char[].class,
-      (to, at, value) -> to.setShort(at, (Integer) value),
+      (to, at, value) -> to.setShort(at, (int) Numbers.within((Integer) value, 0, 0xFFFF)),
       (from, at) -> from.getShort(at) & 0xFFFF,
       (to, array) -> to.asCharBuffer().put((char[]) array),
       ElementType::chars),
@@ -129,13 +129,13 @@ enum ElementType {
       4,
       Long.class,
       null,
-      (to, at, value) -> to.setInt(at, (int) (long) (Long) value),
+      (to, at, value) -> to.setInt(at, (int) Numbers.within((Long) value, 0, 0xFFFFFFFFL)),
       (from, at) -> from.getInt(at) & 0xFFFFFFFFL,
       null,
       null);
 
   interface PutValue {
-    void put(ArrowBuf to, long at, Object value);
+    void put(ArrowBuf to, long at, Object value) throws MismatchException;
   }
 
   interface GetValue {
@@ -198,6 +198,37 @@ enum ElementType {
       }
     }
     return Optional.empty();
+  }
+
+  boolean isFloat() {
+    return this == FLOAT32 || this == FLOAT64;
+  }
+
+  /** The smallest number; of the integers. */
+  long min() {
+    return ((ArrowType.Int) arrow).getIsSigned() ? -1L << (8 * width - 1) : 0;
+  }
+
+  /** The largest number; of the integers. */
+  long max() {
+    return -1L >>> (64 - 8 * width + (((ArrowType.Int) arrow).getIsSigned() ? 1 : 0));
+  }
+
+  /** Puts a whole number that is within this type's range. */
+  void putWhole(ArrowBuf to, long at, long number) {
+    switch (width) {
+      case 1:
+        to.setByte(at, (byte) number);
+        break;
+      case 2:
+        to.setShort(at, (short) number);
+        break;
+      case 4:
+        to.setInt(at, (int) number);
+        break;
+      default:
+        to.setLong(at, number);
+    }
   }
 
   private static Object bytes(ByteBuffer from, int length) {

@@ -1,48 +1,71 @@
 package io.tensorflowignite.data;
 
-import java.lang.reflect.Array;
+import io.tensorflowignite.v1.Nulls;
 import java.util.Collections;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.vector.types.pojo.Field;
 
 /**
- * Arrays of one length, of one dimension or more (a fixed list in a fixed list, stored flat): only
- * a child.
+ * Lists of one length, of one dimension or more (a fixed list in a fixed list, whose values may be
+ * stored flat): only a child.
  */
 final class FixedListColumn extends Column {
   private final Column child;
   private final int length;
+  private final int flatLength;
 
-  /**
-   * @param length elements of the stored array for one value, over all its dimensions
-   */
-  FixedListColumn(Field field, Column child, int length, BufferAllocator allocator) {
-    super(field, allocator);
+  FixedListColumn(Column child, int length, Nulls nulls, BufferAllocator allocator) {
+    super(nulls, allocator);
     this.child = child;
     this.length = length;
+    flatLength = length * (child instanceof FixedListColumn ? flatLength(child) : 1);
+  }
+
+  private static int flatLength(Column child) {
+    return ((FixedListColumn) child).flatLength;
   }
 
   @Override
-  void append(Object value) throws MismatchException {
-    int elements = Array.getLength(value);
-    if (elements != length) {
-      throw new MismatchException("has " + elements + " elements instead of " + length);
+  void put(Object value) throws MismatchException {
+    int elements = Elements.count(value);
+    boolean flat = child instanceof FixedListColumn && Elements.isFlat(value);
+    int expected = flat ? flatLength : length;
+    if (elements != expected) {
+      throw new MismatchException("has " + elements + " elements instead of " + expected);
     }
-    child.appendAll(value);
+    if (flat) {
+      putFlat(value, 1);
+    } else {
+      Elements.add(value, child);
+      added(1);
+    }
+  }
+
+  /** Adds so many lists, whose elements stand side by side over all dimensions. */
+  private void putFlat(Object elements, int lists) throws MismatchException {
+    if (child instanceof FixedListColumn) {
+      ((FixedListColumn) child).putFlat(elements, lists * length);
+    } else {
+      Elements.add(elements, child);
+    }
+    added(lists);
+  }
+
+  @Override
+  void putDefault() throws MismatchException {
+    for (int i = 0; i < length; i++) {
+      child.putDefault();
+    }
     added(1);
   }
 
   @Override
-  int appendAll(Object array) throws MismatchException {
-    int elements = Array.getLength(array);
-    if (elements % length != 0) {
-      throw new MismatchException("has " + elements + " elements, no multiple of " + length);
+  void putNull() throws MismatchException {
+    for (int i = 0; i < length; i++) {
+      child.missing();
     }
-    child.appendAll(array);
-    added(elements / length);
-    return elements / length;
+    added(1);
   }
 
   @Override
@@ -52,7 +75,7 @@ final class FixedListColumn extends Column {
 
   @Override
   List<ArrowBuf> takeBuffers() {
-    return Collections.singletonList(allValid());
+    return Collections.emptyList();
   }
 
   @Override
@@ -61,8 +84,12 @@ final class FixedListColumn extends Column {
   }
 
   @Override
-  void clear() {
-    forgetCount();
+  void forget(int from) {
+    child.truncate(from * length);
+  }
+
+  @Override
+  void free() {
     child.clear();
   }
 }

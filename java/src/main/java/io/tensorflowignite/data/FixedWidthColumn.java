@@ -1,53 +1,76 @@
 package io.tensorflowignite.data;
 
+import io.tensorflowignite.v1.Nulls;
 import java.lang.reflect.Array;
-import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.vector.types.pojo.Field;
 
-/** Numbers: one buffer of values side by side. */
+/** Numbers, and what is counted by them: one buffer of values side by side. */
 final class FixedWidthColumn extends Column {
-  private final ElementType element;
+  private final FixedLayout layout;
+  private final Class<?> exact;
+  private final int width;
   private final GrowingBuffer values = buffer();
 
-  FixedWidthColumn(Field field, ElementType element, BufferAllocator allocator) {
-    super(field, allocator);
-    this.element = element;
+  FixedWidthColumn(FixedLayout layout, Nulls nulls, BufferAllocator allocator) {
+    super(nulls, allocator);
+    this.layout = layout;
+    exact = layout.exact;
+    width = layout.width;
   }
 
   @Override
-  void append(Object value) {
-    long at = (long) count() * element.width;
-    element.putValue.put(values.require(at + element.width), at, value);
+  void put(Object value) throws MismatchException {
+    long at = (long) count() * width;
+    ArrowBuf to = values.require(fit(at + width));
+    if (value.getClass() == exact) {
+      layout.put.put(to, at, value);
+    } else {
+      layout.other.put(to, at, value);
+    }
     added(1);
   }
 
   @Override
-  int appendAll(Object array) throws MismatchException {
+  void putAll(Object array) throws MismatchException {
+    if (array.getClass() != layout.array) {
+      super.putAll(array);
+      return;
+    }
     int length = Array.getLength(array);
-    long at = (long) count() * element.width;
-    long bytes = (long) length * element.width;
+    long at = (long) count() * width;
+    long bytes = (long) length * width;
     fit(at + bytes);
-    element.putArray.put(values.requireView(at, bytes), array);
+    layout.putArray.put(values.requireView(at, bytes), array);
     added(length);
-    return length;
+  }
+
+  @Override
+  void putDefault() throws MismatchException {
+    long at = (long) count() * width;
+    values.require(fit(at + width)).setZero(at, width);
+    added(1);
   }
 
   @Override
   long bytes() {
-    return (long) count() * element.width;
+    return (long) count() * width;
   }
 
   @Override
   List<ArrowBuf> takeBuffers() {
-    return Arrays.asList(allValid(), values.take(bytes()));
+    return Collections.singletonList(values.take(bytes()));
   }
 
   @Override
-  void clear() {
-    forgetCount();
+  void forget(int from) {
+    // The next values overwrite them.
+  }
+
+  @Override
+  void free() {
     values.clear();
   }
 }

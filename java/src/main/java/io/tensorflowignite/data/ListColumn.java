@@ -1,34 +1,35 @@
 package io.tensorflowignite.data;
 
-import java.util.Arrays;
+import io.tensorflowignite.v1.Nulls;
 import java.util.Collections;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.vector.types.pojo.Field;
 
-/** Arrays of any length: offsets, and a child with all their elements. */
+/** Lists of any length: offsets, and a child with all their elements. */
 final class ListColumn extends Column {
   private final Column child;
   private final GrowingBuffer offsets = buffer();
-  private long end;
 
-  ListColumn(Field field, Column child, BufferAllocator allocator) {
-    super(field, allocator);
+  ListColumn(Column child, Nulls nulls, BufferAllocator allocator) {
+    super(nulls, allocator);
     this.child = child;
   }
 
   @Override
-  void append(Object value) throws MismatchException {
-    int elements = child.appendAll(value);
-    end = fit(end + elements);
-    Offsets.append(offsets, count(), end);
-    added(1);
+  void put(Object value) throws MismatchException {
+    Elements.add(value, child);
+    end();
   }
 
   @Override
-  int appendAll(Object array) throws MismatchException {
-    throw new MismatchException("holds lists of lists, which are not supported");
+  void putDefault() {
+    end();
+  }
+
+  private void end() {
+    Offsets.append(offsets, count(), child.count());
+    added(1);
   }
 
   @Override
@@ -38,9 +39,7 @@ final class ListColumn extends Column {
 
   @Override
   List<ArrowBuf> takeBuffers() {
-    ArrowBuf taken = Offsets.take(offsets, count());
-    end = 0;
-    return Arrays.asList(allValid(), taken);
+    return Collections.singletonList(Offsets.take(offsets, count()));
   }
 
   @Override
@@ -49,9 +48,13 @@ final class ListColumn extends Column {
   }
 
   @Override
-  void clear() {
-    forgetCount();
-    end = 0;
+  void forget(int from) {
+    child.truncate(
+        from < count() ? Offsets.start(offsets, from) : Offsets.end(offsets, count()));
+  }
+
+  @Override
+  void free() {
     offsets.clear();
     child.clear();
   }

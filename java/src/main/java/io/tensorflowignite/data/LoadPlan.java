@@ -4,12 +4,17 @@ import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LoadCommand;
+import java.math.BigDecimal;
+import java.sql.Time;
+import java.sql.Timestamp;
 import java.util.ArrayList;
+import java.util.Date;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.Schema;
@@ -28,7 +33,12 @@ final class LoadPlan {
           Long.class,
           String.class,
           Character.class,
-          Boolean.class);
+          Boolean.class,
+          UUID.class,
+          BigDecimal.class,
+          Date.class,
+          Timestamp.class,
+          Time.class);
 
   private final LoadCommand command;
   private final List<Field> fields;
@@ -54,7 +64,7 @@ final class LoadPlan {
           ColumnTypes.ofField(field).orElseThrow(() -> unsupported(command.getCache(), field));
       all.put(name, type);
       if (!name.equals(command.getKeyColumn()) && !name.equals(command.getAffinityColumn())) {
-        fields.add(field);
+        fields.add(type.field(name));
         types.add(type);
       }
     }
@@ -99,11 +109,11 @@ final class LoadPlan {
                   + " %s; name one of these",
               cache, name, role, all.keySet()));
     }
-    Field field = schema.findField(name);
-    if (!KEYS.contains(all.get(name).storage())) {
-      throw unsupported(cache, field);
+    ColumnType type = all.get(name);
+    if (!KEYS.contains(type.storage())) {
+      throw unsupported(cache, schema.findField(name));
     }
-    return field;
+    return type.field(name);
   }
 
   LoadCommand command() {
@@ -184,8 +194,9 @@ final class LoadPlan {
         ErrorCode.UNSUPPORTED_TYPE,
         String.format(
             "cache %s cannot be loaded: column %s is of type %s; a column holds numbers of up to 64"
-                + " bits (unsigned: 32), booleans, strings, binary, or lists of these, and a key"
-                + " integers or strings; cast the column, or leave it out",
+                + " bits (unsigned: 32), decimals, booleans, strings, binary, dates, times, or"
+                + " lists, structs and maps of these, and a key integers, decimals, strings, UUIDs"
+                + " or times; cast the column, or leave it out",
             cache, field.getName(), field));
   }
 

@@ -4,10 +4,13 @@ import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ExistingCache;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
@@ -73,6 +76,11 @@ final class LoadTarget {
   /** Name of the binary type of the values. */
   String valueType() {
     return valueType;
+  }
+
+  /** Name of the binary type of the objects inside of the values, by where they stand. */
+  String nestedType(String path) {
+    return valueType + "." + path;
   }
 
   /** Whether this load made the cache. */
@@ -202,7 +210,7 @@ final class LoadTarget {
   }
 
   private static String describe(CacheSchema schema, CacheColumn column) {
-    return column.supported()
+    return column.known()
         ? describe(schema, column.field(), column.type())
         : column.name() + ": " + column.typeName();
   }
@@ -232,6 +240,8 @@ final class LoadTarget {
       entity.setKeyFieldName(key.fields().get(0).getName());
     }
     addFields(entity, plan.fields(), plan.types());
+    addDigits(entity, key.fields());
+    addDigits(entity, plan.fields());
     return entity;
   }
 
@@ -239,6 +249,19 @@ final class LoadTarget {
     for (int i = 0; i < fields.size(); i++) {
       entity.addQueryField(fields.get(i).getName(), types.get(i).storage().getName(), null);
     }
+  }
+
+  private static void addDigits(QueryEntity entity, List<Field> fields) {
+    Map<String, Integer> precision = new HashMap<>(entity.getFieldsPrecision());
+    Map<String, Integer> scale = new HashMap<>(entity.getFieldsScale());
+    for (Field field : fields) {
+      if (field.getType() instanceof ArrowType.Decimal) {
+        precision.put(field.getName(), ((ArrowType.Decimal) field.getType()).getPrecision());
+        scale.put(field.getName(), ((ArrowType.Decimal) field.getType()).getScale());
+      }
+    }
+    entity.setFieldsPrecision(precision);
+    entity.setFieldsScale(scale);
   }
 
   /**
@@ -267,16 +290,34 @@ final class LoadTarget {
   }
 
   private static boolean fit(Ignite ignite, String valueType, LoadPlan plan) {
-    BinaryType value = ignite.binary().type(valueType);
-    BinaryType key = plan.key().isObject() ? ignite.binary().type(keyTypeName(valueType)) : null;
-    return fits(value, plan.fields(), plan.types())
-        && fits(key, plan.key().fields(), plan.key().types());
+    return fits(ignite, valueType, plan.fields())
+        && (!plan.key().isObject() || fits(ignite, keyTypeName(valueType), plan.key().fields()));
   }
 
-  private static boolean fits(BinaryType type, List<Field> fields, List<ColumnType> types) {
-    for (int i = 0; type != null && i < fields.size(); i++) {
-      String known = type.fieldTypeName(fields.get(i).getName());
-      if (known != null && !known.equals(types.get(i).binaryName())) {
+  private static boolean fits(Ignite ignite, String typeName, List<Field> fields) {
+    BinaryType type = ignite.binary().type(typeName);
+    for (Field field : fields) {
+      String known = type == null ? null : type.fieldTypeName(field.getName());
+      String brings = ColumnTypes.ofField(field).map(ColumnType::binaryName).orElse(null);
+      if (known != null && !known.equals(brings)) {
+        return false;
+      }
+      if (!fitsInside(ignite, typeName + "." + field.getName(), field)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The types of objects inside of a field are named by where they stand. */
+  private static boolean fitsInside(Ignite ignite, String path, Field field) {
+    if (field.getType() instanceof ArrowType.Struct) {
+      return fits(ignite, path, field.getChildren());
+    }
+    boolean map = field.getType() instanceof ArrowType.Map;
+    List<Field> inside = map ? field.getChildren().get(0).getChildren() : field.getChildren();
+    for (Field child : inside) {
+      if (!fitsInside(ignite, map ? path + "." + child.getName() : path, child)) {
         return false;
       }
     }

@@ -21,6 +21,16 @@ final class Offsets {
     to.setInt(at, (int) end);
   }
 
+  /** Where the value of this index, which exists, begins. */
+  static int start(GrowingBuffer offsets, int index) {
+    return index == 0 ? 0 : offsets.require((index + 1L) * WIDTH).getInt((long) index * WIDTH);
+  }
+
+  /** Where the last of so many values ends. */
+  static int end(GrowingBuffer offsets, int count) {
+    return count == 0 ? 0 : offsets.require((count + 1L) * WIDTH).getInt((long) count * WIDTH);
+  }
+
   static ArrowBuf take(GrowingBuffer offsets, int count) {
     if (count == 0) {
       offsets.require(WIDTH).setInt(0, 0);

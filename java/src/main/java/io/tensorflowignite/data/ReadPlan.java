@@ -2,6 +2,8 @@ package io.tensorflowignite.data;
 
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.Mismatch;
+import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.ReadCommand;
 import java.util.List;
 import java.util.UUID;
@@ -51,14 +53,22 @@ final class ReadPlan {
               command.getBatchBytes(), command.getBatchRows(), MAX_BATCH_BYTES));
     }
     List<CacheColumn> columns =
-        schemas.of(cache).select(command.getColumnsList(), command.getKey());
+        schemas.select(
+            cache,
+            command.getColumnsList(),
+            command.getKey(),
+            WantedTypes.of(command.getSchema()));
     PartitionOwners owners = new PartitionOwners(ignite, localNode, command.getCache());
     List<Integer> partitions = owners.resolve(command.getPartitionsList());
     return new ReadPlan(command, cache, columns, owners, partitions);
   }
 
   Schema schema() {
-    return CacheSchema.arrow(columns);
+    Schema schema = CacheSchema.arrow(columns);
+    return command.getNulls() == Nulls.NULLS_KEEP
+        ? new Schema(
+            schema.getFields().stream().map(Columns::nullable).collect(Collectors.toList()))
+        : schema;
   }
 
   PartitionOwners owners() {
@@ -70,7 +80,7 @@ final class ReadPlan {
     return partitions;
   }
 
-  /** The command of a stream for some of the partitions, its columns fixed by name. */
+  /** The command of a stream for some of the partitions, its columns and types fixed. */
   ReadCommand command(List<Integer> some) {
     return command.toBuilder()
         .clearColumns()
@@ -79,6 +89,7 @@ final class ReadPlan {
                 .map(CacheColumn::name)
                 .filter(name -> !name.equals(CacheSchema.KEY))
                 .collect(Collectors.toList()))
+        .setSchema(WantedTypes.resolved(columns))
         .clearPartitions()
         .addAllPartitions(some)
         .build();
@@ -99,7 +110,9 @@ final class ReadPlan {
   BatchWriter writer(BufferAllocator allocator) {
     long bytes = command.getBatchBytes() == 0 ? DEFAULT_BATCH_BYTES : command.getBatchBytes();
     int rows = command.getBatchRows() == 0 ? DEFAULT_BATCH_ROWS : command.getBatchRows();
-    return new BatchWriter(cache.getName(), columns, bytes, rows, allocator);
+    boolean skip = command.getOnMismatch() == Mismatch.MISMATCH_SKIP;
+    return new BatchWriter(
+        cache.getName(), columns, command.getNulls(), skip, bytes, rows, allocator);
   }
 
   PartitionReader reader() {

@@ -26,6 +26,41 @@ interface RowField {
     return (key, value) -> field.of(value);
   }
 
+  /** A field of an object inside of a field: "address.city". */
+  static RowField ofPath(String path, boolean inKey) {
+    int dot = path.indexOf('.');
+    if (dot < 0) {
+      return inKey ? ofKey(path) : ofValue(path);
+    }
+    ObjectField outer = new ObjectField(path.substring(0, dot));
+    RowField inner = ofPath(path.substring(dot + 1), false);
+    return (key, value) -> {
+      Object object = outer.of(inKey ? key : value);
+      return object == null ? null : inner.of(null, object);
+    };
+  }
+
+  /** A field where values are objects; the value itself where they are not, and it is called so. */
+  static RowField ofAnyValue(String name) {
+    if (!name.equals(CacheSchema.VALUE)) {
+      return ofValue(name);
+    }
+    return new RowField() {
+      private final ObjectField field = new ObjectField(name);
+      private Class<?> last;
+      private boolean object;
+
+      @Override
+      public Object of(Object key, Object value) throws MismatchException {
+        if (value.getClass() != last) {
+          last = value.getClass();
+          object = value instanceof BinaryObject && !Enums.isValue(value);
+        }
+        return object ? field.of(value) : value;
+      }
+    };
+  }
+
   /**
    * A field of binary objects: by position as long as all objects are of one type, by name after
    * that.
@@ -35,7 +70,7 @@ interface RowField {
     private BinaryField field;
     private boolean severalTypes;
 
-    private ObjectField(String name) {
+    ObjectField(String name) {
       this.name = name;
     }
 

@@ -22,10 +22,11 @@ final class RowObjects {
     this.binary = binary;
     this.plan = plan;
     this.target = target;
+    VectorValues.Objects nested = path -> binary.builder(target.nestedType(path));
     keyNames = names(plan.key().fields());
-    keys = values(keyNames, plan.key().types(), batch);
+    keys = values(keyNames, batch, nested);
     names = names(plan.fields());
-    values = values(names, plan.types(), batch);
+    values = values(names, batch, nested);
   }
 
   /**
@@ -77,10 +78,10 @@ final class RowObjects {
   }
 
   private static VectorValues[] values(
-      String[] names, List<ColumnType> types, VectorSchemaRoot batch) {
+      String[] names, VectorSchemaRoot batch, VectorValues.Objects nested) {
     VectorValues[] values = new VectorValues[names.length];
     for (int i = 0; i < names.length; i++) {
-      values[i] = new VectorValues(batch.getVector(names[i]), types.get(i));
+      values[i] = VectorValues.of(batch.getVector(names[i]), nested);
     }
     return values;
   }

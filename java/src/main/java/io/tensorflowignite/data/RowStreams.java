@@ -43,7 +43,7 @@ final class RowStreams {
       throws InterruptedException {
     try (BatchWriter writer = plan.writer(allocator)) {
       plan.reader().read(plan.partitions(), writer, carrier);
-      return 0;
+      return writer.skipped();
     }
   }
 }

@@ -91,7 +91,7 @@ final class SegmentCarrier implements BatchCarrier {
 
   private static void describe(
       ColumnData column, SharedBatch.Builder answer, List<ArrowBuf> buffers) {
-    answer.addNodes(SharedNode.newBuilder().setLength(column.count()));
+    answer.addNodes(SharedNode.newBuilder().setLength(column.count()).setNulls(column.nulls()));
     buffers.addAll(column.buffers());
     column.children().forEach(child -> describe(child, answer, buffers));
   }

@@ -7,6 +7,7 @@ import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.Nulls;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -109,14 +110,14 @@ public class BatchWriterTest {
     Field strings =
         new Field(
             "s",
-            ColumnType.listOf(ArrowType.Utf8.INSTANCE).getFieldType(),
-            ColumnType.listOf(ArrowType.Utf8.INSTANCE).getChildren());
+            ColumnTypes.ofClass(String[].class).get().shape().getFieldType(),
+            ColumnTypes.ofClass(String[].class).get().shape().getChildren());
 
     assertMismatch("cache digits, key 7: column n is null;", number, null);
     assertMismatch(
         "cache digits, key 7: column n is of class Long instead of Integer;", number, 1L);
     assertMismatch(
-        "cache digits, key 7: column s is null at position 1;", strings, new String[] {"a", null});
+        "cache digits, key 7: column s[1] is null;", strings, new String[] {"a", null});
   }
 
   @Test
@@ -194,7 +195,7 @@ public class BatchWriterTest {
   private List<Object> arrive(ColumnType type, Object... values) {
     CacheColumn column = CacheColumn.of("v", type, "any", RowField::value);
     List<CacheColumn> columns = Collections.singletonList(column);
-    try (BatchWriter writer = new BatchWriter("digits", columns, 1 << 20, 1 << 16, allocator)) {
+    try (BatchWriter writer = new BatchWriter("digits", columns, Nulls.NULLS_ERROR, false, 1 << 20, 1 << 16, allocator)) {
       for (Object value : values) {
         writer.append(7, value);
       }
@@ -217,7 +218,14 @@ public class BatchWriterTest {
   private BatchWriter writer(Field field, long bytes, int rows) {
     ColumnType type = ColumnTypes.ofField(field).orElseThrow(AssertionError::new);
     CacheColumn column = CacheColumn.of(field.getName(), type, "any", RowField::value);
-    return new BatchWriter("digits", Collections.singletonList(column), bytes, rows, allocator);
+    return new BatchWriter(
+        "digits",
+        Collections.singletonList(column),
+        Nulls.NULLS_ERROR,
+        false,
+        bytes,
+        rows,
+        allocator);
   }
 
   private static Field fixed(String name, int size, Field child) {

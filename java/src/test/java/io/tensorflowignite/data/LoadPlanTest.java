@@ -99,7 +99,7 @@ public class LoadPlanTest {
         ErrorCode.UNSUPPORTED_TYPE,
         "column d is of type",
         command("c"),
-        Field.nullable("d", new ArrowType.Decimal(10, 2, 128)));
+        Field.nullable("d", new ArrowType.Int(64, false)));
   }
 
   private static void assertRefused(

@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
+import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
@@ -32,8 +33,11 @@ public class SchemasTest {
     assertEquals("s: List<item: Utf8 not null> not null", field("String[]"));
     assertEquals(
         "c: Int(16, false) not null", ColumnTypes.ofName("char").get().field("c").toString());
-    assertFalse(ColumnTypes.ofName("UUID").isPresent());
-    assertFalse(ColumnTypes.ofName("java.lang.Object").isPresent());
+    assertEquals(
+        "{tensorflow-ignite.type=uuid}",
+        ColumnTypes.ofName("UUID").get().field("u").getMetadata().toString());
+    assertFalse(CacheColumn.isKnown(ColumnTypes.ofName("java.lang.Object").get().shape()));
+    assertFalse(CacheColumn.isKnown(ColumnTypes.ofAnyName("com.example.Address").shape()));
   }
 
   @Test
@@ -63,10 +67,8 @@ public class SchemasTest {
     List<Field> outside =
         Arrays.asList(
             Field.nullable("u", new ArrowType.Int(64, false)),
-            Field.nullable("d", new ArrowType.Decimal(10, 2, 128)),
             Field.nullable("n", ArrowType.Null.INSTANCE),
-            list(Field.nullable("u", new ArrowType.Int(32, false))),
-            list(list(Field.nullable("n", INT32))),
+            list(Field.nullable("u", new ArrowType.Int(64, false))),
             new Field(
                 "empty",
                 FieldType.nullable(new ArrowType.FixedSizeList(0)),
@@ -109,27 +111,27 @@ public class SchemasTest {
   }
 
   @Test
-  public void aQueryEntitysFieldsOfUnknownTypeAreKeptAsUnsupported() {
+  public void aQueryEntityTellsTypesPrecisionAndPaths() {
     QueryEntity entity = new QueryEntity("java.lang.Long", "Row");
     entity.addQueryField("n", "java.lang.Integer", null);
     entity.addQueryField("when", "java.util.Date", null);
     entity.addQueryField("address.city", "java.lang.String", null);
+    entity.addQueryField("price", "java.math.BigDecimal", null);
+    entity.setFieldsPrecision(Collections.singletonMap("price", 10));
+    entity.setFieldsScale(Collections.singletonMap("price", 2));
+    entity.addQueryField("address", "com.example.Address", null);
 
     List<CacheColumn> columns = Schemas.ofFields(entity);
 
-    assertEquals(Arrays.asList("n", "when", "address.city"), names(columns));
     assertEquals(
-        Arrays.asList(true, false, false),
-        columns.stream().map(CacheColumn::supported).collect(Collectors.toList()));
-    CacheSchema schema =
-        new CacheSchema("c", columns, Collections.emptyList(), false, () -> columns.get(0));
-    TensorFlowIgniteException error =
-        assertThrows(
-            TensorFlowIgniteException.class, () -> schema.select(Collections.emptyList(), false));
-    assertEquals(ErrorCode.UNSUPPORTED_TYPE, error.code());
-    assertTrue(
-        error.getMessage(), error.getMessage().contains("column when is of type java.util.Date"));
-    assertTrue(error.getMessage(), error.getMessage().contains("from [n]"));
+        Arrays.asList("n", "when", "address.city", "price", "address"), names(columns));
+    assertEquals(
+        new ArrowType.Timestamp(TimeUnit.MILLISECOND, "UTC"), columns.get(1).field().getType());
+    assertEquals(ArrowType.Utf8.INSTANCE, columns.get(2).field().getType());
+    assertEquals(new ArrowType.Decimal(10, 2, 128), columns.get(3).field().getType());
+    assertEquals(
+        Arrays.asList(true, true, true, true, false),
+        columns.stream().map(CacheColumn::known).collect(Collectors.toList()));
   }
 
   @Test

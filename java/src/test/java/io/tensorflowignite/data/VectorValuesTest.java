@@ -2,14 +2,25 @@ package io.tensorflowignite.data;
 
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 
+import io.tensorflowignite.v1.Nulls;
+import java.math.BigDecimal;
+import java.sql.Time;
+import java.sql.Timestamp;
 import java.util.Collections;
+import java.util.Date;
 import java.util.List;
+import java.util.Map;
+import java.util.UUID;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.IntVector;
+import org.apache.arrow.vector.TimeMicroVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.types.DateUnit;
+import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
@@ -18,6 +29,11 @@ import org.junit.Test;
 
 /** What a read lays out, a load takes up again. */
 public class VectorValuesTest {
+  private static final VectorValues.Objects NO_OBJECTS =
+      path -> {
+        throw new AssertionError(path + " is no struct");
+      };
+
   private final BufferAllocator allocator = new RootAllocator();
 
   @After
@@ -45,6 +61,15 @@ public class VectorValuesTest {
       {new boolean[] {true, false, true}, new boolean[] {false, true}},
       {new char[] {'a'}, new char[] {'\uFFFF', 'b'}},
       {new String[] {"", "x"}, new String[0]},
+      {new UUID(1, 2), new UUID(-1, Long.MIN_VALUE)},
+      {new UUID[] {new UUID(1, 2)}, new UUID[0]},
+      {new Date(-1), new Date(253_402_300_799_999L)},
+      {new Date[] {new Date(0)}, new Date[0]},
+      {nanos(-1, 999_999_999), nanos(0, 1)},
+      {new Timestamp[] {nanos(5, 7)}, new Timestamp[0]},
+      {Time.valueOf("00:00:00"), Time.valueOf("23:59:59")},
+      {java.sql.Date.valueOf("0001-01-01"), java.sql.Date.valueOf("9999-12-31")},
+      {new BigDecimal("-0.001"), new BigDecimal("12345678901234567890123456789012345678901")},
     };
     for (Object[] pair : values) {
       ColumnType type = ColumnTypes.ofClass(pair[0].getClass()).orElseThrow(AssertionError::new);
@@ -79,39 +104,113 @@ public class VectorValuesTest {
   }
 
   @Test
-  public void aNullIsNoValue() throws Exception {
+  public void decimalsOfAPrecisionKeepTheirScale() throws Exception {
+    ColumnType price = ColumnTypes.decimal(10, 2);
+
+    assertTaken(price, new BigDecimal("-99999999.99"), new BigDecimal("0.00"));
+    assertTaken(
+        stored(new ArrowType.Decimal(76, 0, 256)), BigDecimal.TEN.pow(75), BigDecimal.ONE.negate());
+  }
+
+  @Test
+  public void timesOfEveryUnitAreTakenAsInstants() throws Exception {
+    for (TimeUnit unit : TimeUnit.values()) {
+      boolean fine = unit == TimeUnit.MICROSECOND || unit == TimeUnit.NANOSECOND;
+      Object[] instants =
+          fine
+              ? new Object[] {new Timestamp(-1000), new Timestamp(1000)}
+              : new Object[] {new Date(-1000), new Date(1000)};
+      assertTaken(stored(new ArrowType.Timestamp(unit, "UTC")), instants);
+      assertTaken(stored(new ArrowType.Timestamp(unit, null)), instants);
+      assertTaken(
+          stored(new ArrowType.Time(unit, fine ? 64 : 32)),
+          Time.valueOf("00:00:00"),
+          Time.valueOf("23:59:59"));
+    }
+    for (DateUnit unit : DateUnit.values()) {
+      assertTaken(
+          stored(new ArrowType.Date(unit)),
+          java.sql.Date.valueOf("0001-01-01"),
+          java.sql.Date.valueOf("2024-02-29"),
+          java.sql.Date.valueOf("9999-12-31"));
+    }
+  }
+
+  @Test
+  public void listsOfListsAndMapsAreTakenAsArraysAndMaps() throws Exception {
+    Field ints = ColumnTypes.ofClass(int[].class).get().shape();
+    Field text = ColumnType.plain(null, ArrowType.Utf8.INSTANCE);
+    ColumnType lists = stored(ColumnType.listOf(ints));
+    ColumnType maps = stored(ColumnType.mapOf(text, ints));
+
+    assertTaken(lists, new Object[] {new int[] {1}, new int[0]}, new Object[0]);
+    assertEquals(Object[].class, lists.storage());
+    try (VectorSchemaRoot root = laidOut(maps, Map.of("a", new int[] {1, 2}), Map.of())) {
+      VectorValues values = VectorValues.of(root.getVector(0), NO_OBJECTS);
+      Map<?, ?> first = (Map<?, ?>) values.get(0);
+      assertArrayEquals(new int[] {1, 2}, (int[]) first.get("a"));
+      assertEquals(Map.of(), values.get(1));
+    }
+  }
+
+  @Test
+  public void aTimeFinerThanJavasIsRefused() throws Exception {
+    try (TimeMicroVector vector = new TimeMicroVector("t", allocator)) {
+      vector.setSafe(0, 1);
+      vector.setValueCount(1);
+      VectorValues values = VectorValues.of(vector, NO_OBJECTS);
+
+      assertThrows(MismatchException.class, () -> values.get(0));
+    }
+  }
+
+  @Test
+  public void aNullIsTakenAsNull() throws Exception {
     try (IntVector vector = new IntVector("n", allocator)) {
       vector.setSafe(0, 1);
       vector.setNull(1);
       vector.setValueCount(2);
       VectorValues values =
-          new VectorValues(
-              vector, ColumnTypes.ofClass(Integer.class).orElseThrow(AssertionError::new));
+          VectorValues.of(vector, NO_OBJECTS);
 
       assertEquals(1, values.get(0));
-      assertThrows(MismatchException.class, () -> values.get(1));
+      assertNull(values.get(1));
     }
   }
 
   private static ColumnType stored(ArrowType type) {
-    return ColumnTypes.ofField(ColumnType.plain("v", type)).orElseThrow(AssertionError::new);
+    return stored(ColumnType.plain("v", type));
+  }
+
+  private static ColumnType stored(Field field) {
+    return ColumnTypes.ofField(field).orElseThrow(AssertionError::new);
+  }
+
+  private static Timestamp nanos(long second, int nanos) {
+    Timestamp instant = new Timestamp(second * 1000);
+    instant.setNanos(nanos);
+    return instant;
   }
 
   private void assertTaken(ColumnType type, Object... rows) throws Exception {
+    try (VectorSchemaRoot root = laidOut(type, rows)) {
+      VectorValues values = VectorValues.of(root.getVector(0), NO_OBJECTS);
+      for (int i = 0; i < rows.length; i++) {
+        // As arrays, which compare by their elements.
+        assertArrayEquals(new Object[] {rows[i]}, new Object[] {values.get(i)});
+      }
+    }
+  }
+
+  private VectorSchemaRoot laidOut(ColumnType type, Object... rows) {
     List<CacheColumn> columns =
         Collections.singletonList(CacheColumn.of("v", type, "any", RowField::value));
-    try (BatchWriter writer = new BatchWriter("c", columns, 1 << 20, 100, allocator)) {
+    try (BatchWriter writer =
+        new BatchWriter("c", columns, Nulls.NULLS_ERROR, false, 1 << 20, 100, allocator)) {
       for (Object row : rows) {
         writer.append(0, row);
       }
-      try (VectorSchemaRoot root =
-          ArrowRows.receive(CacheSchema.arrow(columns), writer.take(), allocator)) {
-        VectorValues values = new VectorValues(root.getVector(0), type);
-        for (int i = 0; i < rows.length; i++) {
-          // As arrays, which compare by their elements.
-          assertArrayEquals(new Object[] {rows[i]}, new Object[] {values.get(i)});
-        }
-      }
+      return ArrowRows.receive(CacheSchema.arrow(columns), writer.take(), allocator);
     }
   }
 }
