@@ -258,6 +258,12 @@ def test_credentials_are_neither_shown_nor_pickled() -> None:
         pickle.dumps(mine)
 
 
+def test_a_password_that_pyignite_cannot_send_is_refused_and_not_repeated() -> None:
+    with pytest.raises(errors.InvalidRequestError, match="ASCII") as caught:
+        thin.describe(["nowhere:1"], data_pb2.ReadCommand(cache="a"), credentials=Credentials("me", "pässword"))
+    assert "pässword" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("raised", "error"),
     [

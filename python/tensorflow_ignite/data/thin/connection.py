@@ -287,6 +287,11 @@ def _value(result: Any) -> Any:
 def _login(credentials: Credentials | None) -> dict[str, Any]:
     if credentials is None:
         return {}
+    if not f"{credentials.username}{credentials.password}".isascii():
+        raise errors.InvalidRequestError(
+            "a user or password with letters beyond ASCII cannot be sent by the thin way, since pyignite counts them "
+            "wrongly. Give credentials of ASCII only, or run the service tensorflow-ignite on the cluster"
+        )
     login: dict[str, Any] = {"username": credentials.username, "password": credentials.password}
     if credentials.encrypted:
         login |= {
