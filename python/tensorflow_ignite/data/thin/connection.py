@@ -270,6 +270,8 @@ class ThinConnection:
             if not refusals:
                 raise
             raise self._error(refusal, cache) from refusal
+        except errors.TensorFlowIgniteError:
+            raise
         # pyignite meets a connection that another thread has cut with whatever it trips over.
         except (OSError, EOFError, AuthenticationError, ParseError, AttributeError, ValueError, struct.error) as error:
             raise self._error(error, cache) from error
