@@ -294,6 +294,9 @@ def test_a_schema_that_is_asked_for_stands_above_what_the_cluster_tells(nodes: l
     assert table["label"].to_pylist() == list(range(20))
     with pytest.raises(errors.RowMismatchError, match="key 99 does not fit: pixels has 5 elements, not 6"):
         read(nodes, "pixels", schema=wanted)
+    misfit = pa.schema([pa.field("label", pa.utf8())]).serialize().to_pybytes()
+    with pytest.raises(errors.UnsupportedTypeError, match=r"fits none of .* label is int"):
+        described(nodes, "pixels", schema=misfit, on_mismatch=data_pb2.MISMATCH_SKIP)
     found = described(nodes, "nothing", schema=wanted)
     assert (found.rows, found.schema.names) == (0, ["pixels", "label"])
     with pytest.raises(errors.SchemaUnknownError, match="schema="):

@@ -270,6 +270,8 @@ class ThinConnection:
             if not refusals:
                 raise
             raise self._error(refusal, cache) from refusal
+        except errors.TensorFlowIgniteError:
+            raise
         # pyignite meets a connection that another thread has cut with whatever it trips over.
         except (OSError, EOFError, AuthenticationError, ParseError, AttributeError, ValueError, struct.error) as error:
             raise self._error(error, cache) from error
@@ -287,6 +289,11 @@ def _value(result: Any) -> Any:
 def _login(credentials: Credentials | None) -> dict[str, Any]:
     if credentials is None:
         return {}
+    if not f"{credentials.username}{credentials.password}".isascii():
+        raise errors.InvalidRequestError(
+            "a user or password with letters beyond ASCII cannot be sent by the thin way, since pyignite counts them "
+            "wrongly. Give credentials of ASCII only, or run the service tensorflow-ignite on the cluster"
+        )
     login: dict[str, Any] = {"username": credentials.username, "password": credentials.password}
     if credentials.encrypted:
         login |= {
