@@ -127,24 +127,6 @@ class BatchStream:
             reader.cancel()
 
 
-class _Source:
-    """Batches on their way to a node, and the error of whoever makes them, which is none of Flight's."""
-
-    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
-        self.error: Exception | None = None
-        self.rows = 0
-        self._batches = batches
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        try:
-            for batch in self._batches:
-                self.rows += batch.num_rows
-                yield batch
-        except Exception as error:
-            self.error = error
-            raise
-
-
 def put(address: str, command: data_pb2.LoadCommand, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
     """Sends batches to be written; returns the number of rows that the cluster has written.
 
@@ -169,6 +151,24 @@ def put(address: str, command: data_pb2.LoadCommand, schema: pa.Schema, batches:
             f"rows. Every load ends with it. Look into the log of that node"
         )
     return int(data_pb2.LoadResult.FromString(metadata.to_pybytes()).rows)
+
+
+class _Source:
+    """Batches on their way to a node, and the error of whoever makes them, which is none of Flight's."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self.error: Exception | None = None
+        self.rows = 0
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in self._batches:
+                self.rows += batch.num_rows
+                yield batch
+        except Exception as error:
+            self.error = error
+            raise
 
 
 def _send(
