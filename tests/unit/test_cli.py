@@ -185,7 +185,7 @@ def test_without_a_node_no_job_is_completed(monkeypatch) -> None:
         (["logs", "--task", "worker:x", "7f3a"], "--task 'worker:x' names no task"),
         (["logs", "--attempt", "0", "7f3a"], "Attempts count from 1"),
         (["stop", "--timeout", "0", "7f3a"], "--timeout 0 is not a time"),
-        (["load", "images"], "Missing argument 'FILE...'"),
+        (["load", "images"], "Missing argument 'FILE"),
         (["load", "images", "a.csv", "--if-exists", "dance"], "--if-exists 'dance' does not exist. Choices are error"),
         (["load", "images", "a.csv", "--affinity", "a"], "--affinity a needs --key"),
         (["load", "images", "a.csv", "--backups", "-1"], "--backups -1 must be at least 0"),

@@ -57,6 +57,7 @@ def program(
     \b
     Examples:
       tensorflow-ignite node                             start an Ignite node
+      tensorflow-ignite load images train.npz            load rows into a cache
       tensorflow-ignite submit --cache images train.py   train on its rows
       tensorflow-ignite ps                               list the jobs
       tensorflow-ignite logs -f 7f3a                     follow one's output

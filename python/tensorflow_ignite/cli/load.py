@@ -22,7 +22,7 @@ def load(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="Files of one format (.npz, .csv, .parquet, .arrow, .feather), folders of them, or patterns.",
             show_default=False,
         ),
