@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorflow_ignite.data import flight, reading
+from tensorflow_ignite.data import reading
 from tensorflow_ignite.data.reader import Reader, ReaderClosed, Stream
+from tensorflow_ignite.data.streams import open_stream
 from tensorflow_ignite.data.tensors import Array, Column
 
 TOKEN = "tensorflow_ignite.read"
@@ -143,7 +144,7 @@ def _reader(request: bytes) -> Reader:
     plan = reading.plan(asked)
 
     def streams() -> list[Stream]:
-        return [flight.BatchStream(endpoint, plan.what) for endpoint in plan.endpoints]
+        return [open_stream(endpoint, plan.what) for endpoint in plan.endpoints]
 
     return Reader(streams, asked.layout, plan.rows, plan.what)
 
