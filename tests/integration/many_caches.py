@@ -11,9 +11,11 @@ import psutil
 from pyignite import Client
 
 from tensorflow_ignite.data import flight
+from tensorflow_ignite.data.streams import FLIGHT, SHARED, open_stream
 from tensorflow_ignite.testing import LocalCluster, LocalNode
 from tensorflow_ignite.v1 import data_pb2
 
+TRANSPORTS = (SHARED, FLIGHT)
 # By default a node takes thin clients on the first free port of these.
 _THIN_PORTS = range(10_800, 10_901)
 _BALANCE_SECONDS = 60.0
@@ -154,7 +156,7 @@ class Reading:
         assert sorted(asked) == list(range(cache.partitions)), cache
 
 
-def read(cache: Cache, address: str) -> Reading:
+def read(cache: Cache, address: str, transport: str) -> Reading:
     """Reads a cache from all its nodes, as Arrow batches."""
     told = flight.describe(address, data_pb2.ReadCommand(cache=cache.name, key=True))
     keys: dict[str, list[int]] = {}
@@ -164,10 +166,14 @@ def read(cache: Cache, address: str) -> Reading:
         assert endpoint.address not in keys, "a node sends all its rows in one stream"
         partitions[endpoint.address] = list(data_pb2.ReadCommand.FromString(endpoint.ticket).partitions)
         keys[endpoint.address] = []
-        for batch in flight.BatchStream(endpoint, f"cache {cache.name!r}"):
+        stream = open_stream(endpoint, f"cache {cache.name!r}", transport)
+        for batch in stream:
             names = batch.column(0).to_pylist()
             keys[endpoint.address] += names
             values.update(zip(names, batch.column(1).to_pylist(), strict=True))
+            del batch
+        assert stream.result is not None
+        assert stream.result.rows == len(keys[endpoint.address])
     return Reading(keys, partitions, values)
 
 

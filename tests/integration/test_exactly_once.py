@@ -6,6 +6,7 @@ as Arrow batches, without TensorFlow.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections import Counter
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
-from many_caches import Cache, Reading, await_balanced, configuration, fill, read, thin_client
+from many_caches import TRANSPORTS, Cache, Reading, await_balanced, configuration, fill, read, thin_client
 
 from tensorflow_ignite.testing import LocalCluster
 
@@ -62,8 +63,10 @@ class Growth:
             await_balanced(self.cluster, ALL)
 
     def read(self, cache: Cache) -> Reading:
-        """One epoch, asked of the oldest node."""
-        return read(cache, self.cluster.address)
+        """One epoch, asked of the oldest node; it gives its rows whatever carries them."""
+        found, other = (read(cache, self.cluster.address, transport) for transport in TRANSPORTS)
+        assert found == other, cache
+        return found
 
     def _fill(self, caches: list[Cache]) -> None:
         """Puts rows; each cache has its own keys."""
@@ -159,8 +162,9 @@ def test_rows_that_are_there_throughout_come_once_while_others_are_put_changed_a
 def _epochs(cache: Cache, cluster: LocalCluster, until: Callable[[set[int]], bool]) -> Iterator[set[int]]:
     """The keys of one epoch after another, none of which came twice in it; ends with the epoch that meets `until`."""
     deadline = time.monotonic() + SECONDS
+    transports = itertools.cycle(TRANSPORTS)
     while time.monotonic() < deadline:
-        found = read(cache, cluster.address)
+        found = read(cache, cluster.address, next(transports))
         assert [key for key, times in Counter(found.all_keys).items() if times > 1] == []
         keys = set(found.all_keys)
         yield keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
-from many_caches import Cache, fill, read, thin_client
+from many_caches import TRANSPORTS, Cache, fill, read, thin_client
 
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.footprint import Footprint
@@ -24,7 +24,8 @@ def test_epochs_leave_no_memory_thread_descriptor_or_segment(cluster: LocalClust
     pids = {"this process": os.getpid(), **{node.name: node.pid for node in cluster.nodes}}
     before: dict[str, Footprint] = {}
     for number in range(1, EPOCHS + 1):
-        read(CACHE, cluster.address).assert_whole(CACHE, set(range(ROWS)))
+        for transport in TRANSPORTS:
+            read(CACHE, cluster.address, transport).assert_whole(CACHE, set(range(ROWS)))
         if number == WARM_EPOCHS:
             gc.collect()
             before = {name: Footprint.of(pid) for name, pid in pids.items()}
