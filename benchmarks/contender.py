@@ -6,6 +6,7 @@ import json
 import os
 import select
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,7 @@ class Contender:
         """
         self.name = name
         self._log = logs / f"{name}.log"
+        self._unread = b""
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 command,
@@ -59,6 +61,7 @@ class Contender:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env={**os.environ, **environment},
+                bufsize=0,
             )
         try:
             self.passes: list[str] = self._answer(SECONDS_TO_START)["ready"]
@@ -101,18 +104,28 @@ class Contender:
 
     def _answer(self, seconds: float) -> dict[str, Any]:
         """The next line of JSON; whatever else it prints is passed over."""
-        stream = self._process.stdout
-        assert stream is not None
+        deadline = time.monotonic() + seconds
         while True:
-            # An answer is one line, and nothing follows it unasked: no line waits in the buffer.
-            if not select.select([stream], [], [], seconds)[0]:
+            line = self._line(deadline)
+            if line is None:
                 raise RuntimeError(f"{self.name} did not answer in {seconds:.0f} s.{self._printed()}")
-            line = stream.readline()
-            if not line:
-                raise RuntimeError(f"{self.name} ended with exit code {self._process.wait()}.{self._printed()}")
             if line.startswith(b"{"):
                 answer: dict[str, Any] = json.loads(line)
                 return answer
+
+    def _line(self, deadline: float) -> bytes | None:
+        """The next line that it prints; None when the time is over."""
+        stream = self._process.stdout
+        assert stream is not None
+        while b"\n" not in self._unread:
+            if not select.select([stream], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                return None
+            printed = os.read(stream.fileno(), 65_536)
+            if not printed:
+                raise RuntimeError(f"{self.name} ended with exit code {self._process.wait()}.{self._printed()}")
+            self._unread += printed
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line
 
     def _printed(self) -> str:
         tail = self._log.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
