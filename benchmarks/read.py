@@ -39,6 +39,7 @@ CHUNK_ROWS = 100
 THIN_PORTS = range(10_800, 10_901)
 # Of both nodes, ours and that of the bound.
 HEAP = "-Xmx2g"
+JVM = ("-XX:TieredStopAtLevel=4", "-Xms256m", HEAP)
 REGION_BYTES = 8 << 30
 # Large rows lie in two caches, in a snapshot, in files and in an object store; and everything else takes memory too.
 COPIES_OF_LARGE = 5.5
@@ -180,6 +181,7 @@ def main() -> None:
     options = rows.parser(__doc__)
     options.add_argument("--rounds", type=int, default=ROUNDS, help="passes of each contender that count")
     options.add_argument("--quick", action="store_true", help="a few rows, one round, no Ray: shows that it works")
+    options.add_argument("--profile", action="store_true", help="record the node with Java Flight Recorder, node.jfr")
     options.add_argument("--ray-python", type=Path, default=RAY_PYTHON, help="interpreter that has ray[data]")
     options.add_argument("--output", type=Path, default=BUILD / "read.json")
     told = options.parse_args()
@@ -195,12 +197,10 @@ def main() -> None:
     logs = told.output.parent / "logs"
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
+    profile = told.output.parent.resolve() / "node.jfr"
+    recording = [f"-XX:StartFlightRecording=settings=profile,filename={profile}"] if told.profile else []
     with ExitStack() as ends:
-        cluster = ends.enter_context(
-            LocalCluster(
-                nodes=1, data_region_bytes=REGION_BYTES, jvm_args=("-XX:TieredStopAtLevel=4", "-Xms256m", HEAP)
-            )
-        )
+        cluster = ends.enter_context(LocalCluster(nodes=1, data_region_bytes=REGION_BYTES, jvm_args=[*JVM, *recording]))
         fill(cluster.address, told.large, told.small, sweep)
         ports = PortBlock()
         ends.callback(ports.release)

@@ -42,6 +42,7 @@ public final class ScanBound {
   private static final int SMALL_BYTES = 784;
   private static final int LARGE_PAGE = 8;
   private static final int SMALL_PAGE = 1024;
+  private static final int LARGE_BUFFER = 8;
   private static final long MAPPED_BYTES = 64L << 20;
   private static final int DISCOVERY_PORTS = 10;
   private static final long REGION_BYTES = 4L << 30;
@@ -95,7 +96,10 @@ public final class ScanBound {
     }
     ignite.createCache(cache("large"));
     try (IgniteDataStreamer<Long, byte[]> streamer = ignite.dataStreamer("large")) {
-      streamer.perNodeBufferSize(SMALL_PAGE / 64);
+      // Ignite's own sizes count rows, thousands of them.
+      streamer.perNodeBufferSize(LARGE_BUFFER);
+      streamer.perThreadBufferSize(LARGE_BUFFER);
+      streamer.perNodeParallelOperations(LARGE_BUFFER);
       for (long i = 0; i < rows; i++) {
         streamer.addData(i, row.clone());
       }
@@ -161,8 +165,8 @@ public final class ScanBound {
     return sum;
   }
 
-  private static long[] scanShare(
-      IgniteCache<Long, Object> cache, int page, Copy copy, int first) throws IOException {
+  private static long[] scanShare(IgniteCache<Long, Object> cache, int page, Copy copy, int first)
+      throws IOException {
     Path file = Files.createTempFile(Path.of("/dev/shm"), "tensorflow-ignite-bench-", "");
     long[] sum = new long[2];
     try (RandomAccessFile shared = new RandomAccessFile(file.toFile(), "rw")) {
@@ -203,7 +207,8 @@ public final class ScanBound {
 
   private static void delete(Path directory) throws IOException {
     try (java.util.stream.Stream<Path> files = Files.walk(directory)) {
-      for (Path file : (Iterable<Path>) files.sorted(java.util.Comparator.reverseOrder())::iterator) {
+      for (Path file :
+          (Iterable<Path>) files.sorted(java.util.Comparator.reverseOrder())::iterator) {
         Files.delete(file);
       }
     }
