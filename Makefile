@@ -17,7 +17,7 @@ JARS := $(PACKAGE)/jars/add-opens.txt
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
 .PHONY: help quickstart test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
-  integration integration-python integration-java chaos jars proto diagram venv format clean
+  integration integration-python integration-java chaos soak bench bench-read jars proto diagram venv format clean
 
 help: ## Tell what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -73,6 +73,23 @@ integration-python: $(INSTALLED) jars
 ROUNDS ?= 1
 chaos: $(INSTALLED) jars ## Kill workers, agents, servers and nodes of real trainings; ROUNDS=n times.
 	for round in $$(seq $(ROUNDS)); do $(BIN)/pytest tests/chaos tests/integration/test_topology.py || exit 1; done
+
+soak: $(INSTALLED) jars ## Read hundreds of epochs, and show that none leaves memory, threads, files or segments.
+	$(BIN)/pytest -s tests/soak
+
+bench: bench-read ## Measure everything; wants a quiet machine.
+
+# Ray has dependencies that would disagree with ours: it lives in an environment of its own.
+RAY_VENV := build/bench/ray-venv
+RAY_INSTALLED := $(RAY_VENV)/installed.stamp
+
+bench-read: $(INSTALLED) jars $(RAY_INSTALLED) ## Measure reading and loading, beside Ray Data, TFRecord and others.
+	$(BIN)/python benchmarks/read.py
+
+$(RAY_INSTALLED): benchmarks/ray-requirements.txt
+	$(PYTHON) -m venv $(RAY_VENV)
+	$(RAY_VENV)/bin/pip install --quiet --requirement $<
+	@touch $@
 
 jars: $(JARS) ## Build the plugin jar, and collect what a node needs to run.
 

@@ -1,0 +1,65 @@
+"""This project's own contender: its dataset in each of its ways, and its load."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+import rows
+import tensorflow_ignite as tfi
+from answer import Pass, serve
+from touch import consumed
+
+WAYS = {
+    "local": {"transport": "shared", "snapshot": False},
+    "later": {"transport": "shared", "snapshot": True, "memory": 8 << 30},
+    "remote": {"transport": "flight", "snapshot": False},
+}
+LARGE_LOADS = 100
+
+
+def read(cache: str, column: str, size: int, prefetch: int, address: str, **way: object) -> Pass:
+    """A pass over one epoch, in batches as a training would have them."""
+    dataset = tfi.dataset(cache, address=address, **way).batch(size).prefetch(prefetch)
+    return consumed(lambda: dataset, lambda batch: batch[column])
+
+
+def load(columns: dict[str, np.ndarray], data: str, address: str) -> Pass:
+    """A pass that makes a new cache and writes columns into it."""
+    names = (f"load_{data}_{number}" for number in itertools.count())
+    count, size = columns[data].shape
+
+    def one_pass() -> tuple[int, int, None]:
+        tfi.load(next(names), columns, address=address)
+        return count, count * size, None
+
+    return one_pass
+
+
+def main() -> None:
+    """Builds the datasets, then answers."""
+    options = rows.parser(__doc__)
+    options.add_argument("--address", required=True, help="host:port of the node")
+    options.add_argument("--sweep", type=int, nargs="*", default=[], metavar="PARTITIONS")
+    told = options.parse_args()
+    passes: dict[str, Pass] = {}
+    for name, way in WAYS.items():
+        passes[f"{name}_1mb"] = read("large", "data", rows.LARGE_BATCH, 2, told.address, **way)
+        passes[f"{name}_small"] = read("small", "pixels", rows.SMALL_BATCH, 4, told.address, **way)
+    for partitions in told.sweep:
+        for kind, column, size, prefetch in (
+            ("1mb", "data", rows.LARGE_BATCH, 2),
+            ("small", "pixels", rows.SMALL_BATCH, 4),
+        ):
+            cache = f"sweep_{kind}_{partitions}"
+            passes[cache] = read(cache, column, size, prefetch, told.address, **WAYS["local"])
+    large = np.repeat(rows.large_row()[None], min(LARGE_LOADS, told.large), axis=0)
+    pixels, labels = rows.small_rows(told.small)
+    passes["load_1mb"] = load({"data": large}, "data", told.address)
+    passes["load_small"] = load({"pixels": pixels, "label": labels}, "pixels", told.address)
+    serve(passes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""pyignite: the same caches through Ignite's thin client for Python, read by scans; and caches written by put_all."""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import rows
+from answer import Pass, serve
+from pyignite import Client, GenericObjectMeta
+from pyignite.datatypes import ByteArrayObject, IntObject
+
+LARGE_PAGE = 20
+SMALL_PAGE = 1_024
+WHOLE_CACHE = -1
+# A pass over every large row would take half a minute, and the rate is the same.
+LARGE_PARTITIONS = (0, 1)
+LARGE_PUTS = 100
+SMALL_PUTS = 10_000
+
+
+class Digit(
+    metaclass=GenericObjectMeta,
+    type_name="PyigniteDigit",
+    schema=OrderedDict([("pixels", ByteArrayObject), ("label", IntObject)]),
+):
+    """A small row that is put."""
+
+
+def scan(client: Client, name: str, column: str, page: int, partitions: Sequence[int]) -> Pass:
+    """A pass over partitions of a cache."""
+
+    def one_pass() -> tuple[int, int, int]:
+        count = read = total = 0
+        for partition in partitions:
+            with client.get_cache(name).scan(page_size=page, partitions=partition) as found:
+                for _, value in found:
+                    data = np.frombuffer(getattr(value, column) if column else value, np.uint8)
+                    count, read, total = count + 1, read + len(data), total + rows.total(data)
+        return count, read, total
+
+    return one_pass
+
+
+def put(client: Client, values: Sequence[Any], size: int, at_once: int) -> Pass:
+    """A pass that makes a new cache and writes values of so many bytes into it."""
+    names = (f"pyignite_put_{size}_{number}" for number in itertools.count())
+
+    def one_pass() -> tuple[int, int, None]:
+        cache = client.create_cache(next(names))
+        for first in range(0, len(values), at_once):
+            cache.put_all({first + index: value for index, value in enumerate(values[first : first + at_once])})
+        return len(values), len(values) * size, None
+
+    return one_pass
+
+
+def main() -> None:
+    """Connects, then answers."""
+    options = rows.parser(__doc__)
+    options.add_argument("--port", type=int, required=True, help="where the node takes thin clients")
+    told = options.parse_args()
+    large_puts = [rows.large_row().tobytes()] * min(LARGE_PUTS, told.large)
+    pixels, labels = rows.small_rows(min(SMALL_PUTS, told.small))
+    small_puts = [Digit(pixels=row.tobytes(), label=int(label)) for row, label in zip(pixels, labels, strict=True)]
+    client = Client(timeout=60)
+    with client.connect("127.0.0.1", told.port):
+        serve(
+            {
+                "pyignite_1mb": scan(client, "large", "data", LARGE_PAGE, LARGE_PARTITIONS),
+                "pyignite_small": scan(client, "small", "pixels", SMALL_PAGE, [WHOLE_CACHE]),
+                "pyignite_put_1mb": put(client, large_puts, rows.LARGE_BYTES, rows.LARGE_BATCH),
+                "pyignite_put_small": put(client, small_puts, rows.SMALL_BYTES, SMALL_PAGE),
+            }
+        )
+
+
+if __name__ == "__main__":
+    main()

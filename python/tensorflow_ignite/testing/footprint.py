@@ -1,0 +1,60 @@
+"""What a process holds: memory, threads, file descriptors, and segments of shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import psutil
+
+from tensorflow_ignite.testing.leaks import LeakError
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a process holds at one moment, or the most that it may come to hold more.
+
+    Attributes:
+        resident_bytes: Memory of its own and shared, as far as it is in RAM.
+        threads: All threads, those of native libraries too.
+        descriptors: Open files, sockets, pipes, and memory without a name.
+        segments: Places where memory without a name (memfd) is mapped.
+    """
+
+    resident_bytes: int
+    threads: int
+    descriptors: int
+    segments: int
+
+    @classmethod
+    def of(cls, pid: int) -> Footprint:
+        """Looks at a process of this user."""
+        process = psutil.Process(pid)
+        maps = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+        return cls(
+            resident_bytes=process.memory_info().rss,
+            threads=process.num_threads(),
+            descriptors=process.num_fds(),
+            segments=sum("/memfd:" in line for line in maps),
+        )
+
+    def require_flat(self, later: Footprint, tolerance: Footprint, owner: str) -> None:
+        """Compares with the same process at a later moment.
+
+        Args:
+            later: What it holds then.
+            tolerance: By how much each may have grown.
+            owner: Whose it is, for the message.
+
+        Raises:
+            LeakError: Something has grown by more than that.
+        """
+        before, after, allowed = asdict(self), asdict(later), asdict(tolerance)
+        grown = [
+            f"{field.name} grew from {before[field.name]:,} to {after[field.name]:,}, by more than "
+            f"{allowed[field.name]:,}"
+            for field in fields(Footprint)
+            if after[field.name] - before[field.name] > allowed[field.name]
+        ]
+        if grown:
+            raise LeakError(owner, grown)

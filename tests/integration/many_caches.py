@@ -1,0 +1,211 @@
+"""Caches of every kind on one cluster: how they are configured, filled, and read back without TensorFlow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psutil
+from pyignite import Client
+
+from tensorflow_ignite.data import flight
+from tensorflow_ignite.data.streams import FLIGHT, SHARED, open_stream
+from tensorflow_ignite.testing import LocalCluster, LocalNode
+from tensorflow_ignite.v1 import data_pb2
+
+TRANSPORTS = (SHARED, FLIGHT)
+# By default a node takes thin clients on the first free port of these.
+_THIN_PORTS = range(10_800, 10_901)
+_BALANCE_SECONDS = 60.0
+_POLL = 0.1
+# The map of partitions changes once more, a moment after the last one has moved.
+_STEADY_POLLS = 4
+
+_CONFIGURATION = """\
+<beans xmlns="http://www.springframework.org/schema/beans"
+       xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+       xsi:schemaLocation="http://www.springframework.org/schema/beans
+                           http://www.springframework.org/schema/beans/spring-beans.xsd">
+  <bean class="org.apache.ignite.configuration.IgniteConfiguration">
+    <property name="cacheConfiguration"><list>{caches}</list></property>
+  </bean>
+</beans>
+"""
+
+_CACHE = """
+<bean class="org.apache.ignite.configuration.CacheConfiguration">
+  <property name="name" value="{name}"/>
+  <property name="writeSynchronizationMode" value="FULL_SYNC"/>
+  <property name="affinity">
+    <bean class="org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction">
+      <constructor-arg type="boolean" value="false"/>
+      <constructor-arg type="int" value="{partitions}"/>
+    </bean>
+  </property>
+  <property name="queryEntities"><list>
+    <bean class="org.apache.ignite.cache.QueryEntity">
+      <constructor-arg type="java.lang.String" value="java.lang.Long"/>
+      <constructor-arg type="java.lang.String" value="java.lang.Long"/>
+    </bean>
+  </list></property>
+  {more}
+</bean>
+"""
+
+_FILTER = """
+<property name="nodeFilter">
+  <bean class="org.apache.ignite.util.AttributeNodeFilter">
+    <constructor-arg type="java.lang.String" value="org.apache.ignite.ignite.name"/>
+    <constructor-arg type="java.lang.Object" value="{node}"/>
+  </bean>
+</property>
+"""
+
+_EXPIRY = """
+<property name="expiryPolicyFactory">
+  <bean class="javax.cache.expiry.CreatedExpiryPolicy" factory-method="factoryOf">
+    <constructor-arg><bean class="javax.cache.expiry.Duration">
+      <constructor-arg value="SECONDS"/><constructor-arg value="{seconds}"/>
+    </bean></constructor-arg>
+  </bean>
+</property>
+"""
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache with numbers for keys and values.
+
+    Attributes:
+        name: Its name.
+        partitions: How many it has.
+        backups: Copies of each partition on other nodes.
+        replicated: Every node has every row.
+        group: The group whose partitions it shares with other caches.
+        only_on: Name of the only node that may have its rows.
+        expires: Seconds after which a row is gone; 0: never.
+    """
+
+    name: str
+    partitions: int
+    backups: int = 0
+    replicated: bool = False
+    group: str = ""
+    only_on: str = ""
+    expires: int = 0
+
+    def to_xml(self) -> str:
+        """As a Spring bean."""
+        more = '<property name="cacheMode" value="REPLICATED"/>' if self.replicated else ""
+        if not self.replicated:
+            more += f'<property name="backups" value="{self.backups}"/>'
+        if self.group:
+            more += f'<property name="groupName" value="{self.group}"/>'
+        if self.only_on:
+            more += _FILTER.format(node=self.only_on)
+        if self.expires:
+            more += _EXPIRY.format(seconds=self.expires)
+        return _CACHE.format(name=self.name, partitions=self.partitions, more=more)
+
+
+def configuration(caches: list[Cache]) -> str:
+    """A Spring XML file for nodes that have these caches from their start."""
+    return _CONFIGURATION.format(caches="".join(cache.to_xml() for cache in caches))
+
+
+@contextmanager
+def thin_client(node: LocalNode) -> Iterator[Client]:
+    """A thin client of the node; not for more than one thread."""
+    client = Client(timeout=30)
+    ports = [connection.laddr.port for connection in psutil.Process(node.pid).net_connections("tcp")]
+    with client.connect("127.0.0.1", next(port for port in ports if port in _THIN_PORTS)):
+        yield client
+
+
+def fill(client: Client, cache: Cache, keys: range) -> None:
+    """Puts rows whose value is their key, negated."""
+    client.get_cache(cache.name).put_all({key: -key for key in keys})
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one epoch over a cache gave.
+
+    Attributes:
+        keys: The keys that each node sent, by its address, in their order.
+        partitions: The partitions that each node was asked for.
+        values: The last value of each key.
+    """
+
+    keys: dict[str, list[int]]
+    partitions: dict[str, list[int]]
+    values: dict[int, int]
+
+    @property
+    def all_keys(self) -> list[int]:
+        """The keys of all nodes, each as often as it came."""
+        return [key for keys in self.keys.values() for key in keys]
+
+    def assert_whole(self, cache: Cache, expected: set[int]) -> None:
+        """Each expected row came once, and no other; each partition was read on one node."""
+        assert sorted(self.all_keys) == sorted(expected), cache
+        assert all(self.values[key] == -key for key in expected), cache
+        asked = [partition for partitions in self.partitions.values() for partition in partitions]
+        assert sorted(asked) == list(range(cache.partitions)), cache
+
+
+def read(cache: Cache, address: str, transport: str) -> Reading:
+    """Reads a cache from all its nodes, as Arrow batches."""
+    told = flight.describe(address, data_pb2.ReadCommand(cache=cache.name, key=True))
+    keys: dict[str, list[int]] = {}
+    partitions: dict[str, list[int]] = {}
+    values: dict[int, int] = {}
+    for endpoint in told.endpoints:
+        assert endpoint.address not in keys, "a node sends all its rows in one stream"
+        partitions[endpoint.address] = list(data_pb2.ReadCommand.FromString(endpoint.ticket).partitions)
+        keys[endpoint.address] = []
+        stream = open_stream(endpoint, f"cache {cache.name!r}", transport)
+        for batch in stream:
+            names = batch.column(0).to_pylist()
+            keys[endpoint.address] += names
+            values.update(zip(names, batch.column(1).to_pylist(), strict=True))
+            del batch
+        assert stream.result is not None
+        assert stream.result.rows == len(keys[endpoint.address])
+    return Reading(keys, partitions, values)
+
+
+def await_balanced(cluster: LocalCluster, caches: list[Cache], seconds: float = _BALANCE_SECONDS) -> None:
+    """Waits until no partition moves any more, and every node that is there has its share of each cache.
+
+    Raises:
+        TimeoutError: It takes longer.
+    """
+    deadline = time.monotonic() + seconds
+    wide = [cache for cache in caches if cache.partitions >= 256 and not cache.only_on]
+    with thin_client(cluster.nodes[0]) as client:
+        steady: list[object] = []
+        while len(steady) < _STEADY_POLLS:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"partitions still move {seconds:.0f} s after the last change: {_moving(client)}")
+            # No event tells a process outside the cluster that rebalancing has ended.
+            time.sleep(_POLL)
+            shares = [_shares(cache, cluster.address) for cache in wide]
+            if _moving(client) or any(set(share) != set(cluster.addresses) for share in shares):
+                steady = []
+            else:
+                steady = [*(one for one in steady if one == shares), shares]
+
+
+def _moving(client: Client) -> int:
+    """How many copies of partitions are not where they belong."""
+    ((count,),) = client.sql("SELECT COUNT(*) FROM SYS.PARTITION_STATES WHERE STATE IN ('MOVING', 'RENTING')")
+    return int(count)
+
+
+def _shares(cache: Cache, address: str) -> dict[str, bytes]:
+    """Which node sends which partitions. With many partitions, chance leaves no node without one."""
+    told = flight.describe(address, data_pb2.ReadCommand(cache=cache.name, uncounted=True))
+    return {endpoint.address: endpoint.ticket for endpoint in told.endpoints}

@@ -1,0 +1,33 @@
+"""The benchmarks run: every contender reads the same rows, each byte of them, and every figure is there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FIGURES = {
+    *(f"{who}_{what}" for who in ("local", "later", "remote", "bound", "tfrecord") for what in ("1mb", "small")),
+    *(f"{who}_{what}" for who in ("pyignite", "pyignite_put", "load") for what in ("1mb", "small")),
+    *("thin_1mb", "tcp", "memcpy"),
+}
+
+
+def test_a_quick_run_measures_every_contender_that_needs_no_installation(tmp_path: Path) -> None:
+    output = tmp_path / "read.json"
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "read.py"), "--quick", f"--output={output}"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(output.read_text())
+    assert {name for name, value in found.items() if isinstance(value, float)} == FIGURES
+    assert all(found[name] > 0 for name in FIGURES)
+    assert set(found["sweep"]) == {"1mb_1", "small_1", "1mb_16", "small_16"}
+    assert {goal["of"] for goal in found["goals"]}.isdisjoint({"ray_1mb", "ray_small"})
+    assert "local_1mb" in ran.stdout

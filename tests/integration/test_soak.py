@@ -1,0 +1,34 @@
+"""Many epochs leave nothing behind, in this process and in the nodes; hundreds, with TensorFlow: `make soak`."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+from many_caches import TRANSPORTS, Cache, fill, read, thin_client
+
+from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.footprint import Footprint
+
+CACHE = Cache("soak", 1024)
+ROWS = 5_000
+WARM_EPOCHS, EPOCHS = 10, 30
+# Heaps of nodes that have just started still grow; threads and what is mapped or open need not.
+TOLERANCE = Footprint(resident_bytes=96 << 20, threads=3, descriptors=3, segments=1)
+
+
+def test_epochs_leave_no_memory_thread_descriptor_or_segment(cluster: LocalCluster) -> None:
+    with thin_client(cluster.nodes[0]) as client:
+        client.get_or_create_cache(CACHE.name)
+        fill(client, CACHE, range(ROWS))
+    pids = {"this process": os.getpid(), **{node.name: node.pid for node in cluster.nodes}}
+    before: dict[str, Footprint] = {}
+    for number in range(1, EPOCHS + 1):
+        for transport in TRANSPORTS:
+            read(CACHE, cluster.address, transport).assert_whole(CACHE, set(range(ROWS)))
+        if number == WARM_EPOCHS:
+            gc.collect()
+            before = {name: Footprint.of(pid) for name, pid in pids.items()}
+    gc.collect()
+    for name, pid in pids.items():
+        before[name].require_flat(Footprint.of(pid), TOLERANCE, name)

@@ -1,0 +1,65 @@
+"""Promises of the benchmarks that need no cluster: goals, the rows, and programs that answer."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+
+import goals  # noqa: E402
+import rows  # noqa: E402
+from contender import Contender  # noqa: E402
+
+PROGRAM = """
+import sys
+sys.path.insert(0, {folder!r})
+from answer import serve
+print("[12:00:00] what a library prints")
+serve({{"one": lambda: (3, 24, 7), "fails": lambda: 1 / 0}})
+"""
+
+
+def test_a_goal_asks_for_a_multiple_but_for_no_more_than_its_cap() -> None:
+    reached = {verdict["of"]: verdict for verdict in goals.verdicts({"remote_1mb": 1_100.0, "tcp": 6_000.0})}
+    assert reached["tcp"]["wanted"] == 1_000
+    assert reached["tcp"]["reached"]
+    slow = goals.verdicts({"remote_1mb": 700.0, "tcp": 2_000.0})
+    assert slow[0]["wanted"] == 800
+    assert not slow[0]["reached"]
+
+
+def test_goals_without_their_figures_are_left_out() -> None:
+    assert goals.verdicts({"later_1mb": 1.0}) == []
+
+
+def test_every_figure_of_a_goal_is_shown_with_its_spread() -> None:
+    text = goals.table({"tcp": 2_000.0, "remote_1mb": 700.0}, {"tcp": [1, 2_000, 3_000], "remote_1mb": [700]})
+    assert "3,000 MB/s" in text
+    assert text.splitlines()[-1].endswith("missed")
+
+
+def test_the_sum_of_rows_tells_one_that_is_missing_or_comes_twice() -> None:
+    pixels, labels = rows.small_rows(300)
+    assert pixels.shape == (300, rows.SMALL_BYTES)
+    assert labels.max() == rows.LABELS - 1
+    right = rows.total(pixels)
+    assert right != rows.total(pixels[1:])
+    assert (right - sum(rows.total(row) for row in pixels)) % 2**64 == 0
+    assert rows.total(rows.large_row()) != 0
+
+
+def test_a_program_answers_pass_by_pass_and_ends_with_its_input(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM.format(folder=str(BENCHMARKS))]
+    with Contender("program", command, {}, tmp_path) as contender:
+        assert contender.passes == ["fails", "one"]
+        found = contender.run("one")
+        assert (found.rows, found.bytes, found.sum) == (3, 24, 7)
+    with (
+        Contender("program", command, {}, tmp_path) as contender,
+        pytest.raises(RuntimeError, match=r"(?s)ended with exit code 1.*ZeroDivisionError"),
+    ):
+        contender.run("fails")
