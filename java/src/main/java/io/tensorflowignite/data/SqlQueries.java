@@ -8,13 +8,15 @@ import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 import org.apache.ignite.cache.query.SqlFieldsQuery;
+import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.internal.processors.cache.query.QueryCursorEx;
 import org.apache.ignite.internal.processors.query.GridQueryFieldMetadata;
 
 /**
  * A checked SELECT as queries of Ignite. Ignite reads the partitions that are named of partitioned
  * caches only: of a replicated one each node sees every row, and whose partition a row belongs to
- * is to be seen from its key.
+ * is to be seen from its key. Where queries run in parallel, Ignite 2.17 fails over partitions that
+ * are named to a local query; one that is not local goes to this node alone for them.
  */
 final class SqlQueries {
   /** Rows that a node holds in its heap at a time. */
@@ -24,12 +26,15 @@ final class SqlQueries {
   private final RowSelect select;
   private final Object[] parameters;
   private final boolean replicated;
+  private final boolean local;
 
   SqlQueries(IgniteCache<Object, Object> cache, RowSelect select, Object[] parameters) {
     this.cache = cache;
     this.select = select;
     this.parameters = parameters;
-    replicated = SqlCatalog.configuration(cache).getCacheMode() == CacheMode.REPLICATED;
+    CacheConfiguration<Object, Object> configuration = SqlCatalog.configuration(cache);
+    replicated = configuration.getCacheMode() == CacheMode.REPLICATED;
+    local = replicated || configuration.getQueryParallelism() == 1;
   }
 
   String what() {
@@ -46,7 +51,7 @@ final class SqlQueries {
     return SqlErrors.translating(
         what(),
         () -> {
-          try (FieldsQueryCursor<List<?>> cursor = cache.query(query(select.rows(), parameters))) {
+          try (FieldsQueryCursor<List<?>> cursor = cache.query(query(select.rows(), parameters, true))) {
             // The public cursor tells names only.
             return ((QueryCursorEx<?>) cursor).fieldsMeta();
           }
@@ -55,7 +60,7 @@ final class SqlQueries {
 
   /** The rows of partitions that are on this node, in no order. */
   FieldsQueryCursor<List<?>> rows(List<Integer> partitions) {
-    SqlFieldsQuery query = query(select.rows(), parameters);
+    SqlFieldsQuery query = query(select.rows(), parameters, local);
     query.setPageSize(PAGE_ROWS);
     return cache.query(restrict(query, partitions));
   }
@@ -67,7 +72,7 @@ final class SqlQueries {
     if (replicated && !all) {
       return SqlErrors.translating(what(), () -> countByKey(partitions, owners, values));
     }
-    SqlFieldsQuery query = query(select.count(), values).setLocal(false);
+    SqlFieldsQuery query = query(select.count(), values, false);
     if (!all) {
       restrict(query, partitions);
     }
@@ -77,7 +82,7 @@ final class SqlQueries {
 
   private long countByKey(List<Integer> partitions, PartitionOwners owners, Object[] values) {
     Set<Integer> wanted = new HashSet<>(partitions);
-    SqlFieldsQuery query = query(select.keys(), values).setLocal(false);
+    SqlFieldsQuery query = query(select.keys(), values, false);
     long count = 0;
     try (FieldsQueryCursor<List<?>> keys = cache.query(query)) {
       for (List<?> key : keys) {
@@ -94,7 +99,7 @@ final class SqlQueries {
     return query;
   }
 
-  private static SqlFieldsQuery query(String text, Object[] values) {
-    return new SqlFieldsQuery(text).setArgs(values).setLocal(true);
+  private static SqlFieldsQuery query(String text, Object[] values, boolean local) {
+    return new SqlFieldsQuery(text).setArgs(values).setLocal(local);
   }
 }

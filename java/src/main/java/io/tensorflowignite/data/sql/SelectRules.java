@@ -141,9 +141,11 @@ final class SelectRules {
         parts.size() <= 2
             && SqlTable.meant(parts.get(0)).equals(table.name())
             && (parts.size() == 1 || SqlTable.meant(parts.get(1)).equals(table.schema()));
-    Table plain = new Table(parts);
-    plain.setAlias(from.getAlias() == null ? null : new Alias(from.getAlias().getName()));
-    if (!known || !plain.toString().replace(" AS ", " ").equals(from.toString().replace(" AS ", " "))) {
+    Alias alias = from.getAlias();
+    String plain = from.getFullyQualifiedName() + (alias == null ? "" : alias);
+    if (!known
+        || (alias != null && alias.getAliasColumns() != null)
+        || !plain.equals(from.toString())) {
       throw SqlInvalid.of(
           what + " reads from " + SqlInvalid.shown(from),
           "only the cache's own rows are read, without hints; the table of cache "
@@ -155,7 +157,7 @@ final class SelectRules {
     }
     return table.quoted()
         + " AS "
-        + (from.getAlias() == null ? SqlTable.quote(table.name()) : from.getAlias().getName());
+        + (alias == null ? SqlTable.quote(table.name()) : alias.getName());
   }
 
   private SelectColumn column(SelectItem<?> item, int position) {
