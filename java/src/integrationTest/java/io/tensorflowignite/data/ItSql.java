@@ -129,8 +129,7 @@ public class ItSql extends DataTest {
     assertKeys(i -> i * 0.5 >= 250, rows);
     for (List<Object> row : rows) {
       int key = (Integer) row.get(0);
-      assertEquals(
-          Arrays.asList(key, key * 1.0, "row " + key, key % 10 + 1, pixels(key)), row);
+      assertEquals(Arrays.asList(key, key * 1.0, "row " + key, key % 10 + 1, pixels(key)), row);
     }
   }
 
@@ -141,7 +140,8 @@ public class ItSql extends DataTest {
       "CREATE TABLE Typed (id INT PRIMARY KEY, flag BOOLEAN, tiny TINYINT, small SMALLINT, wide"
           + " BIGINT, single REAL, twin DOUBLE, text VARCHAR, raw BINARY) WITH"
           + " \"cache_name=typed,affinity_key=id\"",
-      "INSERT INTO Typed VALUES (7, TRUE, -128, -32768, -9223372036854775808, 0.5, -0.25, 'ä', X'00ff')",
+      "INSERT INTO Typed VALUES (7, TRUE, -128, -32768, -9223372036854775808, 0.5, -0.25, 'ä',"
+          + " X'00ff')",
     };
     for (String statement : statements) {
       ignite.cache("schema").query(new SqlFieldsQuery(statement).setSchema("PUBLIC")).getAll();
@@ -170,7 +170,8 @@ public class ItSql extends DataTest {
     assertEquals(
         1,
         cluster
-            .readAll(command("typed").addColumns("TEXT").setWhere("raw = X'00FF' AND wide < 0").build())
+            .readAll(
+                command("typed").addColumns("TEXT").setWhere("raw = X'00FF' AND wide < 0").build())
             .size());
   }
 
@@ -182,7 +183,9 @@ public class ItSql extends DataTest {
 
     assertEquals(
         Arrays.asList("pixels", "label", "name", "price"),
-        cluster.schema(command).getFields().stream().map(Field::getName).collect(Collectors.toList()));
+        cluster.schema(command).getFields().stream()
+            .map(Field::getName)
+            .collect(Collectors.toList()));
     assertEquals(60, cluster.readAll(command).size());
   }
 
@@ -229,8 +232,7 @@ public class ItSql extends DataTest {
     assertEquals(
         Collections.singletonList(Arrays.<Object>asList(ROWS, 1)),
         cluster.readAll(command.setWhere("name IS NULL").build()));
-    assertKeys(
-        i -> i < ROWS, cluster.readAll(command.setWhere("name LIKE 'row%'").build()));
+    assertKeys(i -> i < ROWS, cluster.readAll(command.setWhere("name LIKE 'row%'").build()));
     assertFails(
         FlightStatusCode.INVALID_ARGUMENT,
         "cache holes, key " + ROWS + ": column name is null",
@@ -258,8 +260,7 @@ public class ItSql extends DataTest {
     }
 
     ReadCommand.Builder command = command("people").addColumns("id").setKey(true);
-    assertEquals(
-        10, cluster.readAll(command.setWhere("city = 'Oslo'").build()).size());
+    assertEquals(10, cluster.readAll(command.setWhere("city = 'Oslo'").build()).size());
   }
 
   @Test
@@ -337,7 +338,8 @@ public class ItSql extends DataTest {
         command("wrong").setWhere("label = ?").addParameters(value().setStringValue("x")));
     assertInvalid("1 question marks, and 0 parameters", command("wrong").setWhere("label = ?"));
     assertInvalid("is not visible to SQL", command("plain").setWhere("_val = 1"));
-    assertInvalid("has the clause LIMIT", command("wrong").setSql("SELECT * FROM Filtered LIMIT 1"));
+    assertInvalid(
+        "has the clause LIMIT", command("wrong").setSql("SELECT * FROM Filtered LIMIT 1"));
     assertInvalid("only the cache's own rows", command("wrong").setSql("SELECT * FROM SYS.NODES"));
     assertFails(
         FlightStatusCode.INVALID_ARGUMENT,

@@ -51,7 +51,8 @@ final class SqlQueries {
     return SqlErrors.translating(
         what(),
         () -> {
-          try (FieldsQueryCursor<List<?>> cursor = cache.query(query(select.rows(), parameters, true))) {
+          try (FieldsQueryCursor<List<?>> cursor =
+              cache.query(query(select.rows(), parameters, true))) {
             // The public cursor tells names only.
             return ((QueryCursorEx<?>) cursor).fieldsMeta();
           }

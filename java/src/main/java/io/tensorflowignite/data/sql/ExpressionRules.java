@@ -204,8 +204,7 @@ final class ExpressionRules {
 
   private void checkFunction(Function function) {
     List<String> name = function.getMultipartName();
-    Optional<String> reason =
-        RefusedFunctions.reason(SqlTable.unquoted(name.get(name.size() - 1)));
+    Optional<String> reason = RefusedFunctions.reason(SqlTable.unquoted(name.get(name.size() - 1)));
     if (reason.isPresent()) {
       throw SqlInvalid.of("in " + text + ": " + function + " is refused", reason.get());
     }

@@ -80,10 +80,10 @@ public final class RowSelect {
   public void requireParameters(int given) {
     if (given != parameters) {
       throw SqlInvalid.of(
-          String.format("%s has %d question marks, and %d parameters came", what, parameters, given),
+          String.format(
+              "%s has %d question marks, and %d parameters came", what, parameters, given),
           "each question mark takes one parameter, in their order; give as many"
               + " (parameters=[...])");
     }
   }
-
 }

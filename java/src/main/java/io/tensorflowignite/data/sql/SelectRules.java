@@ -88,7 +88,11 @@ final class SelectRules {
     if (!(statement instanceof PlainSelect)) {
       String kind = statement instanceof Select ? "another form of query" : "no query";
       throw SqlInvalid.of(
-          what + " is no plain SELECT but " + kind + " (" + statement.getClass().getSimpleName()
+          what
+              + " is no plain SELECT but "
+              + kind
+              + " ("
+              + statement.getClass().getSimpleName()
               + ")",
           "a dataset reads rows, and changes nothing; give a SELECT over the cache's table");
     }

@@ -15,8 +15,8 @@ final class SqlParsing {
       "where is one condition over the cache's columns, such as label < ? AND name LIKE 'a%'; write"
           + " it without the word WHERE and without clauses after it";
   private static final String ONE_SELECT =
-      "sql is one SELECT over the cache's table, such as SELECT label, pixels FROM Digit WHERE label"
-          + " < ?; correct it";
+      "sql is one SELECT over the cache's table, such as SELECT label, pixels FROM Digit WHERE"
+          + " label < ?; correct it";
 
   private SqlParsing() {}
 
@@ -59,7 +59,9 @@ final class SqlParsing {
     if (text.length() > MAX_CHARACTERS) {
       throw SqlInvalid.of(
           what + " has " + text.length() + " characters",
-          "SQL of " + MAX_CHARACTERS + " characters at most is read; load long lists of values into"
+          "SQL of "
+              + MAX_CHARACTERS
+              + " characters at most is read; load long lists of values into"
               + " a column, and filter by that");
     }
   }

@@ -34,10 +34,13 @@ public class RowSelectTest {
   public void aSelectKeepsItsOrderAndItsNamesAsTheyAreWritten() {
     RowSelect select =
         RowSelect.ofStatement(
-            TABLE, "select d.label, \"Pixels\" as img, n * ? as \"Twice n\" from Digit d where n > ?;");
+            TABLE,
+            "select d.label, \"Pixels\" as img, n * ? as \"Twice n\" from Digit d where n > ?;");
 
     assertEquals(
-        "SELECT d.label, \"Pixels\" AS img, n * ? AS \"Twice n\", _KEY" + FROM + " AS d WHERE n > ?",
+        "SELECT d.label, \"Pixels\" AS img, n * ? AS \"Twice n\", _KEY"
+            + FROM
+            + " AS d WHERE n > ?",
         select.rows());
     assertEquals("SELECT COUNT(*)" + FROM + " AS d WHERE n > ?", select.count());
     assertEquals(
@@ -56,7 +59,8 @@ public class RowSelectTest {
     assertEquals(
         "SELECT a, _KEY" + AS,
         RowSelect.ofStatement(TABLE, "SELECT a FROM \"digits\".\"DIGIT\"").rows());
-    assertRefused(sql("SELECT a FROM other"), "reads from other", "write FROM \"digits\".\"DIGIT\"");
+    assertRefused(
+        sql("SELECT a FROM other"), "reads from other", "write FROM \"digits\".\"DIGIT\"");
     assertRefused(sql("SELECT a FROM digits.Digit"), "only the cache's own rows");
     assertRefused(sql("SELECT a FROM \"other\".DIGIT"), "only the cache's own rows");
     assertRefused(sql("SELECT a FROM \"Digit\""), "only the cache's own rows");
@@ -88,11 +92,11 @@ public class RowSelectTest {
       {"WITH x AS (SELECT 1) SELECT a FROM DIGIT", "WITH"},
     };
     for (String[] clause : clauses) {
-      assertRefused(sql(clause[0]), "has the clause " + clause[1], "each partition is read by itself");
+      assertRefused(
+          sql(clause[0]), "has the clause " + clause[1], "each partition is read by itself");
     }
     for (String set : new String[] {"UNION", "UNION ALL", "INTERSECT", "EXCEPT", "MINUS"}) {
-      assertRefused(
-          sql("SELECT a FROM DIGIT " + set + " SELECT a FROM DIGIT"), "combines SELECTs");
+      assertRefused(sql("SELECT a FROM DIGIT " + set + " SELECT a FROM DIGIT"), "combines SELECTs");
     }
     assertRefused(sql("SELECT a FROM DIGIT, DIGIT b"), "joins tables");
     assertRefused(sql("SELECT a FROM DIGIT JOIN other ON a = b"), "joins tables");
@@ -103,8 +107,14 @@ public class RowSelectTest {
   @Test
   public void whatNeedsOtherRowsOrAnswersDifferentlyIsRefused() {
     String[] aggregates = {
-      "COUNT(*) > 1", "SUM(a) > 1", "max(a) = a", "\"COUNT\"(a) > 1", "GROUP_CONCAT(a) = 'x'",
-      "a + AVG(b) > 1", "CASE WHEN MIN(a) > 1 THEN TRUE ELSE FALSE END", "digits.COUNT(a) > 1"
+      "COUNT(*) > 1",
+      "SUM(a) > 1",
+      "max(a) = a",
+      "\"COUNT\"(a) > 1",
+      "GROUP_CONCAT(a) = 'x'",
+      "a + AVG(b) > 1",
+      "CASE WHEN MIN(a) > 1 THEN TRUE ELSE FALSE END",
+      "digits.COUNT(a) > 1"
     };
     for (String text : aggregates) {
       assertRefused(where(text), "is refused; ", "read apart");
@@ -128,8 +138,14 @@ public class RowSelectTest {
     }
     for (String text :
         new String[] {
-          "ROWNUM < 5", "RAND() < 0.1", "a > NOW()", "a > SYSDATE", "a > CURRENT_TIMESTAMP",
-          "a > CURRENT_DATE()", "a = RANDOM_UUID()", "_ROWID_ = 1"
+          "ROWNUM < 5",
+          "RAND() < 0.1",
+          "a > NOW()",
+          "a > SYSDATE",
+          "a > CURRENT_TIMESTAMP",
+          "a > CURRENT_DATE()",
+          "a = RANDOM_UUID()",
+          "_ROWID_ = 1"
         }) {
       assertRefused(where(text), "answers differently each time");
     }
@@ -223,12 +239,14 @@ public class RowSelectTest {
       assertRefused(where(text), "parameters are plain question marks");
     }
     RowSelect select =
-        RowSelect.ofCondition(TABLE, "a = ? AND b IN (?, UPPER(?)) AND c BETWEEN ? AND -? AND d = '?'");
+        RowSelect.ofCondition(
+            TABLE, "a = ? AND b IN (?, UPPER(?)) AND c BETWEEN ? AND -? AND d = '?'");
     select.requireParameters(5);
     TensorFlowIgniteException error =
         assertThrows(TensorFlowIgniteException.class, () -> select.requireParameters(4));
     assertEquals(ErrorCode.SQL_INVALID, error.code());
-    assertTrue(error.getMessage(), error.getMessage().contains("5 question marks, and 4 parameters"));
+    assertTrue(
+        error.getMessage(), error.getMessage().contains("5 question marks, and 4 parameters"));
   }
 
   private interface Reading {
