@@ -280,6 +280,22 @@ public class ItSql extends DataTest {
   }
 
   @Test
+  public void keysAndValuesThatSqlTurnsIntoOtherClassesComeAsTheyAreStored() throws Exception {
+    IgniteCache<Object, Object> cache =
+        create(
+            new CacheConfiguration<>("letters").setIndexedTypes(Character.class, Character.class),
+            8,
+            0);
+    for (char letter = 'a'; letter < 'k'; letter++) {
+      cache.put(letter, Character.toUpperCase(letter));
+    }
+
+    assertEquals(
+        Collections.singletonList(Arrays.<Object>asList('c', 'C')),
+        cluster.readAll(command("letters").setKey(true).setWhere("_val = 'C'").build()));
+  }
+
+  @Test
   public void rowsAreNotCountedWhenNobodyAsks() {
     fill(create(sql("uncounted"), 8, 0));
 

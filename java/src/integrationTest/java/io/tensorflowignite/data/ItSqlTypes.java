@@ -46,8 +46,7 @@ public class ItSqlTypes extends DataTest {
             8,
             0);
     cache.put(1, row(1, ID, "0.10", "2020-02-29", "23:59:58", INSTANT));
-    cache.put(
-        2, row(2, new UUID(1, 2), "0.11", "2020-03-01", "00:00:00", INSTANT.plusMillis(1)));
+    cache.put(2, row(2, new UUID(1, 2), "0.11", "2020-03-01", "00:00:00", INSTANT.plusMillis(1)));
 
     assertFinds("id = ?", ID.toString());
     assertFinds("price = ?", "0.10");

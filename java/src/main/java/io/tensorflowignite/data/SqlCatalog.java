@@ -56,6 +56,11 @@ final class SqlCatalog {
     return column;
   }
 
+  /** Of the cache's only table. */
+  SqlStorage storage() {
+    return new SqlStorage(configuration(cache).getQueryEntities().iterator().next());
+  }
+
   @SuppressWarnings("unchecked")
   static CacheConfiguration<Object, Object> configuration(IgniteCache<Object, Object> cache) {
     return cache.getConfiguration(CacheConfiguration.class);

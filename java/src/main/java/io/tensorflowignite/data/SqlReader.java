@@ -14,20 +14,20 @@ final class SqlReader implements RowReader {
   private final IgniteCache<Object, Object> cache;
   private final SqlQueries queries;
   private final PartitionOwners owners;
-  private final boolean wholeRows;
+  private final SqlStorage storage;
 
   /**
-   * @param wholeRows the writer takes rows of a SELECT; else the cache's values
+   * @param storage the writer takes the cache's values, as they are stored; null: rows of a SELECT
    */
   SqlReader(
       IgniteCache<Object, Object> cache,
       SqlQueries queries,
       PartitionOwners owners,
-      boolean wholeRows) {
+      SqlStorage storage) {
     this.cache = cache;
     this.queries = queries;
     this.owners = owners;
-    this.wholeRows = wholeRows;
+    this.storage = storage;
   }
 
   @Override
@@ -54,7 +54,11 @@ final class SqlReader implements RowReader {
         if (queries.comeFromAllPartitions() && !wanted.contains(owners.partition(key))) {
           continue;
         }
-        writer.append(key, wholeRows ? row : row.get(0));
+        if (storage == null) {
+          writer.append(key, row);
+        } else {
+          writer.append(storage.key(key), storage.value(row.get(0)));
+        }
         if (writer.full() && !carrier.send(writer.take())) {
           return false;
         }

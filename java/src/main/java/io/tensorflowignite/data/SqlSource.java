@@ -83,7 +83,8 @@ final class SqlSource {
   }
 
   RowReader reader(PartitionOwners owners) {
-    return new SqlReader(cache, queries, owners, hasColumns());
+    SqlStorage storage = hasColumns() ? null : new SqlCatalog(cache).storage();
+    return new SqlReader(cache, queries, owners, storage);
   }
 
   private void requireDistinct(List<CacheColumn> columns) {
