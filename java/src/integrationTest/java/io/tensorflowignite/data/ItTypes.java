@@ -82,7 +82,9 @@ public class ItTypes extends DataTest {
     edges.put(ID, ID.toString());
     edges.put(DATE, DATE.getTime());
     edges.put(nanos, 1_999_999_999L);
-    edges.put(new BigDecimal(NINES).scaleByPowerOfTen(-30), NINES.substring(30) + "." + NINES.substring(30));
+    edges.put(
+        new BigDecimal(NINES).scaleByPowerOfTen(-30),
+        NINES.substring(30) + "." + NINES.substring(30));
     edges.put(new BigDecimal("1E+3"), "1000");
     edges.put(Color.GREEN, 1);
     return edges;
@@ -175,8 +177,7 @@ public class ItTypes extends DataTest {
     entity.setKeyFields(Collections.singleton("country"));
     IgniteCache<Object, Object> cache =
         create(
-            new CacheConfiguration<>("places")
-                .setQueryEntities(Collections.singletonList(entity)),
+            new CacheConfiguration<>("places").setQueryEntities(Collections.singletonList(entity)),
             4,
             0);
     cache.put(
@@ -184,8 +185,7 @@ public class ItTypes extends DataTest {
         ignite
             .binary()
             .builder("Place")
-            .setField(
-                "address", ignite.binary().builder("Addr").setField("city", "Bern").build())
+            .setField("address", ignite.binary().builder("Addr").setField("city", "Bern").build())
             .build());
 
     assertEquals(
@@ -198,8 +198,8 @@ public class ItTypes extends DataTest {
     IgniteCache<Object, Object> any = create(new CacheConfiguration<>("any"), 4, 0);
     any.query(
             new SqlFieldsQuery(
-                    "CREATE TABLE PRICES (ID INT PRIMARY KEY, P DECIMAL(10, 2), D DATE, T TIMESTAMP)"
-                        + " WITH \"CACHE_NAME=prices\"")
+                    "CREATE TABLE PRICES (ID INT PRIMARY KEY, P DECIMAL(10, 2), D DATE, T"
+                        + " TIMESTAMP) WITH \"CACHE_NAME=prices\"")
                 .setSchema("PUBLIC"))
         .getAll();
     any.query(
@@ -248,11 +248,7 @@ public class ItTypes extends DataTest {
 
     List<List<Object>> rows =
         cluster.readAll(
-            command("grown")
-                .addColumns("a")
-                .addColumns("b")
-                .setNulls(Nulls.NULLS_KEEP)
-                .build());
+            command("grown").addColumns("a").addColumns("b").setNulls(Nulls.NULLS_KEEP).build());
 
     assertEquals(
         new HashSet<>(
@@ -288,12 +284,12 @@ public class ItTypes extends DataTest {
             .build();
 
     assertEquals(wanted, cluster.schema(command));
-    assertEquals(
-        "[[[[0, 1], [-1, 127]], 7.0, [1, 2]]]", cluster.readAll(command).toString());
+    assertEquals("[[[[0, 1], [-1, 127]], 7.0, [1, 2]]]", cluster.readAll(command).toString());
     Schema refused = new Schema(List.of(field("pixels", new ArrowType.Int(32, true))));
     assertFails(
         FlightStatusCode.INVALID_ARGUMENT,
-        "cache wanted: column pixels is of type byte[] (Binary) and cannot be read as Int(32, true)",
+        "cache wanted: column pixels is of type byte[] (Binary) and cannot be read as Int(32,"
+            + " true)",
         "[code=UNSUPPORTED_TYPE]",
         () -> cluster.info(command("wanted").setSchema(bytes(refused)).build()));
   }

@@ -78,12 +78,7 @@ final class BatchWriter implements AutoCloseable {
                 + " without nulls unless these are asked for; correct the row, read other columns"
                 + " (columns=[...]), fill or mark nulls (nulls=\"default\" or \"mask\"), or leave"
                 + " such rows out (on_mismatch=\"skip\")",
-            cache,
-            key,
-            column.name(),
-            mismatch.path(),
-            mismatch.getMessage(),
-            column.field()));
+            cache, key, column.name(), mismatch.path(), mismatch.getMessage(), column.field()));
   }
 
   boolean full() {

@@ -46,6 +46,12 @@ final class CacheColumn {
     return new CacheColumn(name, type, typeName, named, strict, rowField);
   }
 
+  /** The same type under another name, elsewhere in a row. */
+  CacheColumn at(String otherName, Supplier<RowField> otherField) {
+    return new CacheColumn(
+        otherName, type, typeName, ColumnType.named(otherName, field), strict, otherField);
+  }
+
   String name() {
     return name;
   }

@@ -39,7 +39,8 @@ final class Columns {
             || type instanceof ArrowType.Map
             || type instanceof ArrowType.Struct;
     if (nested) {
-      return !field.getChildren().isEmpty() && field.getChildren().stream().allMatch(Columns::exist);
+      return !field.getChildren().isEmpty()
+          && field.getChildren().stream().allMatch(Columns::exist);
     }
     return type instanceof ArrowType.Bool
         || type instanceof ArrowType.Utf8

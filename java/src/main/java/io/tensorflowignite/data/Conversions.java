@@ -144,8 +144,7 @@ final class Conversions {
     stored.getChildren().forEach(child -> known.put(child.getName(), child));
     return wanted.getChildren().stream()
         .allMatch(
-            child ->
-                known.containsKey(child.getName()) && fit(known.get(child.getName()), child));
+            child -> known.containsKey(child.getName()) && fit(known.get(child.getName()), child));
   }
 
   private static boolean fieldsFitInOrder(Field stored, Field wanted) {

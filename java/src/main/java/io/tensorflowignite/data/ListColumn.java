@@ -49,8 +49,7 @@ final class ListColumn extends Column {
 
   @Override
   void forget(int from) {
-    child.truncate(
-        from < count() ? Offsets.start(offsets, from) : Offsets.end(offsets, count()));
+    child.truncate(from < count() ? Offsets.start(offsets, from) : Offsets.end(offsets, count()));
   }
 
   @Override

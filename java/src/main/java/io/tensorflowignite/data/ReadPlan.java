@@ -1,5 +1,6 @@
 package io.tensorflowignite.data;
 
+import com.google.protobuf.ByteString;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.Mismatch;
@@ -23,6 +24,7 @@ final class ReadPlan {
 
   private final ReadCommand command;
   private final IgniteCache<Object, Object> cache;
+  private final SqlSource sql;
   private final List<CacheColumn> columns;
   private final PartitionOwners owners;
   private final List<Integer> partitions;
@@ -30,11 +32,13 @@ final class ReadPlan {
   private ReadPlan(
       ReadCommand command,
       IgniteCache<Object, Object> cache,
+      SqlSource sql,
       List<CacheColumn> columns,
       PartitionOwners owners,
       List<Integer> partitions) {
     this.command = command;
     this.cache = cache;
+    this.sql = sql;
     this.columns = columns;
     this.owners = owners;
     this.partitions = partitions;
@@ -52,15 +56,23 @@ final class ReadPlan {
                   + " batch_rows 0 or more; choose within these",
               command.getBatchBytes(), command.getBatchRows(), MAX_BATCH_BYTES));
     }
+    SqlSource sql = SqlSource.of(cache, command).orElse(null);
     List<CacheColumn> columns =
-        schemas.select(
-            cache,
-            command.getColumnsList(),
-            command.getKey(),
-            WantedTypes.of(command.getSchema()));
+        sql != null && sql.hasColumns()
+            ? sql.columns(
+                WantedTypes.of(command.getSchema()),
+                field ->
+                    schemas
+                        .select(cache, List.of(field), false, WantedTypes.of(ByteString.EMPTY))
+                        .get(0))
+            : schemas.select(
+                cache,
+                command.getColumnsList(),
+                command.getKey(),
+                WantedTypes.of(command.getSchema()));
     PartitionOwners owners = new PartitionOwners(ignite, localNode, command.getCache());
     List<Integer> partitions = owners.resolve(command.getPartitionsList());
-    return new ReadPlan(command, cache, columns, owners, partitions);
+    return new ReadPlan(command, cache, sql, columns, owners, partitions);
   }
 
   Schema schema() {
@@ -82,21 +94,31 @@ final class ReadPlan {
 
   /** The command of a stream for some of the partitions, its columns and types fixed. */
   ReadCommand command(List<Integer> some) {
-    return command.toBuilder()
-        .clearColumns()
-        .addAllColumns(
-            columns.stream()
-                .map(CacheColumn::name)
-                .filter(name -> !name.equals(CacheSchema.KEY))
-                .collect(Collectors.toList()))
-        .setSchema(WantedTypes.resolved(columns))
-        .clearPartitions()
-        .addAllPartitions(some)
-        .build();
+    ReadCommand.Builder ticket =
+        command.toBuilder()
+            .setSchema(WantedTypes.resolved(columns))
+            .clearPartitions()
+            .addAllPartitions(some);
+    if (sql == null || !sql.hasColumns()) {
+      ticket
+          .clearColumns()
+          .addAllColumns(
+              columns.stream()
+                  .map(CacheColumn::name)
+                  .filter(name -> !name.equals(CacheSchema.KEY))
+                  .collect(Collectors.toList()));
+    }
+    return ticket.build();
   }
 
-  /** Rows in the partitions' primary copies. */
+  /** Rows in the partitions' primary copies; -1 when they are not to be counted. */
   long countRows() {
+    if (command.getUncounted()) {
+      return -1;
+    }
+    if (sql != null) {
+      return sql.count(partitions, owners);
+    }
     if (partitions.size() == owners.count()) {
       return cache.sizeLong(CachePeekMode.PRIMARY);
     }
@@ -115,7 +137,7 @@ final class ReadPlan {
         cache.getName(), columns, command.getNulls(), skip, bytes, rows, allocator);
   }
 
-  PartitionReader reader() {
-    return new PartitionReader(cache, owners);
+  RowReader reader() {
+    return sql == null ? new PartitionReader(cache, owners) : sql.reader(owners);
   }
 }

@@ -129,8 +129,8 @@ final class RowStreamer {
         throw new TensorFlowIgniteException(
             ErrorCode.ROW_MISMATCH,
             String.format(
-                "row %d for cache %s: column %s%s %s; a row is loaded as its column's type says, and"
-                    + " keys hold no null; correct the row, or leave the column out",
+                "row %d for cache %s: column %s%s %s; a row is loaded as its column's type says,"
+                    + " and keys hold no null; correct the row, or leave the column out",
                 rows + row,
                 target.cache(),
                 objects.column(),

@@ -69,9 +69,7 @@ final class Schemas {
   /** The name of the binary type of the cache's values; empty when nothing tells it. */
   Optional<String> objectType(IgniteCache<Object, Object> cache) {
     Optional<String> told = entities(cache).stream().map(QueryEntity::findValueType).findFirst();
-    return told.isPresent()
-        ? told
-        : new RowLook(cache).values().objectTypes.stream().findFirst();
+    return told.isPresent() ? told : new RowLook(cache).values().objectTypes.stream().findFirst();
   }
 
   /**
@@ -98,8 +96,7 @@ final class Schemas {
     CacheColumn key = null;
     for (Field field : schema.getFields()) {
       String name = field.getName();
-      ColumnType type =
-          ColumnTypes.ofField(field).orElseGet(() -> ColumnTypes.ofAnyName("Object"));
+      ColumnType type = ColumnTypes.ofField(field).orElseGet(() -> ColumnTypes.ofAnyName("Object"));
       String typeName = field.getType().toString();
       if (name.equals(CacheSchema.KEY)) {
         key = CacheColumn.of(name, type, typeName, RowField::key);
@@ -188,8 +185,7 @@ final class Schemas {
           CacheColumn first = found.get(0);
           Set<String> types = new LinkedHashSet<>();
           found.forEach(column -> types.add(column.typeName()));
-          boolean agree =
-              found.stream().allMatch(column -> column.field().equals(first.field()));
+          boolean agree = found.stream().allMatch(column -> column.field().equals(first.field()));
           union.add(
               agree
                   ? first
@@ -260,8 +256,8 @@ final class Schemas {
           ErrorCode.SCHEMA_UNKNOWN,
           String.format(
               "cache %s holds objects of types %s%s; columns come from fields that Ignite's binary"
-                  + " metadata or query entities tell; give the cache a query entity, or keep values"
-                  + " that are no objects in a cache of their own",
+                  + " metadata or query entities tell; give the cache a query entity, or keep"
+                  + " values that are no objects in a cache of their own",
               name,
               values.objectTypes,
               values.arePlain()
@@ -295,14 +291,12 @@ final class Schemas {
   }
 
   /** Without a type that the table has, its fields tell, and else the rows. */
-  private CacheColumn keyOfEntities(
-      IgniteCache<Object, Object> cache, List<QueryEntity> entities) {
+  private CacheColumn keyOfEntities(IgniteCache<Object, Object> cache, List<QueryEntity> entities) {
     QueryEntity entity = entities.isEmpty() ? null : entities.get(0);
     String typeName = entity == null ? null : entity.findKeyType();
     if (typeName == null) {
       RowLook.Values values = new RowLook(cache).values();
-      return CacheColumn.of(
-          CacheSchema.KEY, values.keyType(), values.keyName(), RowField::key);
+      return CacheColumn.of(CacheSchema.KEY, values.keyType(), values.keyName(), RowField::key);
     }
     ColumnType type = ColumnTypes.ofAnyName(typeName);
     List<CacheColumn> columns = ofBinaryType(typeName);
@@ -346,8 +340,8 @@ final class Schemas {
         ErrorCode.SCHEMA_UNKNOWN,
         String.format(
             "cache %s is empty and nothing tells its columns; they come from the schema of a load,"
-                + " from query entities (SQL) or from the types of its rows; put a row, load it with"
-                + " tensorflow_ignite.load, or say the types (schema=...)",
+                + " from query entities (SQL) or from the types of its rows; put a row, load it"
+                + " with tensorflow_ignite.load, or say the types (schema=...)",
             cache));
   }
 }

@@ -33,8 +33,8 @@ final class SeenType {
   }
 
   /**
-   * @throws MismatchException the value is of no type that can be read, or of another one than those
-   *     before
+   * @throws MismatchException the value is of no type that can be read, or of another one than
+   *     those before
    */
   void see(Object value) throws MismatchException {
     if (value == null) {

@@ -55,7 +55,8 @@ final class StoredTypes {
     while (at.getType() instanceof ArrowType.FixedSizeList) {
       at = at.getChildren().get(0);
     }
-    boolean flat = at.getType() instanceof ArrowType.Bool || ElementType.of(at.getType()).isPresent();
+    boolean flat =
+        at.getType() instanceof ArrowType.Bool || ElementType.of(at.getType()).isPresent();
     return flat ? at : list.getChildren().get(0);
   }
 

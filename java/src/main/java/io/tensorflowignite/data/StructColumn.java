@@ -14,8 +14,7 @@ final class StructColumn extends Column {
   private final RowField.ObjectField[] fields;
   private final Column[] children;
 
-  StructColumn(
-      List<String> names, List<Column> children, Nulls nulls, BufferAllocator allocator) {
+  StructColumn(List<String> names, List<Column> children, Nulls nulls, BufferAllocator allocator) {
     super(nulls, allocator);
     this.names = names.toArray(new String[0]);
     this.children = children.toArray(new Column[0]);

@@ -89,8 +89,7 @@ interface TextLayout {
 
   private static String plain(BigDecimal number) throws MismatchException {
     if (Math.abs((long) number.scale()) + number.precision() > MAX_DIGITS) {
-      throw new MismatchException(
-          "has more than " + MAX_DIGITS + " digits when it is written out");
+      throw new MismatchException("has more than " + MAX_DIGITS + " digits when it is written out");
     }
     return number.toPlainString();
   }

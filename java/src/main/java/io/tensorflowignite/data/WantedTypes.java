@@ -110,8 +110,7 @@ final class WantedTypes {
     return Optional.of(new CacheSchema(cache, columns, List.of(), false, () -> key));
   }
 
-  private static TensorFlowIgniteException refused(
-      String cache, CacheColumn column, Field wanted) {
+  private static TensorFlowIgniteException refused(String cache, CacheColumn column, Field wanted) {
     return new TensorFlowIgniteException(
         ErrorCode.UNSUPPORTED_TYPE,
         String.format(

@@ -116,8 +116,7 @@ public class BatchWriterTest {
     assertMismatch("cache digits, key 7: column n is null;", number, null);
     assertMismatch(
         "cache digits, key 7: column n is of class Long instead of Integer;", number, 1L);
-    assertMismatch(
-        "cache digits, key 7: column s[1] is null;", strings, new String[] {"a", null});
+    assertMismatch("cache digits, key 7: column s[1] is null;", strings, new String[] {"a", null});
   }
 
   @Test
@@ -195,7 +194,8 @@ public class BatchWriterTest {
   private List<Object> arrive(ColumnType type, Object... values) {
     CacheColumn column = CacheColumn.of("v", type, "any", RowField::value);
     List<CacheColumn> columns = Collections.singletonList(column);
-    try (BatchWriter writer = new BatchWriter("digits", columns, Nulls.NULLS_ERROR, false, 1 << 20, 1 << 16, allocator)) {
+    try (BatchWriter writer =
+        new BatchWriter("digits", columns, Nulls.NULLS_ERROR, false, 1 << 20, 1 << 16, allocator)) {
       for (Object value : values) {
         writer.append(7, value);
       }

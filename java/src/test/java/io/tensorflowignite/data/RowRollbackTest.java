@@ -114,8 +114,7 @@ public class RowRollbackTest {
         writer.append(i, deep);
       }
       assertEquals(60, writer.skipped());
-      try (VectorSchemaRoot root =
-          ArrowRows.receive(schema(columns), writer.take(), allocator)) {
+      try (VectorSchemaRoot root = ArrowRows.receive(schema(columns), writer.take(), allocator)) {
         assertEquals(20, root.getRowCount());
         for (int i = 0; i < 20; i++) {
           assertEquals(i % 3 == 0 ? null : (Object) i, root.getVector(0).getObject(i));

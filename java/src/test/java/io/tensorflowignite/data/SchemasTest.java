@@ -123,8 +123,7 @@ public class SchemasTest {
 
     List<CacheColumn> columns = Schemas.ofFields(entity);
 
-    assertEquals(
-        Arrays.asList("n", "when", "address.city", "price", "address"), names(columns));
+    assertEquals(Arrays.asList("n", "when", "address.city", "price", "address"), names(columns));
     assertEquals(
         new ArrowType.Timestamp(TimeUnit.MILLISECOND, "UTC"), columns.get(1).field().getType());
     assertEquals(ArrowType.Utf8.INSTANCE, columns.get(2).field().getType());

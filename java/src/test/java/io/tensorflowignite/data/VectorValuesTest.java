@@ -170,8 +170,7 @@ public class VectorValuesTest {
       vector.setSafe(0, 1);
       vector.setNull(1);
       vector.setValueCount(2);
-      VectorValues values =
-          VectorValues.of(vector, NO_OBJECTS);
+      VectorValues values = VectorValues.of(vector, NO_OBJECTS);
 
       assertEquals(1, values.get(0));
       assertNull(values.get(1));
