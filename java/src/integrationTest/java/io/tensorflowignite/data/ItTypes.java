@@ -60,7 +60,8 @@ public class ItTypes extends DataTest {
     final UUID id = ID;
     final Color color = Color.GREEN;
     final Address home = new Address("Zürich", new int[] {8000, 8001}, null);
-    final List<Address> others = Arrays.asList(home, new Address("Paris", new int[0], null));
+    final List<Address> others =
+        new ArrayList<>(Arrays.asList(home, new Address("Paris", new int[0], null)));
     final Map<String, Integer> scores = new LinkedHashMap<>(Map.of("a", 1));
     final Object[] numbers = {1L, Long.MAX_VALUE};
     final BigDecimal price = new BigDecimal("-1E+3");

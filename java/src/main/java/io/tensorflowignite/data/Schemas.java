@@ -45,7 +45,7 @@ final class Schemas {
   List<CacheColumn> select(
       IgniteCache<Object, Object> cache, List<String> names, boolean withKey, WantedTypes wanted) {
     String name = cache.getName();
-    Optional<CacheSchema> schema = wanted.isResolved() ? wanted.columns(name) : known(cache);
+    Optional<CacheSchema> schema = wanted.isResolved() ? told(cache) : known(cache);
     CacheSchema found = schema.or(() -> wanted.columns(name)).orElseThrow(() -> unknown(name));
     found.requireColumns(wanted.names());
     List<CacheColumn> selected = found.select(names, withKey);
@@ -56,14 +56,19 @@ final class Schemas {
 
   /** Empty when nothing tells the columns: an empty cache without metadata. */
   Optional<CacheSchema> known(IgniteCache<Object, Object> cache) {
+    Optional<CacheSchema> told = told(cache);
+    return told.isPresent() ? told : ofRows(cache);
+  }
+
+  /** What is known without a look at rows. */
+  private Optional<CacheSchema> told(IgniteCache<Object, Object> cache) {
     List<QueryEntity> entities = entities(cache);
     String name = cache.getName();
     Optional<Schema> stored = store.get(name).filter(schema -> agrees(schema, entities));
     if (stored.isPresent()) {
       return Optional.of(ofStored(name, stored.get(), () -> keyOfEntities(cache, entities)));
     }
-    Optional<CacheSchema> told = ofEntities(cache, entities);
-    return told.isPresent() ? told : ofRows(cache);
+    return ofEntities(cache, entities);
   }
 
   /** The name of the binary type of the cache's values; empty when nothing tells it. */
