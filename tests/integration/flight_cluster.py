@@ -197,7 +197,11 @@ class Node(flight.FlightServerBase):
     ) -> None:
         """Stores rows."""
         command = data_pb2.LoadCommand.FromString(descriptor.command)
-        table = reader.read_all()
+        table, sent = _sealed(reader)
+        if sent != table.num_rows:
+            raise flight.FlightServerError(
+                f"{table.num_rows} rows of {sent} arrived. A load is whole or fails. Load again [code=INVALID_REQUEST]"
+            )
         held = self._cluster.caches.get(command.cache)
         if held and command.existing == data_pb2.EXISTING_CACHE_ERROR:
             raise flight.FlightServerError(
@@ -223,6 +227,20 @@ class Node(flight.FlightServerBase):
                 f"{', '.join(self._cluster.caches)} [code=CACHE_NOT_FOUND]"
             )
         return cache
+
+
+def _sealed(reader: flight.MetadataRecordBatchReader) -> tuple[pa.Table, int]:
+    """The rows of a stream, and their number as its last message tells it; -1 where none does."""
+    batches, sent = [], -1
+    while True:
+        try:
+            chunk = reader.read_chunk()
+        except StopIteration:
+            return pa.Table.from_batches(batches, reader.schema), sent
+        if chunk.data is not None:
+            batches.append(chunk.data)
+        if chunk.app_metadata is not None:
+            sent = data_pb2.LoadResult.FromString(chunk.app_metadata.to_pybytes()).rows
 
 
 def _columns(cache: Cache, command: data_pb2.ReadCommand) -> pa.Schema:

@@ -14,7 +14,8 @@ from typing import Protocol
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.tensors import Array, Column, arrays_of, columns_of
+from tensorflow_ignite.data.layout import Column, columns_like, describe
+from tensorflow_ignite.data.tensors import Array, arrays_of
 
 # Batches that wait for the consumer, for each node that sends; one more is in its thread's hands.
 BATCHES_AHEAD = 2
@@ -180,10 +181,10 @@ class _Fetcher(threading.Thread):
             self._changed.notify_all()
 
     def _convert(self, batch: pa.RecordBatch) -> _Batch:
-        found = columns_of(batch.schema)
+        found = columns_like(batch.schema, self._layout)
         if found != self._layout:
             raise errors.RowMismatchError(
-                f"{self._what} arrives as {_describe(found)}, but the dataset was made for {_describe(self._layout)}. "
+                f"{self._what} arrives as {describe(found)}, but the dataset was made for {describe(self._layout)}. "
                 f"The columns of a dataset are fixed when it is made. Make the dataset anew"
             )
         return _Batch(batch.num_rows, arrays_of(batch, self._layout))
@@ -216,9 +217,3 @@ class _Fetcher(threading.Thread):
             self._ready.clear()
             self._changed.notify_all()
         self._stream.cancel()
-
-
-def _describe(columns: tuple[Column, ...]) -> str:
-    return ", ".join(
-        f"{column.name}:{column.dtype}{[None] * column.ragged + list(column.shape) or ''}" for column in columns
-    )

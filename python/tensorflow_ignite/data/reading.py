@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import flight, place
-from tensorflow_ignite.data.tensors import Column, columns_of
+from tensorflow_ignite.data.layout import Column, columns_of, layout_of
 from tensorflow_ignite.train.context import Context, context
 from tensorflow_ignite.v1 import data_pb2
 
@@ -77,7 +77,7 @@ class Request:
         fields = json.loads(text)
         for name in ("columns", "partitions", "parameters"):
             fields[name] = tuple(fields[name]) if isinstance(fields[name], list) else fields[name]
-        fields["layout"] = tuple(Column(**{**column, "shape": tuple(column["shape"])}) for column in fields["layout"])
+        fields["layout"] = layout_of(fields["layout"])
         return cls(**fields)
 
     def command(self, partitions: Sequence[int] = ()) -> data_pb2.ReadCommand:

@@ -26,7 +26,9 @@ import numpy as np
 from tensorflow_ignite.data import reading
 from tensorflow_ignite.data.reader import Reader, ReaderClosed, Stream
 from tensorflow_ignite.data.streams import open_stream, parallel
-from tensorflow_ignite.data.tensors import Array, Column
+
+
+from tensorflow_ignite.data.tensors import Array, empty_arrays
 
 TOKEN = "tensorflow_ignite.read"
 
@@ -101,7 +103,7 @@ class _Readers:
         if arrays is not None:
             return [np.array(True), *arrays]
         self.close(name)
-        return [np.array(False), *_nothing(reading.Request.from_json(request).layout)]
+        return [np.array(False), *empty_arrays(reading.Request.from_json(request).layout)]
 
     def _reader(self, name: tuple[int, ...], request: bytes) -> Reader:
         with self._lock:
@@ -147,15 +149,6 @@ def _reader(request: bytes) -> Reader:
         return [open_stream(part, plan.what) for endpoint in plan.endpoints for part in parallel(endpoint)]
 
     return Reader(streams, asked.layout, plan.rows, plan.what)
-
-
-def _nothing(layout: tuple[Column, ...]) -> list[Array]:
-    """Arrays of the right types for a batch that is not there."""
-    arrays: list[Array] = []
-    for column in layout:
-        dtype = np.dtype(object if column.dtype == "string" else column.dtype)
-        arrays += [np.empty((0, *column.shape), dtype), *([np.zeros(1, np.int64)] * column.ragged)]
-    return arrays
 
 
 _readers = _Readers()

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import tensorflow as tf
 
 from tensorflow_ignite.data import reading, remote
-from tensorflow_ignite.data.tensors import Column
+from tensorflow_ignite.data.layout import pack, types_of
 
 # Far more batches than any cache has; the reader says when they end.
 _INDICES = 2**62
@@ -74,7 +74,7 @@ def _rows(request: reading.Request) -> tf.data.Dataset:
 def _batches(request: reading.Request) -> tf.data.Dataset:
     """Whole batches. Reading is addressed by index, so that the position of an iterator can be saved and restored."""
     layout = request.layout
-    types = [tf.bool, *(kind for column in layout for kind in _types(column))]
+    types = [tf.bool, *map(tf.as_dtype, types_of(layout))]
 
     def begin(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         (handle,) = tf.raw_ops.PyFunc(input=["open", text], token=remote.TOKEN, Tout=[tf.int64])
@@ -86,28 +86,18 @@ def _batches(request: reading.Request) -> tf.data.Dataset:
                 input=["read", text, handle, index], token=remote.TOKEN, Tout=types, name="read_cache"
             )
             more.set_shape([])
-            return more, _columns(layout, arrays)
+            return more, pack(layout, arrays, _tensor)
 
         return tf.data.Dataset.range(_INDICES).map(batch).take_while(lambda more, row: more).map(lambda more, row: row)
 
     return tf.data.Dataset.from_tensors(tf.constant(request.to_json())).map(begin).flat_map(epoch)
 
 
-def _types(column: Column) -> list[tf.DType]:
-    return [tf.as_dtype(column.dtype), *([tf.int64] * column.ragged)]
-
-
-def _columns(layout: tuple[Column, ...], arrays: list[tf.Tensor]) -> dict[str, Any]:
-    remaining = iter(arrays)
-    columns: dict[str, Any] = {}
-    for column in layout:
-        values = next(remaining)
-        values.set_shape([None, *column.shape])
-        splits = [next(remaining) for _ in range(column.ragged)]
-        for split in splits:
-            split.set_shape([None])
-        columns[column.name] = tf.RaggedTensor.from_nested_row_splits(values, splits, validate=False)
-    return columns
+def _tensor(values: tf.Tensor, shape: tuple[int, ...], splits: list[tf.Tensor]) -> Any:
+    values.set_shape([None, *shape])
+    for split in splits:
+        split.set_shape([None])
+    return tf.RaggedTensor.from_nested_row_splits(values, splits, validate=False)
 
 
 def _options() -> tf.data.Options:

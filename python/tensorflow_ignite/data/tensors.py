@@ -1,137 +1,222 @@
 """Arrow columns as the arrays that TensorFlow takes, without a copy where both lay them out alike.
 
 TensorFlow aliases an array whose address is a multiple of 64. The arrays made here keep the Arrow buffer alive that
-they look into, and no buffer is ever written again, so that a tensor may live as long as it likes.
+they look into, and no buffer is written again while it lives, so that a tensor may live as long as it likes.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as types
 
 from tensorflow_ignite import errors
-
-# Field metadata: the shape of one row's value as a JSON list, when it has more dimensions than one.
-SHAPE_KEY = b"tensorflow_ignite.shape"
+from tensorflow_ignite.data.layout import SHAPE_KEY as SHAPE_KEY
+from tensorflow_ignite.data.layout import Column as Column
+from tensorflow_ignite.data.layout import Wanted as Wanted
+from tensorflow_ignite.data.layout import columns_like as columns_like
+from tensorflow_ignite.data.layout import columns_of as columns_of
+from tensorflow_ignite.data.layout import describe as describe
+from tensorflow_ignite.data.layout import is_list, is_text
+from tensorflow_ignite.data.layout import layout_of as layout_of
+from tensorflow_ignite.data.layout import pack as pack
+from tensorflow_ignite.data.layout import types_of as types_of
 
 Array = npt.NDArray[Any]
+# True where there is a value; None: everywhere.
+Validity = npt.NDArray[np.bool_] | None
 
 
-@dataclass(frozen=True)
-class Column:
-    """How one column becomes a tensor.
-
-    Attributes:
-        name: The column's name.
-        dtype: Name of the TensorFlow type: ``float32``, ``string``, …
-        shape: Static shape of one value; of one innermost value, when ragged.
-        ragged: Number of ragged dimensions around it.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...] = ()
-    ragged: int = 0
-
-
-def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
-    """The columns of a schema, in its order.
-
-    Raises:
-        TensorFlowIgniteError: If the type of a column has no tensor.
-    """
-    return tuple(_column(field) for field in schema)
-
-
-def _column(field: pa.Field) -> Column:
-    kind, ragged = field.type, 0
-    while types.is_list(kind) or types.is_large_list(kind):
-        kind, ragged = kind.value_type, ragged + 1
-    shape: tuple[int, ...] = ()
-    while types.is_fixed_size_list(kind):
-        kind, shape = kind.value_type, (*shape, kind.list_size)
-    named = (field.metadata or {}).get(SHAPE_KEY)
-    if named is not None and shape:
-        wanted = tuple(int(size) for size in json.loads(named))
-        if math.prod(wanted) != math.prod(shape):
-            raise errors.SchemaUnknownError(
-                f"column {field.name!r} says shape {list(wanted)} in its metadata, but its values have "
-                f"{math.prod(shape)} elements. Load the cache again"
-            )
-        shape = wanted
-    return Column(field.name, _dtype(field, kind), shape, ragged)
-
-
-def _dtype(field: pa.Field, kind: pa.DataType) -> str:
-    if types.is_integer(kind) or types.is_floating(kind):
-        return str(np.dtype(kind.to_pandas_dtype()).name)
-    if types.is_boolean(kind):
-        return "bool"
-    if _is_text(kind):
-        return "string"
-    raise errors.UnsupportedTypeError(
-        f"column {field.name!r} of type {field.type} has no tensor. Numbers, booleans, text, bytes and lists of these "
-        f"have. Choose other columns with columns=[...]"
-    )
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(
-        types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind)
-    )
-
-
-def arrays_of(batch: pa.RecordBatch, columns: tuple[Column, ...]) -> list[Array]:
-    """The arrays of a batch: for each column its values, then its row splits from the outermost to the innermost.
+def arrays_of(batch: pa.RecordBatch, layout: Sequence[Column]) -> list[Array]:
+    """The arrays of a batch: for each leaf its values, its mask if it has one, then its row splits, outermost first.
 
     Args:
         batch: Rows with exactly these columns.
-        columns: As :func:`columns_of` tells for the schema of the batch.
+        layout: As :func:`columns_of` tells for the schema of the batch.
 
     Returns:
-        ``1 + column.ragged`` arrays for each column. Values of a dense column are ``[rows, *shape]``, those of a ragged
-        one ``[elements, *shape]``; splits are int64.
+        As many arrays as :func:`types_of` names types. Values and masks of a dense leaf are ``[rows, *shape]``, those
+        of a ragged one ``[elements, *shape]``; splits are int64. Where a value is null, or would be inside of a null,
+        stands zero, False, or an empty text; a null list is an empty one.
 
     Raises:
-        TensorFlowIgniteError: If a value is null.
+        RowMismatchError: If a value is null where nulls are an error.
     """
     arrays: list[Array] = []
-    for column, array in zip(columns, batch.columns, strict=True):
-        splits: list[Array] = []
-        for _ in range(column.ragged):
-            _forbid_nulls(column, array)
-            offsets = array.offsets.to_numpy().astype(np.int64)
-            splits.append(offsets - offsets[0])
-            array = array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
-        arrays += [_values(column, array), *splits]
+    for column, array in zip(layout, batch.columns, strict=True):
+        _Walk(column.name, column.nulls == "error", arrays).down(column, _Level(array, None, batch.num_rows, ()))
     return arrays
 
 
-def _values(column: Column, array: pa.Array) -> Array:
-    while types.is_fixed_size_list(array.type):
-        _forbid_nulls(column, array)
-        array = array.flatten()
-    _forbid_nulls(column, array)
-    if _is_text(array.type):
-        # Bytes objects are made in one go in C, and are what TensorFlow takes for strings; str would be encoded again.
-        large = types.is_large_string(array.type) or types.is_large_binary(array.type)
-        values = array.cast(pa.large_binary() if large else pa.binary()).to_numpy(zero_copy_only=False)
-    else:
-        values = array.to_numpy(zero_copy_only=not types.is_boolean(array.type))
-    shaped: Array = values.reshape((-1, *column.shape))
-    return shaped
+def empty_arrays(layout: Sequence[Column]) -> list[Array]:
+    """The arrays of a batch without rows."""
+    arrays: list[Array] = []
+    for column in layout:
+        if column.children:
+            arrays += empty_arrays(column.children)
+            continue
+        shape = (0, *column.shape)
+        arrays.append(np.empty(shape, object if column.dtype == "string" else column.dtype))
+        arrays += [np.empty(shape, np.bool_)] * column.masked
+        arrays += [np.zeros(1, np.int64)] * column.ragged
+    return arrays
 
 
-def _forbid_nulls(column: Column, array: pa.Array) -> None:
-    if array.null_count:
-        raise errors.UnsupportedTypeError(
-            f"column {column.name!r} holds {array.null_count} null value(s) in one batch of {len(array)}. A tensor has "
-            f"no null. Choose other columns with columns=[...], or store a value in their place "
-        )
+class _Fixed(NamedTuple):
+    """A dimension of lists of one length: so many lists, of so many elements each."""
+
+    lists: int
+    size: int
+
+
+class _Level(NamedTuple):
+    """What is at one depth of a column.
+
+    Attributes:
+        array: The values.
+        valid: Which of them lie inside of no null above.
+        base: Elements of the last list above, or rows: what the values count without lists of one length.
+        dims: Lists above, from the outermost; those of any length as their row splits.
+    """
+
+    array: pa.Array
+    valid: Validity
+    base: int
+    dims: tuple[Array | _Fixed, ...]
+
+
+class _Walk:
+    """The way from a column down to its leaves, whose arrays it appends."""
+
+    def __init__(self, name: str, strict: bool, arrays: list[Array]) -> None:
+        self._name = name
+        self._strict = strict
+        self._arrays = arrays
+
+    def down(self, column: Column, level: _Level) -> None:
+        array, _, base, dims = level
+        array = _stored(array)
+        valid = self._and_own(array, level.valid)
+        if is_list(array.type):
+            splits, elements = _elements(array, valid)
+            self.down(column, _Level(elements, None, len(elements), (*dims, splits)))
+        elif types.is_fixed_size_list(array.type):
+            size = array.type.list_size
+            elements = array.values.slice(array.offset * size, len(array) * size)
+            inside = None if valid is None else np.repeat(valid, size)
+            self.down(column, _Level(elements, inside, base, (*dims, _Fixed(len(array), size))))
+        elif types.is_struct(array.type):
+            for index, child in enumerate(column.children):
+                self.down(child, _Level(array.field(index), valid, base, dims))
+        else:
+            self._leaf(column, _Level(array, valid, base, dims))
+
+    def _and_own(self, array: pa.Array, valid: Validity) -> Validity:
+        if not array.null_count:
+            return valid
+        if self._strict:
+            raise errors.RowMismatchError(
+                f"column {self._name!r} holds {array.null_count} null value(s) in one batch of {len(array)}. A tensor "
+                f"has no null. Choose what stands in their place with nulls='default' or nulls='mask', or other "
+                f"columns with columns=[...]"
+            )
+        own: npt.NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
+        return own if valid is None else own & valid
+
+    def _leaf(self, column: Column, level: _Level) -> None:
+        shape = (level.base, *column.shape)
+        self._arrays.append(_values(self._name, level.array, column.dtype, level.valid).reshape(shape))
+        if column.masked:
+            mask = np.ones(len(level.array), np.bool_) if level.valid is None else level.valid
+            self._arrays.append(mask.reshape(shape))
+        self._arrays += [_splits(dim) for dim in level.dims[: column.ragged]]
+
+
+def _stored(array: pa.Array) -> pa.Array:
+    """The values behind dictionaries and extensions."""
+    while True:
+        if isinstance(array, pa.DictionaryArray):
+            array = array.dictionary_decode()
+        elif isinstance(array, pa.ExtensionArray):
+            array = array.storage
+        else:
+            return array
+
+
+def _elements(array: pa.Array, valid: Validity) -> tuple[Array, pa.Array]:
+    """Row splits of lists of any length, and their elements; a list that is not valid becomes an empty one."""
+    if not len(array):
+        return np.zeros(1, np.int64), array.values.slice(0, 0)
+    offsets = array.offsets.to_numpy()
+    start, end = int(offsets[0]), int(offsets[-1])
+    elements = array.values.slice(start, end - start)
+    if valid is None:
+        splits = offsets.astype(np.int64, copy=False)
+        return (splits - start if start else splits), elements
+    sizes = np.diff(offsets)
+    splits = np.zeros(len(offsets), np.int64)
+    np.cumsum(np.where(valid, sizes, 0), out=splits[1:])
+    if splits[-1] != len(elements):
+        # Arrow allows elements below a null.
+        elements = elements.filter(pa.array(np.repeat(valid, sizes)))
+    return splits, elements
+
+
+def _splits(dim: Array | _Fixed) -> Array:
+    if isinstance(dim, _Fixed):
+        return np.arange(dim.lists + 1, dtype=np.int64) * dim.size
+    return dim
+
+
+def _values(name: str, array: pa.Array, dtype: str, valid: Validity) -> Array:
+    if dtype == "string":
+        return _bytes(array, valid)
+    if types.is_decimal(array.type) or is_text(array.type):
+        if valid is not None:
+            # What is below a null of an object need not be a number.
+            array = pc.if_else(pa.array(valid), array, pa.scalar(None, array.type))
+        if types.is_decimal(array.type):
+            # By way of its text, which is rounded once; Arrow's own way gives 3.0100000000000002 for 3.01.
+            array = array.cast(pa.string())
+        try:
+            array = array.cast(pa.float32() if dtype == "float32" else pa.float64())
+        except pa.ArrowInvalid as error:
+            raise errors.RowMismatchError(
+                f"column {name!r} holds a text that is no decimal number: {error}. Its tensor is of {dtype}, as its "
+                f"schema says. Read it as text with schema={{{name!r}: pyarrow.string()}}, or correct the row"
+            ) from error
+    values = _numbers(array)
+    return values if valid is None else np.where(valid, values, np.zeros((), values.dtype))
+
+
+def _numbers(array: pa.Array) -> Array:
+    """The values of numbers, booleans, dates and times as they lie in memory; those below nulls are not defined."""
+    if not len(array):
+        return np.empty(0, _number_type(array.type).to_pandas_dtype())
+    data = array.buffers()[1]
+    plain = pa.Array.from_buffers(_number_type(array.type), len(array), [None, data], 0, array.offset)
+    values: Array = plain.to_numpy(zero_copy_only=not types.is_boolean(array.type))
+    return values
+
+
+def _number_type(kind: pa.DataType) -> pa.DataType:
+    if types.is_temporal(kind):
+        return pa.int64() if kind.bit_width == 64 else pa.int32()
+    return kind
+
+
+def _bytes(array: pa.Array, valid: Validity) -> Array:
+    """Bytes objects, made in one go in C; they are what TensorFlow takes for strings, str would be encoded again."""
+    if types.is_decimal(array.type):
+        array = array.cast(pa.string())
+    large = types.is_large_string(array.type) or types.is_large_binary(array.type)
+    array = array.cast(pa.large_binary() if large else pa.binary())
+    if valid is not None:
+        array = pc.if_else(pa.array(valid), array, pa.scalar(b"", array.type))
+    values: Array = array.to_numpy(zero_copy_only=False)
+    return values

@@ -124,8 +124,9 @@ public final class JobService implements Service {
     return job.getState() == JobState.PENDING || job.getState() == JobState.RESTARTING;
   }
 
+  /** A job that is over keeps the node that ended it: Ignite may move its service once more. */
   private Job hostedHere(Job job) {
-    return job.toBuilder().setServiceNodeId(localNode()).build();
+    return JobMachine.isOver(job) ? job : job.toBuilder().setServiceNodeId(localNode()).build();
   }
 
   private String localNode() {
