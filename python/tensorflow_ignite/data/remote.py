@@ -26,8 +26,6 @@ import numpy as np
 from tensorflow_ignite.data import reading
 from tensorflow_ignite.data.reader import Reader, ReaderClosed, Stream
 from tensorflow_ignite.data.streams import open_stream, parallel
-
-
 from tensorflow_ignite.data.tensors import Array, empty_arrays
 
 TOKEN = "tensorflow_ignite.read"
