@@ -140,7 +140,8 @@ final class DataCluster {
       throws Exception {
     try (FlightStream stream = client.getStream(ticket)) {
       long rows = 0;
-      ReadResult result = null;
+      // Metadata of no bytes, as a result of zeros has, do not arrive.
+      ReadResult result = ReadResult.getDefaultInstance();
       while (stream.next()) {
         if (stream.getRoot().getRowCount() > 0) {
           rows += stream.getRoot().getRowCount();
