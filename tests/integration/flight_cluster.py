@@ -167,8 +167,11 @@ class Node(flight.FlightServerBase):
             )
         return flight.GeneratorStream(_columns(cache, command), self._batches(cache, command))
 
-    def _batches(self, cache: Cache, command: data_pb2.ReadCommand) -> Iterator[pa.RecordBatch]:
+    def _batches(
+        self, cache: Cache, command: data_pb2.ReadCommand
+    ) -> Iterator[pa.RecordBatch | tuple[pa.RecordBatch, bytes]]:
         self._cluster.stream_began()
+        sent = 0
         try:
             schema = _columns(cache, command)
             for part in command.partitions:
@@ -178,6 +181,10 @@ class Node(flight.FlightServerBase):
                     table = table.slice(0, table.num_rows - self._cluster.missing_rows)
                 rows = max(1, (command.batch_bytes or 8 << 20) * table.num_rows // max(1, table.nbytes))
                 yield from table.to_batches(max_chunksize=min(rows, command.batch_rows or 65_536))
+                sent += table.num_rows
+            # A server in Python cannot send metadata alone.
+            nothing = schema.empty_table().to_batches() or [pa.RecordBatch.from_pylist([], schema)]
+            yield nothing[0], data_pb2.ReadResult(rows=sent).SerializeToString()
         finally:
             self._cluster.stream_ended()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import logging
 import os
+import queue
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,8 +25,6 @@ tf = pytest.importorskip("tensorflow")
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
 from tensorflow_ignite.data import flight, segments, shared, streams  # noqa: E402
-from tensorflow_ignite.data.reader import Reader  # noqa: E402
-from tensorflow_ignite.data.tensors import columns_of  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
 from tensorflow_ignite.v1 import data_pb2  # noqa: E402
 
@@ -143,23 +142,26 @@ def test_a_list_of_a_datasets_rows_is_right_however_many_are_kept(cluster: Local
     check_rows([row for batch in batches for row in tf.data.Dataset.from_tensor_slices(batch).as_numpy_iterator()])
 
 
+def arrays(owners: tuple[flight.Endpoint, ...], cache: str) -> Iterator[tuple[Any, Any]]:
+    """Whole batches as arrays over their segments, read ahead by a thread."""
+    ahead: queue.Queue[tuple[Any, Any] | None] = queue.Queue(2)
+
+    def read() -> None:
+        for owner in owners:
+            for batch in streams.open_stream(owner, cache):
+                ahead.put((batch["id"].to_numpy(), batch["pixels"].flatten().to_numpy().reshape(-1, WIDTH)))
+                del batch
+        ahead.put(None)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    yield from iter(ahead.get, None)
+
+
 def test_tensors_over_whole_batches_may_be_kept(cluster: LocalCluster, images: str) -> None:
     owners = endpoints(cluster, images)
-    told = flight.describe(cluster.address, data_pb2.ReadCommand(cache=images))
-
-    def arrays() -> Iterator[tuple[Any, Any]]:
-        reader = Reader(
-            lambda: [streams.open_stream(owner, images) for owner in owners], columns_of(told.schema), ROWS, ""
-        )
-        for index in itertools.count():
-            batch = reader.batch(index)
-            if batch is None:
-                return
-            yield tuple(batch)
-            del batch
-
     signature = (tf.TensorSpec([None], tf.int64), tf.TensorSpec([None, WIDTH], tf.uint8))
-    dataset = tf.data.Dataset.from_generator(arrays, output_signature=signature)
+    dataset = tf.data.Dataset.from_generator(lambda: arrays(owners, images), output_signature=signature)
     for form in (dataset, dataset.prefetch(100), dataset.cache(), dataset.prefetch(100).cache()):
         kept = list(form)
         ids = np.concatenate([ids.numpy() for ids, _ in kept])

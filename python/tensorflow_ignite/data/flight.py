@@ -133,6 +133,9 @@ class BatchStream:
             if chunk.app_metadata is not None:
                 self.result = data_pb2.ReadResult.FromString(chunk.app_metadata.to_pybytes())
         if not self._cancelled:
+            if self.result is None and rows == 0:
+                # A result of zeros has no bytes, and metadata of no bytes do not arrive.
+                self.result = data_pb2.ReadResult()
             check_result(self.result, rows, self._what)
 
     def cancel(self) -> None:

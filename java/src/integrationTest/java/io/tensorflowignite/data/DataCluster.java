@@ -1,9 +1,12 @@
 package io.tensorflowignite.data;
 
+import static org.junit.Assert.assertEquals;
+
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
 import io.tensorflowignite.FreePorts;
 import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.ReadResult;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -28,6 +31,7 @@ import org.apache.arrow.flight.FlightInfo;
 import org.apache.arrow.flight.FlightStream;
 import org.apache.arrow.flight.Location;
 import org.apache.arrow.flight.Ticket;
+import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.FieldVector;
@@ -131,12 +135,26 @@ final class DataCluster {
     return rows;
   }
 
+  /** Also proves that the stream ends with the number of its rows, in a message without any. */
   static void batches(FlightClient client, Ticket ticket, Consumer<VectorSchemaRoot> consumer)
       throws Exception {
     try (FlightStream stream = client.getStream(ticket)) {
+      long rows = 0;
+      // Metadata of no bytes, as a result of zeros has, do not arrive.
+      ReadResult result = ReadResult.getDefaultInstance();
       while (stream.next()) {
-        consumer.accept(stream.getRoot());
+        if (stream.getRoot().getRowCount() > 0) {
+          rows += stream.getRoot().getRowCount();
+          consumer.accept(stream.getRoot());
+        }
+        ArrowBuf metadata = stream.getLatestMetadata();
+        if (metadata != null && metadata.readableBytes() > 0) {
+          byte[] bytes = new byte[(int) metadata.readableBytes()];
+          metadata.getBytes(metadata.readerIndex(), bytes);
+          result = ReadResult.parseFrom(bytes);
+        }
       }
+      assertEquals(ReadResult.newBuilder().setRows(rows).build(), result);
     }
   }
 

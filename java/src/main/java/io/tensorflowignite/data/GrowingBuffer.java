@@ -7,10 +7,14 @@ import org.apache.arrow.memory.BufferAllocator;
 
 /**
  * One buffer of a column under construction. It grows by doubling; the next batch's buffer starts
- * with what the last one needed, so that after the first batch nothing is copied.
+ * with a little more than the last one needed, so that after the first batch hardly anything is
+ * copied.
  */
 final class GrowingBuffer {
   private static final long SMALLEST = 4096;
+
+  /** Values that differ in length fill a batch by so small a part more, or less, than the last. */
+  private static final long SLACK = 16;
 
   private final BufferAllocator allocator;
   private ArrowBuf buffer;
@@ -59,7 +63,7 @@ final class GrowingBuffer {
     taken.writerIndex(bytes);
     buffer = null;
     view = null;
-    hint = Math.max(SMALLEST, bytes);
+    hint = Math.max(SMALLEST, bytes + bytes / SLACK);
     return taken;
   }
 

@@ -53,6 +53,7 @@ final class SharedMemoryService extends SharedMemoryGrpc.SharedMemoryImplBase {
       } else if (offers == null && request.hasOpen()) {
         open(request.getOpen());
       } else {
+        abandon();
         throw new TensorFlowIgniteException(
             ErrorCode.INVALID_REQUEST,
             "a call of SharedMemory.Read sent "
