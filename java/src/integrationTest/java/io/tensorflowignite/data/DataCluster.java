@@ -175,7 +175,11 @@ final class DataCluster {
   private static boolean isReading() {
     return Thread.getAllStackTraces().values().stream()
         .flatMap(Arrays::stream)
-        .anyMatch(frame -> frame.getClassName().equals(PartitionReader.class.getName()));
+        .map(StackTraceElement::getClassName)
+        .anyMatch(
+            name ->
+                name.equals(PartitionReader.class.getName())
+                    || name.equals(SqlReader.class.getName()));
   }
 
   void close() throws Exception {

@@ -36,6 +36,11 @@ final class PartitionOwners {
     return affinity.partitions();
   }
 
+  /** The partition that a key belongs to. */
+  int partition(Object key) {
+    return affinity.partition(key);
+  }
+
   /** The partitions named, or all of them when none is; rejects what the cache does not have. */
   List<Integer> resolve(List<Integer> named) {
     int count = affinity.partitions();

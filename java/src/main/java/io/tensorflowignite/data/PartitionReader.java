@@ -12,7 +12,7 @@ import org.apache.ignite.cache.query.ScanQuery;
  * Scans primary partitions of this node, and hands their rows over in batches. Knows nothing of how
  * batches travel.
  */
-final class PartitionReader {
+final class PartitionReader implements RowReader {
   private final IgniteCache<Object, Object> cache;
   private final PartitionOwners owners;
 
@@ -24,8 +24,9 @@ final class PartitionReader {
     this.owners = owners;
   }
 
-  /** Reads the partitions in their order until all rows are sent, or nobody wants them any more. */
-  void read(List<Integer> partitions, BatchWriter writer, BatchCarrier carrier)
+  /** Reads the partitions in their order. */
+  @Override
+  public void read(List<Integer> partitions, BatchWriter writer, BatchCarrier carrier)
       throws InterruptedException {
     for (int partition : partitions) {
       owners.requirePrimaryHere(partition);

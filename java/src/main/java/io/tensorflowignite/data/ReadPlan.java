@@ -21,6 +21,7 @@ final class ReadPlan {
 
   private final ReadCommand command;
   private final IgniteCache<Object, Object> cache;
+  private final SqlSource sql;
   private final List<CacheColumn> columns;
   private final PartitionOwners owners;
   private final List<Integer> partitions;
@@ -28,11 +29,13 @@ final class ReadPlan {
   private ReadPlan(
       ReadCommand command,
       IgniteCache<Object, Object> cache,
+      SqlSource sql,
       List<CacheColumn> columns,
       PartitionOwners owners,
       List<Integer> partitions) {
     this.command = command;
     this.cache = cache;
+    this.sql = sql;
     this.columns = columns;
     this.owners = owners;
     this.partitions = partitions;
@@ -50,11 +53,14 @@ final class ReadPlan {
                   + " batch_rows 0 or more; choose within these",
               command.getBatchBytes(), command.getBatchRows(), MAX_BATCH_BYTES));
     }
+    SqlSource sql = SqlSource.of(cache, command).orElse(null);
     List<CacheColumn> columns =
-        schemas.of(cache).select(command.getColumnsList(), command.getKey());
+        sql != null && sql.hasColumns()
+            ? sql.columns(schemas.known(cache).orElse(null))
+            : schemas.of(cache).select(command.getColumnsList(), command.getKey());
     PartitionOwners owners = new PartitionOwners(ignite, localNode, command.getCache());
     List<Integer> partitions = owners.resolve(command.getPartitionsList());
-    return new ReadPlan(command, cache, columns, owners, partitions);
+    return new ReadPlan(command, cache, sql, columns, owners, partitions);
   }
 
   Schema schema() {
@@ -72,20 +78,27 @@ final class ReadPlan {
 
   /** The command of a stream for some of the partitions, its columns fixed by name. */
   ReadCommand command(List<Integer> some) {
-    return command.toBuilder()
-        .clearColumns()
-        .addAllColumns(
-            columns.stream()
-                .map(CacheColumn::name)
-                .filter(name -> !name.equals(CacheSchema.KEY))
-                .collect(Collectors.toList()))
-        .clearPartitions()
-        .addAllPartitions(some)
-        .build();
+    ReadCommand.Builder ticket = command.toBuilder().clearPartitions().addAllPartitions(some);
+    if (sql == null || !sql.hasColumns()) {
+      ticket
+          .clearColumns()
+          .addAllColumns(
+              columns.stream()
+                  .map(CacheColumn::name)
+                  .filter(name -> !name.equals(CacheSchema.KEY))
+                  .collect(Collectors.toList()));
+    }
+    return ticket.build();
   }
 
-  /** Rows in the partitions' primary copies. */
+  /** Rows in the partitions' primary copies; -1 when they are not to be counted. */
   long countRows() {
+    if (command.getUncounted()) {
+      return -1;
+    }
+    if (sql != null) {
+      return sql.count(partitions, owners);
+    }
     if (partitions.size() == owners.count()) {
       return cache.sizeLong(CachePeekMode.PRIMARY);
     }
@@ -102,7 +115,7 @@ final class ReadPlan {
     return new BatchWriter(cache.getName(), columns, bytes, rows, allocator);
   }
 
-  PartitionReader reader() {
-    return new PartitionReader(cache, owners);
+  RowReader reader() {
+    return sql == null ? new PartitionReader(cache, owners) : sql.reader(owners);
   }
 }

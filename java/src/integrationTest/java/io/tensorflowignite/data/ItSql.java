@@ -1,0 +1,440 @@
+package io.tensorflowignite.data;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import com.google.protobuf.ByteString;
+import io.tensorflowignite.v1.Parameter;
+import io.tensorflowignite.v1.ReadCommand;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Set;
+import java.util.function.IntPredicate;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.arrow.flight.FlightEndpoint;
+import org.apache.arrow.flight.FlightInfo;
+import org.apache.arrow.flight.FlightStatusCode;
+import org.apache.arrow.flight.FlightStream;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.binary.BinaryObject;
+import org.apache.ignite.cache.CacheMode;
+import org.apache.ignite.cache.QueryEntity;
+import org.apache.ignite.cache.query.SqlFieldsQuery;
+import org.apache.ignite.configuration.CacheConfiguration;
+import org.junit.Test;
+
+/** Rows chosen by a condition or a SELECT: each once, whoever owns it. */
+public class ItSql extends DataTest {
+  private static final int ROWS = 600;
+
+  @Test
+  public void aConditionSelectsRowsOnceOverTheirOwners() throws Exception {
+    for (int backups = 0; backups < 2; backups++) {
+      String name = "filtered" + backups;
+      fill(create(sql(name), 64, backups));
+      ReadCommand.Builder command = command(name).setWhere("label < 3").setKey(true);
+
+      FlightInfo info = cluster.info(command.build());
+
+      assertEquals(expected(i -> i % 10 < 3).size(), info.getRecords());
+      assertEquals(3, info.getEndpoints().size());
+      assertKeys(i -> i % 10 < 3, cluster.readAll(command.build()));
+      assertEquals(
+          Arrays.asList("_key", "pixels", "label", "name", "price"),
+          info.getSchemaOptional().get().getFields().stream()
+              .map(Field::getName)
+              .collect(Collectors.toList()));
+    }
+  }
+
+  @Test
+  public void aConditionOverAReplicatedCacheGivesEachRowByItsPrimaryOnly() throws Exception {
+    fill(create(sql("everywhere").setCacheMode(CacheMode.REPLICATED), 32, 0));
+    ReadCommand.Builder command = command("everywhere").setWhere("label = 4").setKey(true);
+
+    assertEquals(60, cluster.info(command.build()).getRecords());
+    assertKeys(i -> i % 10 == 4, cluster.readAll(command.build()));
+
+    ReadCommand some = command.addAllPartitions(Arrays.asList(1, 5, 30)).build();
+    IntPredicate there =
+        i -> i % 10 == 4 && Arrays.asList(1, 5, 30).contains(partition("everywhere", i));
+    assertEquals(expected(there).size(), cluster.info(some).getRecords());
+    assertKeys(there, cluster.readAll(some));
+    ReadCommand select =
+        command("everywhere")
+            .setSql("SELECT _key, price AS p FROM Filtered WHERE label = ?")
+            .addParameters(Parameter.newBuilder().setIntValue(4))
+            .addAllPartitions(Arrays.asList(1, 5, 30))
+            .build();
+    assertEquals(expected(there).size(), cluster.info(select).getRecords());
+    assertKeys(there, cluster.readAll(select));
+  }
+
+  @Test
+  public void onlyThePartitionsNamedAreCountedAndRead() throws Exception {
+    for (int parallelism : new int[] {1, 3}) {
+      String name = "some" + parallelism;
+      fill(create(sql(name).setQueryParallelism(parallelism), 16, 1));
+      List<Integer> named = Arrays.asList(3, 1, 12);
+      ReadCommand command =
+          command(name).setWhere("label <> 0").addAllPartitions(named).setKey(true).build();
+      IntPredicate there = i -> i % 10 != 0 && named.contains(partition(name, i));
+
+      assertEquals(expected(there).size(), cluster.info(command).getRecords());
+      assertKeys(there, cluster.readAll(command));
+    }
+  }
+
+  @Test
+  public void anIndexIsUsedAndGivesTheSameRows() throws Exception {
+    fill(create(sql("indexed"), 64, 1));
+    ignite
+        .cache("indexed")
+        .query(new SqlFieldsQuery("CREATE INDEX prices ON \"indexed\".FILTERED (price)"))
+        .getAll();
+    ReadCommand.Builder command = command("indexed").setWhere("price > 100").setKey(true);
+
+    assertEquals(expected(i -> i * 0.5 > 100).size(), cluster.info(command.build()).getRecords());
+    assertKeys(i -> i * 0.5 > 100, cluster.readAll(command.build()));
+  }
+
+  @Test
+  public void aSelectChoosesItsColumnsInItsOrder() throws Exception {
+    fill(create(sql("chosen"), 16, 0));
+    ReadCommand.Builder command =
+        command("chosen")
+            .setSql(
+                "SELECT _key AS id, price * 2 AS twice, name, label + 1 AS \"next label\", pixels"
+                    + " FROM Filtered f WHERE f.price >= 250 AND name LIKE 'row %'");
+
+    FlightInfo info = cluster.info(command.build());
+
+    assertEquals(
+        Arrays.asList(
+            "id: Int(32, true) not null",
+            "twice: FloatingPoint(DOUBLE) not null",
+            "name: Utf8 not null",
+            "next label: Int(32, true) not null",
+            "pixels: Binary not null"),
+        info.getSchemaOptional().get().getFields().stream()
+            .map(Field::toString)
+            .collect(Collectors.toList()));
+    assertEquals(100, info.getRecords());
+    List<List<Object>> rows = cluster.readAll(command.build());
+    assertKeys(i -> i * 0.5 >= 250, rows);
+    for (List<Object> row : rows) {
+      int key = (Integer) row.get(0);
+      assertEquals(
+          Arrays.asList(key, key * 1.0, "row " + key, key % 10 + 1, pixels(key)), row);
+    }
+  }
+
+  @Test
+  public void columnsOfATableMadeBySqlKeepTheirTypes() throws Exception {
+    ignite.createCache(new CacheConfiguration<>("schema"));
+    String[] statements = {
+      "CREATE TABLE Typed (id INT PRIMARY KEY, flag BOOLEAN, tiny TINYINT, small SMALLINT, wide"
+          + " BIGINT, single REAL, twin DOUBLE, text VARCHAR, raw BINARY) WITH"
+          + " \"cache_name=typed,affinity_key=id\"",
+      "INSERT INTO Typed VALUES (7, TRUE, -128, -32768, -9223372036854775808, 0.5, -0.25, 'ä', X'00ff')",
+    };
+    for (String statement : statements) {
+      ignite.cache("schema").query(new SqlFieldsQuery(statement).setSchema("PUBLIC")).getAll();
+    }
+    ReadCommand all =
+        command("typed")
+            .setSql("SELECT flag, tiny, small, id, wide, single, twin, text, raw FROM Typed")
+            .build();
+    assertEquals(
+        Collections.singletonList(
+            Arrays.<Object>asList(
+                true,
+                Byte.MIN_VALUE,
+                Short.MIN_VALUE,
+                7,
+                Long.MIN_VALUE,
+                0.5f,
+                -0.25,
+                "ä",
+                Arrays.toString(new byte[] {0, -1}))),
+        cluster.readAll(all));
+    assertEquals(
+        all.getSql(),
+        Arrays.asList("flag", "tiny", "small", "id", "wide", "single", "twin", "text", "raw"),
+        cluster.schema(all).getFields().stream().map(Field::getName).collect(Collectors.toList()));
+    assertEquals(
+        1,
+        cluster
+            .readAll(command("typed").addColumns("TEXT").setWhere("raw = X'00FF' AND wide < 0").build())
+            .size());
+  }
+
+  @Test
+  public void aStarStandsForTheFieldsUnderTheirOwnNames() throws Exception {
+    fill(create(sql("star"), 16, 0));
+
+    ReadCommand command = command("star").setSql("SELECT * FROM FILTERED WHERE label = 1").build();
+
+    assertEquals(
+        Arrays.asList("pixels", "label", "name", "price"),
+        cluster.schema(command).getFields().stream().map(Field::getName).collect(Collectors.toList()));
+    assertEquals(60, cluster.readAll(command).size());
+  }
+
+  @Test
+  public void parametersOfEveryKindAreBound() throws Exception {
+    fill(create(sql("bound"), 16, 0));
+
+    assertBound("label = ?", i -> i % 10 == 3, value().setIntValue(3));
+    assertBound("price < ?", i -> i < 21, value().setDoubleValue(10.5));
+    assertBound("name = ?", i -> i == 77, value().setStringValue("row 77"));
+    assertBound("? AND label = 1", i -> i % 10 == 1, value().setBoolValue(true));
+    assertBound("? AND label = 1", i -> false, value().setBoolValue(false));
+    assertBound(
+        "pixels = ?",
+        i -> i % 256 == 7,
+        value().setBytesValue(ByteString.copyFrom(new byte[] {7, 7})));
+    assertBound("name = ?", i -> false, value());
+    assertBound("CAST(? AS INT) IS NULL AND label = 2", i -> i % 10 == 2, value());
+    assertBound(
+        "label IN (?, ?)", i -> i % 10 < 2, value().setIntValue(0), value().setStringValue("1"));
+  }
+
+  @Test
+  public void aParameterIsNeverReadAsSql() throws Exception {
+    fill(create(sql("safe"), 16, 0));
+    for (String text :
+        new String[] {
+          "' OR 1=1 --", "x' OR '1'='1", "?", "\"", "1); DROP TABLE \"safe\".FILTERED; --"
+        }) {
+      assertBound("safe", "name = ?", i -> false, value().setStringValue(text));
+      assertBound("safe", "name <> ?", i -> true, value().setStringValue(text));
+    }
+  }
+
+  @Test
+  public void nullsAreNoValueOfAComparison() throws Exception {
+    IgniteCache<Object, Object> cache = create(sql("holes"), 8, 0);
+    fill(cache);
+    BinaryObject hole =
+        ignite.binary().builder("Filtered").setField("label", 1).setField("price", 1.0).build();
+    cache.put(ROWS, hole);
+
+    ReadCommand.Builder command = command("holes").setKey(true).addColumns("label");
+    assertEquals(
+        Collections.singletonList(Arrays.<Object>asList(ROWS, 1)),
+        cluster.readAll(command.setWhere("name IS NULL").build()));
+    assertKeys(
+        i -> i < ROWS, cluster.readAll(command.setWhere("name LIKE 'row%'").build()));
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        "cache holes, key " + ROWS + ": column name is null",
+        "[code=ROW_MISMATCH]",
+        () -> cluster.readAll(command("holes").setSql("SELECT name FROM FILTERED").build()));
+  }
+
+  @Test
+  public void aFieldInsideANestedObjectCanBeAskedFor() throws Exception {
+    LinkedHashMap<String, String> fields = new LinkedHashMap<>();
+    fields.put("id", Integer.class.getName());
+    fields.put("address.city", String.class.getName());
+    QueryEntity entity = new QueryEntity(Integer.class.getName(), "Person").setFields(fields);
+    IgniteCache<Object, Object> cache =
+        create(
+            new CacheConfiguration<>("people").setQueryEntities(Collections.singletonList(entity)),
+            8,
+            0);
+    for (int i = 0; i < 40; i++) {
+      BinaryObject address =
+          ignite.binary().builder("Address").setField("city", i % 4 == 0 ? "Oslo" : "Rome").build();
+      cache.put(
+          i,
+          ignite.binary().builder("Person").setField("id", i).setField("address", address).build());
+    }
+
+    ReadCommand.Builder command = command("people").addColumns("id").setKey(true);
+    assertEquals(
+        10, cluster.readAll(command.setWhere("city = 'Oslo'").build()).size());
+  }
+
+  @Test
+  public void valuesThatAreNoObjectsCanBeFiltered() throws Exception {
+    IgniteCache<Object, Object> cache =
+        create(
+            new CacheConfiguration<>("numbers").setIndexedTypes(Integer.class, Double.class), 8, 1);
+    for (int i = 0; i < 100; i++) {
+      cache.put(i, i * 0.5);
+    }
+
+    ReadCommand command =
+        command("numbers").setKey(true).setWhere("_val >= 25 AND _key <> 60").build();
+
+    assertEquals(49, cluster.info(command).getRecords());
+    assertKeys(i -> i >= 50 && i < 100 && i != 60, cluster.readAll(command));
+  }
+
+  @Test
+  public void rowsAreNotCountedWhenNobodyAsks() {
+    fill(create(sql("uncounted"), 8, 0));
+
+    assertEquals(-1, cluster.info(command("uncounted").setUncounted(true).build()).getRecords());
+    assertEquals(
+        -1,
+        cluster
+            .info(command("uncounted").setWhere("label = 1").setUncounted(true).build())
+            .getRecords());
+  }
+
+  @Test
+  public void aStreamThatIsCancelledEndsItsQuery() throws Exception {
+    IgniteCache<Object, Object> cache =
+        create(
+            new CacheConfiguration<>("large").setIndexedTypes(Integer.class, byte[].class), 32, 0);
+    for (int i = 0; i < 96; i++) {
+      cache.put(i, new byte[1 << 20]);
+    }
+    ReadCommand command = command("large").setWhere("_key >= 0").setBatchBytes(1 << 20).build();
+    FlightEndpoint endpoint = cluster.info(command).getEndpoints().get(0);
+    try (FlightStream stream =
+        cluster.client(endpoint.getLocations().get(0)).getStream(endpoint.getTicket())) {
+      assertTrue(stream.next());
+      assertFalse(runningQueries().isEmpty());
+      stream.cancel("enough", null);
+    }
+    DataCluster.await("the query still runs", () -> runningQueries().isEmpty());
+    cluster.awaitIdle();
+  }
+
+  @Test
+  public void aPartitionOfAnotherNodeIsRefused() {
+    fill(create(sql("owned"), 16, 1));
+    FlightInfo info = cluster.info(command("owned").setWhere("label = 1").build());
+    FlightEndpoint first = info.getEndpoints().get(0);
+    FlightEndpoint second = info.getEndpoints().get(1);
+
+    assertFails(
+        FlightStatusCode.UNAVAILABLE,
+        "of cache owned is not primary on node",
+        "[code=PARTITION_NOT_LOCAL]",
+        () -> DataCluster.read(cluster.client(first.getLocations().get(0)), second.getTicket()));
+  }
+
+  @Test
+  public void whatIgniteCannotRunIsToldInItsWords() {
+    fill(create(sql("wrong"), 8, 0));
+    create(new CacheConfiguration<>("plain"), 4, 0).put(1, 1);
+
+    assertInvalid("Column \"NOPE\" not found", command("wrong").setWhere("nope = 1"));
+    assertInvalid("Function \"NOPE\" not found", command("wrong").setWhere("nope(label) = 1"));
+    assertInvalid("Data conversion error", command("wrong").setWhere("label = 'x'"));
+    assertInvalid(
+        "Data conversion error",
+        command("wrong").setWhere("label = ?").addParameters(value().setStringValue("x")));
+    assertInvalid("1 question marks, and 0 parameters", command("wrong").setWhere("label = ?"));
+    assertInvalid("is not visible to SQL", command("plain").setWhere("_val = 1"));
+    assertInvalid("has the clause LIMIT", command("wrong").setSql("SELECT * FROM Filtered LIMIT 1"));
+    assertInvalid("only the cache's own rows", command("wrong").setSql("SELECT * FROM SYS.NODES"));
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        "both where and sql",
+        "[code=INVALID_REQUEST]",
+        () -> cluster.info(command("wrong").setSql("a").setWhere("b").build()));
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        "a SELECT names its columns itself",
+        "[code=INVALID_REQUEST]",
+        () -> cluster.info(command("wrong").setSql("a").setKey(true).build()));
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        "parameters but neither where nor sql",
+        "[code=INVALID_REQUEST]",
+        () -> cluster.info(command("wrong").addParameters(value()).build()));
+  }
+
+  private static void assertInvalid(String text, ReadCommand.Builder command) {
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        text,
+        "[code=SQL_INVALID]",
+        () -> cluster.info(command.build()));
+  }
+
+  private static void assertBound(
+      String where, IntPredicate expected, Parameter.Builder... parameters) throws Exception {
+    assertBound("bound", where, expected, parameters);
+  }
+
+  private static void assertBound(
+      String cache, String where, IntPredicate expected, Parameter.Builder... parameters)
+      throws Exception {
+    ReadCommand.Builder command = command(cache).setWhere(where).setKey(true);
+    for (Parameter.Builder parameter : parameters) {
+      command.addParameters(parameter);
+    }
+    assertEquals(where, expected(expected).size(), cluster.info(command.build()).getRecords());
+    assertKeys(expected, cluster.readAll(command.build()));
+  }
+
+  /** On any node: the system view tells those of the node that is asked. */
+  private static List<List<?>> runningQueries() {
+    SqlFieldsQuery running =
+        new SqlFieldsQuery("SELECT SQL FROM SYS.SQL_QUERIES WHERE SQL LIKE '%_VAL%'");
+    return IntStream.range(0, 3)
+        .boxed()
+        .flatMap(node -> cluster.node(node).cache("large").query(running).getAll().stream())
+        .filter(row -> !row.get(0).toString().contains("SQL_QUERIES"))
+        .collect(Collectors.toList());
+  }
+
+  private static Parameter.Builder value() {
+    return Parameter.newBuilder();
+  }
+
+  private static CacheConfiguration<Object, Object> sql(String name) {
+    LinkedHashMap<String, String> fields = new LinkedHashMap<>();
+    fields.put("pixels", byte[].class.getName());
+    fields.put("label", Integer.class.getName());
+    fields.put("name", String.class.getName());
+    fields.put("price", Double.class.getName());
+    QueryEntity entity = new QueryEntity(Integer.class.getName(), "Filtered").setFields(fields);
+    return new CacheConfiguration<>(name).setQueryEntities(Collections.singletonList(entity));
+  }
+
+  private static void fill(IgniteCache<Object, Object> cache) {
+    for (int i = 0; i < ROWS; i++) {
+      cache.put(
+          i,
+          ignite
+              .binary()
+              .builder("Filtered")
+              .setField("pixels", new byte[] {(byte) i, (byte) i})
+              .setField("label", i % 10)
+              .setField("name", "row " + i)
+              .setField("price", i * 0.5)
+              .build());
+    }
+  }
+
+  private static String pixels(int key) {
+    return Arrays.toString(new byte[] {(byte) key, (byte) key});
+  }
+
+  private static int partition(String cache, int key) {
+    return ignite.affinity(cache).partition(key);
+  }
+
+  private static Set<Object> expected(IntPredicate wanted) {
+    return IntStream.range(0, ROWS).filter(wanted).boxed().collect(Collectors.toSet());
+  }
+
+  private static void assertKeys(IntPredicate wanted, List<List<Object>> rows) {
+    assertEquals(
+        expected(wanted), rows.stream().map(row -> row.get(0)).collect(Collectors.toSet()));
+    assertEquals(expected(wanted).size(), rows.size());
+  }
+}

@@ -1,0 +1,77 @@
+package io.tensorflowignite.data.sql;
+
+import io.tensorflowignite.TensorFlowIgniteException;
+import java.util.List;
+import net.sf.jsqlparser.JSQLParserException;
+import net.sf.jsqlparser.expression.Expression;
+import net.sf.jsqlparser.parser.CCJSqlParserUtil;
+import net.sf.jsqlparser.parser.TokenMgrException;
+import net.sf.jsqlparser.statement.Statement;
+
+/** Texts to trees; the trees are not checked yet. */
+final class SqlParsing {
+  private static final int MAX_CHARACTERS = 64 << 10;
+  private static final String ONE_CONDITION =
+      "where is one condition over the cache's columns, such as label < ? AND name LIKE 'a%'; write"
+          + " it without the word WHERE and without clauses after it";
+  private static final String ONE_SELECT =
+      "sql is one SELECT over the cache's table, such as SELECT label, pixels FROM Digit WHERE label"
+          + " < ?; correct it";
+
+  private SqlParsing() {}
+
+  static Expression condition(String where) {
+    String what = what("where", where);
+    requireLength(what, where);
+    Expression parsed;
+    try {
+      parsed = CCJSqlParserUtil.parseCondExpression(where, false);
+    } catch (JSQLParserException | TokenMgrException | StackOverflowError error) {
+      throw unreadable(what, error, ONE_CONDITION);
+    }
+    if (parsed == null) {
+      throw SqlInvalid.of(what + " cannot be read", ONE_CONDITION);
+    }
+    return parsed;
+  }
+
+  static Statement statement(String sql) {
+    String what = what("sql", sql);
+    requireLength(what, sql);
+    List<Statement> parsed;
+    try {
+      parsed = CCJSqlParserUtil.parseStatements(sql);
+    } catch (JSQLParserException | TokenMgrException | StackOverflowError error) {
+      throw unreadable(what, error, ONE_SELECT);
+    }
+    if (parsed == null || parsed.size() != 1) {
+      int count = parsed == null ? 0 : parsed.size();
+      throw SqlInvalid.of(what + " holds " + count + " statements", ONE_SELECT);
+    }
+    return parsed.get(0);
+  }
+
+  static String what(String argument, String text) {
+    return argument + " \"" + SqlInvalid.shown(text) + "\"";
+  }
+
+  private static void requireLength(String what, String text) {
+    if (text.length() > MAX_CHARACTERS) {
+      throw SqlInvalid.of(
+          what + " has " + text.length() + " characters",
+          "SQL of " + MAX_CHARACTERS + " characters at most is read; load long lists of values into"
+              + " a column, and filter by that");
+    }
+  }
+
+  private static TensorFlowIgniteException unreadable(String what, Throwable error, String rule) {
+    String reason =
+        error instanceof StackOverflowError
+            ? "it is nested too deeply"
+            : SqlInvalid.shown(
+                String.valueOf(error.getMessage())
+                    .replace("net.sf.jsqlparser.parser.ParseException: ", "")
+                    .split("Was expecting")[0]);
+    return SqlInvalid.of(what + " cannot be read: " + reason, rule, error);
+  }
+}

@@ -1,0 +1,254 @@
+package io.tensorflowignite.data.sql;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.stream.Collectors;
+import org.junit.Test;
+
+/** What may be asked of a table, what is refused and why. */
+public class RowSelectTest {
+  private static final SqlTable TABLE = new SqlTable("digits", "digits", "DIGIT");
+  private static final String FROM = " FROM \"digits\".\"DIGIT\"";
+  private static final String AS = FROM + " AS \"DIGIT\"";
+
+  @Test
+  public void aConditionBecomesItsRowsItsCountAndItsKeys() {
+    RowSelect select = RowSelect.ofCondition(TABLE, "label < ? AND (name LIKE 'a%' OR n IS NULL)");
+    String where = " WHERE label < ? AND (name LIKE 'a%' OR n IS NULL)";
+
+    assertEquals("SELECT _VAL, _KEY" + FROM + where, select.rows());
+    assertEquals("SELECT COUNT(*)" + FROM + where, select.count());
+    assertEquals("SELECT _KEY" + FROM + where, select.keys());
+    assertTrue(select.columns().isEmpty());
+    select.requireParameters(1);
+  }
+
+  @Test
+  public void aSelectKeepsItsOrderAndItsNamesAsTheyAreWritten() {
+    RowSelect select =
+        RowSelect.ofStatement(
+            TABLE, "select d.label, \"Pixels\" as img, n * ? as \"Twice n\" from Digit d where n > ?;");
+
+    assertEquals(
+        "SELECT d.label, \"Pixels\" AS img, n * ? AS \"Twice n\", _KEY" + FROM + " AS d WHERE n > ?",
+        select.rows());
+    assertEquals("SELECT COUNT(*)" + FROM + " AS d WHERE n > ?", select.count());
+    assertEquals(
+        Arrays.asList("label", "img", "Twice n"),
+        select.columns().stream().map(SelectColumn::name).collect(Collectors.toList()));
+    assertEquals(
+        Arrays.asList("LABEL", "Pixels", null),
+        select.columns().stream().map(SelectColumn::source).collect(Collectors.toList()));
+    select.requireParameters(2);
+    assertArrayEquals(new Object[] {7L}, select.ofCount(new Object[] {2L, 7L}));
+  }
+
+  @Test
+  public void theTableIsKnownByItsNamesInSqlOnly() {
+    assertEquals("SELECT *, _KEY" + AS, RowSelect.ofStatement(TABLE, "SELECT * FROM DIGIT").rows());
+    assertEquals(
+        "SELECT a, _KEY" + AS,
+        RowSelect.ofStatement(TABLE, "SELECT a FROM \"digits\".\"DIGIT\"").rows());
+    assertRefused(sql("SELECT a FROM other"), "reads from other", "write FROM \"digits\".\"DIGIT\"");
+    assertRefused(sql("SELECT a FROM digits.Digit"), "only the cache's own rows");
+    assertRefused(sql("SELECT a FROM \"other\".DIGIT"), "only the cache's own rows");
+    assertRefused(sql("SELECT a FROM \"Digit\""), "only the cache's own rows");
+    assertRefused(sql("SELECT a FROM c.\"digits\".DIGIT"), "only the cache's own rows");
+    assertRefused(sql("SELECT a FROM DIGIT USE INDEX (i)"), "only the cache's own rows");
+    assertRefused(sql("SELECT a FROM DIGIT TABLESAMPLE SYSTEM (10)"), "only the cache's own rows");
+    assertRefused(sql("SELECT a FROM SYS.NODES"), "only the cache's own rows");
+    assertRefused(sql("SELECT 1 AS one"), "names no table");
+    assertRefused(sql("SELECT a FROM CSVREAD('/etc/passwd')"), "which is no table");
+    assertRefused(sql("SELECT a FROM (SELECT a FROM DIGIT)"), "which is no table");
+    assertRefused(sql("SELECT a FROM DIGIT x(b)"), "only the cache's own rows");
+  }
+
+  @Test
+  public void clausesOverAllRowsAreRefusedByName() {
+    String[][] clauses = {
+      {"SELECT a FROM DIGIT LIMIT 3", "LIMIT"},
+      {"SELECT a FROM DIGIT LIMIT ?", "LIMIT"},
+      {"SELECT a FROM DIGIT OFFSET 3", "OFFSET"},
+      {"SELECT a FROM DIGIT FETCH FIRST 3 ROWS ONLY", "FETCH"},
+      {"SELECT TOP 3 a FROM DIGIT", "TOP"},
+      {"SELECT a FROM DIGIT ORDER BY a", "ORDER BY"},
+      {"SELECT a FROM DIGIT GROUP BY a", "GROUP BY"},
+      {"SELECT a FROM DIGIT HAVING a > 1", "HAVING"},
+      {"SELECT DISTINCT a FROM DIGIT", "DISTINCT"},
+      {"SELECT UNIQUE a FROM DIGIT", "DISTINCT"},
+      {"SELECT a FROM DIGIT FOR UPDATE", "FOR UPDATE"},
+      {"SELECT a FROM DIGIT QUALIFY 1 = 1", "QUALIFY"},
+      {"WITH x AS (SELECT 1) SELECT a FROM DIGIT", "WITH"},
+    };
+    for (String[] clause : clauses) {
+      assertRefused(sql(clause[0]), "has the clause " + clause[1], "each partition is read by itself");
+    }
+    for (String set : new String[] {"UNION", "UNION ALL", "INTERSECT", "EXCEPT", "MINUS"}) {
+      assertRefused(
+          sql("SELECT a FROM DIGIT " + set + " SELECT a FROM DIGIT"), "combines SELECTs");
+    }
+    assertRefused(sql("SELECT a FROM DIGIT, DIGIT b"), "joins tables");
+    assertRefused(sql("SELECT a FROM DIGIT JOIN other ON a = b"), "joins tables");
+    assertRefused(sql("SELECT a INTO x FROM DIGIT"), "more than columns, a table and a condition");
+    assertRefused(sql("SELECT * EXCEPT (a) FROM DIGIT"), "a star stands for all columns");
+  }
+
+  @Test
+  public void whatNeedsOtherRowsOrAnswersDifferentlyIsRefused() {
+    String[] aggregates = {
+      "COUNT(*) > 1", "SUM(a) > 1", "max(a) = a", "\"COUNT\"(a) > 1", "GROUP_CONCAT(a) = 'x'",
+      "a + AVG(b) > 1", "CASE WHEN MIN(a) > 1 THEN TRUE ELSE FALSE END", "digits.COUNT(a) > 1"
+    };
+    for (String text : aggregates) {
+      assertRefused(where(text), "is refused; ", "read apart");
+    }
+    assertRefused(where("SUM(a) OVER (PARTITION BY b) > 1"), "window functions and aggregates");
+    assertRefused(where("a = fn(b ORDER BY c)"), "a function takes values of one row");
+    String[] subqueries = {
+      "a IN (SELECT a FROM other)",
+      "EXISTS (SELECT 1)",
+      "a > ALL (SELECT 1)",
+      "a = (SELECT 1)",
+      "a IN (VALUES (1))",
+      "(a, b) IN (SELECT 1, 2)",
+      "f((SELECT 1)) = 1",
+      "NOT (a BETWEEN 1 AND (SELECT 2))",
+      "CAST((SELECT 1) AS INT) = a",
+      "a LIKE 'x' ESCAPE (SELECT 'y')"
+    };
+    for (String text : subqueries) {
+      assertRefused(where(text), "a subquery reads other rows");
+    }
+    for (String text :
+        new String[] {
+          "ROWNUM < 5", "RAND() < 0.1", "a > NOW()", "a > SYSDATE", "a > CURRENT_TIMESTAMP",
+          "a > CURRENT_DATE()", "a = RANDOM_UUID()", "_ROWID_ = 1"
+        }) {
+      assertRefused(where(text), "answers differently each time");
+    }
+    assertRefused(where("a = NEXT VALUE FOR s"), "answers differently each time");
+    for (String text :
+        new String[] {
+          "FILE_READ('/etc/passwd') = a",
+          "CSVWRITE('/tmp/x', 'SELECT 1') = 1",
+          "LINK_SCHEMA('a', 'b', 'c', 'd', 'e', 'f') = 1",
+          "a IN (TABLE(x))",
+          "SET(a, 1) = 1",
+          "SESSION_ID() = 1",
+          "CURRENT_USER() = 'x'"
+        }) {
+      assertRefused(where(text), "reaches beyond the row");
+    }
+  }
+
+  @Test
+  public void aConditionIsOneExpressionByItself() {
+    for (String text :
+        new String[] {
+          "a = 1) OR (1 = 1",
+          "a = 1; DROP TABLE DIGIT",
+          "a = 1 ORDER BY a",
+          "a = 1 LIMIT 3",
+          "a = 1 UNION SELECT a FROM DIGIT",
+          "a =",
+          "a = 1 OR",
+          " ",
+          "WHERE a = 1",
+          "a = 'open",
+          "a ! b",
+          String.join("", Collections.nCopies(5000, "(")) + "a"
+        }) {
+      assertRefused(where(text), "cannot be read", "where is one condition");
+    }
+    assertRefused(
+        where("a IN (" + String.join(",", Collections.nCopies(40_000, "1")) + ")"),
+        "SQL of 65536 characters at most");
+    assertEquals(
+        "SELECT COUNT(*)" + FROM + " WHERE a = 1",
+        RowSelect.ofCondition(TABLE, "a = 1 -- AND b = 2").count());
+    assertEquals(
+        "SELECT COUNT(*)" + FROM + " WHERE a = 'x -- '' ) ; \"'",
+        RowSelect.ofCondition(TABLE, "a = 'x -- '' ) ; \"'").count());
+  }
+
+  @Test
+  public void onlyOneSelectIsRead() {
+    assertRefused(sql("SELECT a FROM DIGIT; SELECT b FROM DIGIT"), "holds 2 statements");
+    assertRefused(sql("SELECT a FROM DIGIT; DROP TABLE DIGIT"), "holds 2 statements");
+    for (String text :
+        new String[] {
+          "DELETE FROM DIGIT",
+          "UPDATE DIGIT SET a = 1",
+          "INSERT INTO DIGIT VALUES (1)",
+          "MERGE INTO DIGIT KEY(a) VALUES (1)",
+          "CREATE TABLE x(a INT)",
+          "DROP TABLE DIGIT",
+          "ALTER TABLE DIGIT ADD COLUMN b INT",
+          "CREATE INDEX i ON DIGIT(a)",
+          "EXPLAIN SELECT a FROM DIGIT",
+          "CALL f()",
+          "SET x = 1",
+          "VALUES (1)",
+          "TABLE DIGIT",
+          "(SELECT a FROM DIGIT)",
+          "COMMIT",
+        }) {
+      assertRefused(sql(text), "sql \"" + text + "\" ", "");
+    }
+    assertRefused(sql("SELECT"), "cannot be read", "sql is one SELECT");
+    assertRefused(sql("KILL QUERY '1'"), "cannot be read");
+    assertRefused(sql(" "), "holds 0 statements");
+  }
+
+  @Test
+  public void columnsHaveNamesAndEachADifferentOne() {
+    assertRefused(sql("SELECT a * 2 FROM DIGIT"), "column 1, a * 2, has no name", "AS name");
+    assertRefused(sql("SELECT a, b AS a FROM DIGIT"), "has two columns a");
+    assertRefused(sql("SELECT *, * FROM DIGIT"), "has two columns *");
+    assertRefused(sql("SELECT SUM(a) AS s FROM DIGIT"), "the aggregate SUM");
+    assertRefused(sql("SELECT (SELECT 1) AS s FROM DIGIT"), "subquery");
+    assertRefused(sql("SELECT ROW_NUMBER() OVER (ORDER BY a) AS s FROM DIGIT"), "window functions");
+  }
+
+  @Test
+  public void parametersArePlainQuestionMarksOneEach() {
+    for (String text : new String[] {"a = ?1", "a = :x", "a = @x"}) {
+      assertRefused(where(text), "parameters are plain question marks");
+    }
+    RowSelect select =
+        RowSelect.ofCondition(TABLE, "a = ? AND b IN (?, UPPER(?)) AND c BETWEEN ? AND -? AND d = '?'");
+    select.requireParameters(5);
+    TensorFlowIgniteException error =
+        assertThrows(TensorFlowIgniteException.class, () -> select.requireParameters(4));
+    assertEquals(ErrorCode.SQL_INVALID, error.code());
+    assertTrue(error.getMessage(), error.getMessage().contains("5 question marks, and 4 parameters"));
+  }
+
+  private interface Reading {
+    RowSelect read();
+  }
+
+  private static Reading where(String text) {
+    return () -> RowSelect.ofCondition(TABLE, text);
+  }
+
+  private static Reading sql(String text) {
+    return () -> RowSelect.ofStatement(TABLE, text);
+  }
+
+  private static void assertRefused(Reading reading, String... parts) {
+    TensorFlowIgniteException error =
+        assertThrows(TensorFlowIgniteException.class, () -> reading.read());
+    assertEquals(error.getMessage(), ErrorCode.SQL_INVALID, error.code());
+    for (String part : parts) {
+      assertTrue(error.getMessage(), error.getMessage().contains(part));
+    }
+  }
+}
