@@ -12,7 +12,7 @@ import pytest
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import epochs, shares
-from tensorflow_ignite.data.epochs import Epoch, Keeping, Order
+from tensorflow_ignite.data.epochs import Epoch, Keep, Keeping, Order
 from tensorflow_ignite.data.layout import columns_of
 from tensorflow_ignite.data.reader import Reader, Stream
 from tensorflow_ignite.data.shares import OPEN, PAD, STRICT, WRAP, Share
@@ -38,8 +38,8 @@ class Source:
         self.streams = list(streams)
         self.opened: list[tuple[int, bool]] = []
 
-    def __call__(self, epoch: int, kept: bool) -> list[Stream]:
-        self.opened.append((epoch, kept))
+    def __call__(self, epoch: int, keep: Keep | None) -> list[Stream]:
+        self.opened.append((epoch, keep is not None and keep(1)))
         return [_Stream(batches) for batches in self.streams]
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.epochs import Epoch, Order
+from tensorflow_ignite.data.epochs import Epoch, Keep, Order
 from tensorflow_ignite.data.layout import Column
 from tensorflow_ignite.data.reader import BATCHES_AHEAD, Reader, ReaderClosed, Stream
 from tensorflow_ignite.data.shares import STRICT, Share
@@ -41,7 +41,7 @@ class FakeStream:
 def reader_of(*streams: FakeStream, rows: int | None = None, layout: tuple[Column, ...] = LAYOUT) -> Reader:
     """A reader over streams that begin anew each time they are opened."""
 
-    def opened(epoch: int, kept: bool) -> list[Stream]:
+    def opened(epoch: int, keep: Keep | None) -> list[Stream]:
         return list(streams)
 
     share = Share() if rows is None else Share(rows, rows, STRICT)

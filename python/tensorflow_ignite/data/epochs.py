@@ -33,6 +33,7 @@ ZEROS_BYTES = 1 << 20
 _BATCHES, _ROWS = 1, 2
 
 Parts = Generator[Part, None, None]
+Keep = Callable[[int], bool]
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ class Epoch:
     """What one iterator reads.
 
     Attributes:
-        streams: Opens the streams that an epoch of this number reads, and is told whether their batches are kept.
+        streams: Opens the streams that an epoch of this number reads. When their batches are kept it is given what
+            answers, for the size of a batch, whether they still are.
         layout: How each column must arrive.
         share: How many rows there are.
         order: In which order.
@@ -84,7 +86,7 @@ class Epoch:
         warn: Says, once for a dataset, that other rows arrived than were counted.
     """
 
-    streams: Callable[[int, bool], list[Stream]]
+    streams: Callable[[int, Keep | None], list[Stream]]
     layout: tuple[Column, ...]
     share: Share
     order: Order
@@ -207,7 +209,7 @@ class _Reading:
         self._filling = filling
         sources: list[Ahead[Part]] = []
         try:
-            for stream in self._epoch.streams(epoch, filling is not None):
+            for stream in self._epoch.streams(epoch, filling.goes_on if filling else None):
                 sources.append(self._threads.start(self._arriving(stream, filling is not None), stream.cancel))
             for part in in_turns(sources):
                 if filling is not None and not filling.add(part):

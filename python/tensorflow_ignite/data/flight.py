@@ -20,6 +20,14 @@ from tensorflow_ignite.v1 import data_pb2
 # Counting the rows of a cache takes milliseconds; this is for a node that no longer answers.
 SECONDS_TO_DESCRIBE = 60.0
 
+# A node that froze or died without closing its connection is noticed within 9 s.
+_OPTIONS = [
+    ("grpc.keepalive_time_ms", 5_000),
+    ("grpc.keepalive_timeout_ms", 4_000),
+    ("grpc.http2.ping_timeout_ms", 4_000),
+    ("grpc.http2.max_pings_without_data", 0),
+]
+
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -74,7 +82,11 @@ def _address(locations: list[flight.Location], asked: str) -> str:
 
 
 class BatchStream:
-    """The record batches behind one endpoint, in order. One thread iterates; any thread may cancel."""
+    """The record batches behind one endpoint, in order. One thread iterates; any thread may cancel.
+
+    Attributes:
+        result: What the node said at the end; None before.
+    """
 
     def __init__(self, endpoint: Endpoint, what: str) -> None:
         """Remembers what to read; nothing is opened before iteration.
@@ -88,6 +100,7 @@ class BatchStream:
         # Re-entrant: cancel may run in a finalizer, wherever the interpreter happens to be.
         self._lock = threading.RLock()
         self._cancelled = False
+        self.result: data_pb2.ReadResult | None = None
         self._reader: flight.FlightStreamReader | None = None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -103,14 +116,23 @@ class BatchStream:
                     self._reader = reader
                     if self._cancelled:
                         reader.cancel()
-                for chunk in reader:
-                    if chunk.data is not None:
-                        yield chunk.data
+                yield from self._batches(reader)
         except errors.TensorFlowIgniteError:
             if not self._cancelled:
                 raise
         finally:
             self._end()
+
+    def _batches(self, reader: flight.FlightStreamReader) -> Iterator[pa.RecordBatch]:
+        rows = 0
+        for chunk in reader:
+            if chunk.data is not None and chunk.data.num_rows:
+                rows += chunk.data.num_rows
+                yield chunk.data
+            if chunk.app_metadata is not None:
+                self.result = data_pb2.ReadResult.FromString(chunk.app_metadata.to_pybytes())
+        if not self._cancelled:
+            check_result(self.result, rows, self._what)
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""
@@ -125,6 +147,24 @@ class BatchStream:
         # A stream that was not read to its end would go on sending into nothing.
         if reader is not None:
             reader.cancel()
+
+
+def check_result(result: data_pb2.ReadResult | None, rows: int, what: str) -> None:
+    """Proves that a stream which has ended brought every row that was sent.
+
+    Raises:
+        InternalError: If it did not, or the node did not say how many it sent.
+    """
+    if result is None:
+        raise errors.InternalError(
+            f"{what} was not read to its end: the stream ended after {rows} rows without the number of those that were "
+            f"sent. Every stream ends with it. Read again; look into the node's log if it happens twice"
+        )
+    if result.rows != rows:
+        raise errors.InternalError(
+            f"{what}: {rows} rows arrived of {result.rows} that were sent. A stream brings all of them. Read again; "
+            f"look into the node's log if it happens twice"
+        )
 
 
 def put(address: str, command: data_pb2.LoadCommand, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
@@ -153,7 +193,7 @@ def put(address: str, command: data_pb2.LoadCommand, schema: pa.Schema, batches:
 def _connection(address: str, failure: str) -> Iterator[flight.FlightClient]:
     """A client, closed at the end; everything that Flight raises leaves here as an error of this package."""
     try:
-        with flight.FlightClient(f"grpc://{address}") as client:
+        with flight.FlightClient(f"grpc://{address}", generic_options=_OPTIONS) as client:
             yield client
     except (flight.FlightError, pa.ArrowException, OSError, KeyError, NotImplementedError) as error:
         raise translate(error, address, failure) from error

@@ -30,9 +30,10 @@ import numpy as np
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import flight, reading, snapshots
-from tensorflow_ignite.data.epochs import Epoch, Keeping, Order
+from tensorflow_ignite.data import reading, snapshots
+from tensorflow_ignite.data.epochs import Epoch, Keep, Keeping, Order
 from tensorflow_ignite.data.reader import Reader, ReaderClosed, Stream
+from tensorflow_ignite.data.streams import open_stream, parallel
 from tensorflow_ignite.data.tensors import Array, empty_arrays
 from tensorflow_ignite.train.context import context
 
@@ -167,10 +168,14 @@ class _Readers:
             return reader
 
     def _reader(self, asked: reading.Request, plan: reading.Plan, place: _Place) -> Reader:
-        def streams(epoch: int, kept: bool) -> list[Stream]:
+        def streams(epoch: int, keep: Keep | None) -> list[Stream]:
             shuffled = asked.window is not None
             endpoints = plan.shuffled(place.seed, epoch) if shuffled else plan.endpoints
-            return [flight.BatchStream(endpoint, plan.what) for endpoint in endpoints]
+            return [
+                open_stream(part, plan.what, asked.transport, keep=keep)
+                for endpoint in endpoints
+                for part in parallel(endpoint)
+            ]
 
         def warn(text: str) -> None:
             with self._lock:

@@ -161,8 +161,9 @@ class Snapshots:
                     state.size = 0
 
     def _filled_by(self, filling: Filling) -> _State | None:
-        state = self._states.get(filling.name)
-        return state if state is not None and state.filling is filling else None
+        with self._lock:
+            state = self._states.get(filling.name)
+            return state if state is not None and state.filling is filling else None
 
 
 class Filling:
@@ -173,6 +174,10 @@ class Filling:
         self.name, self.limit, self.what = name, limit, what
         self._home = home
         self._parts: list[Part] = []
+
+    def goes_on(self, _: int) -> bool:
+        """Whether batches are still kept, of whatever size; any thread may ask."""
+        return self._home._filled_by(self) is not None
 
     def add(self, part: Part) -> bool:
         """Keeps a batch; False when memory does not allow it, and everything that was kept has been let go."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
-from tensorflow_ignite.data import arguments, reading, remote
+from tensorflow_ignite.data import arguments, queries, reading, remote
 from tensorflow_ignite.data.layout import pack, types_of
 from tensorflow_ignite.data.rows import Rows
 from tensorflow_ignite.data.shares import UNEVEN, Uneven
@@ -126,6 +126,7 @@ def dataset(
     # Inside a tf.function AutoGraph would try to rewrite all that this calls, down to Arrow.
     plain = tf.autograph.experimental.do_not_convert
     labels = plain(arguments.labels)(label, columns, key)
+    condition, select, values = plain(queries.checked)(where, sql, parameters, columns, key)
     request = plain(reading.request)(
         cache,
         columns=columns,
@@ -141,9 +142,9 @@ def dataset(
         snapshot=arguments.flag("snapshot", snapshot),
         memory=arguments.memory(memory),
         transport=arguments.one_of("transport", transport, ("auto", "shared", "flight", "thin")),
-        where=where or "",
-        sql=sql or "",
-        parameters=parameters,
+        where=condition,
+        sql=select,
+        parameters=values,
     )
     remote.register()
     return plain(_rows)(request, labels)

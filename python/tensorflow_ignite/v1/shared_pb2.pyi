@@ -26,14 +26,16 @@ class OpenShared(_message.Message):
     def __init__(self, command: _Optional[_Union[_data_pb2.ReadCommand, _Mapping]] = ..., pid: _Optional[int] = ..., nonce: _Optional[bytes] = ...) -> None: ...
 
 class Segment(_message.Message):
-    __slots__ = ("id", "fd", "bytes")
+    __slots__ = ("id", "fd", "bytes", "once")
     ID_FIELD_NUMBER: _ClassVar[int]
     FD_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
+    ONCE_FIELD_NUMBER: _ClassVar[int]
     id: int
     fd: int
     bytes: int
-    def __init__(self, id: _Optional[int] = ..., fd: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+    once: bool
+    def __init__(self, id: _Optional[int] = ..., fd: _Optional[int] = ..., bytes: _Optional[int] = ..., once: bool = ...) -> None: ...
 
 class SharedBatch(_message.Message):
     __slots__ = ("schema", "rows", "segment", "nodes", "buffers", "needs_bytes", "result")

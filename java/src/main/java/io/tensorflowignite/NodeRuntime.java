@@ -121,7 +121,14 @@ final class NodeRuntime implements AutoCloseable {
         new NodeApiService(ignite, jobs, nodes, changes, settings.codeLimitBytes());
     ApiServer server =
         opened(
-            ApiServer.start(local.host, local.firstPort, local.lastPort, log, api, data.service()));
+            ApiServer.start(
+                local.host,
+                local.firstPort,
+                local.lastPort,
+                log,
+                api,
+                data.service(),
+                data.sharedMemory()));
     String host = local.advertisedHost(ignite);
     String address = host + ":" + server.port();
     AgentSupervisor supervisor =

@@ -234,6 +234,7 @@ final class DataCluster {
         NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
             .maxInboundMessageSize(Integer.MAX_VALUE)
             .addService(endpoint.service())
+            .addService(endpoint.sharedMemory())
             .build()
             .start();
     servers.add(server);

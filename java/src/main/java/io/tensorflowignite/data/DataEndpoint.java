@@ -7,15 +7,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.arrow.flight.FlightGrpcUtils;
 import org.apache.arrow.flight.auth.ServerAuthHandler;
+import org.apache.arrow.memory.AllocationListener;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
 
 /**
- * The data endpoint of one node: Arrow Flight, as a service for an ordinary gRPC server. That
- * server must accept messages of any size, since the batches of a load are as large as their sender
- * makes them. Authentication is the server's.
+ * The data endpoint of one node: Arrow Flight, and memory shared with readers on this host, as
+ * services for an ordinary gRPC server. That server must accept messages of any size, since the
+ * batches of a load are as large as their sender makes them. Authentication is the server's.
  *
  * <p>Close it after the server has ended, which holds on to buffers until they are written.
  */
@@ -26,6 +27,7 @@ public final class DataEndpoint implements AutoCloseable {
   private final BufferAllocator allocator;
   private final ExecutorService executor;
   private final BindableService service;
+  private final BindableService sharedMemory;
 
   /**
    * @param ignite the node whose partitions it reads
@@ -36,7 +38,8 @@ public final class DataEndpoint implements AutoCloseable {
   @SuppressWarnings("deprecation")
   public DataEndpoint(Ignite ignite, NodeDirectory directory) {
     log = ignite.log().getLogger(DataEndpoint.class);
-    allocator = new RootAllocator();
+    // Arrow's own policy, powers of two, would take almost twice the memory that a batch needs.
+    allocator = new RootAllocator(AllocationListener.NOOP, Long.MAX_VALUE, SegmentMemory::aligned);
     AtomicInteger threads = new AtomicInteger();
     executor =
         Executors.newCachedThreadPool(
@@ -46,14 +49,33 @@ public final class DataEndpoint implements AutoCloseable {
               thread.setDaemon(true);
               return thread;
             });
+    DataErrors errors = new DataErrors(log);
+    SchemaStore store = new SchemaStore(ignite);
+    Schemas schemas = new Schemas(ignite, store);
+    RowStreams streams = new RowStreams(ignite, directory.localNode(), schemas);
     DataProducer producer =
-        new DataProducer(ignite, directory, allocator, executor, new FlightErrors(log));
+        new DataProducer(
+            ignite,
+            directory,
+            store,
+            schemas,
+            streams,
+            allocator,
+            executor,
+            new FlightErrors(errors));
+    sharedMemory = new SharedMemoryService(streams, allocator, executor, errors);
     service =
         FlightGrpcUtils.createFlightService(allocator, producer, ServerAuthHandler.NO_OP, executor);
   }
 
+  /** Arrow Flight. */
   public BindableService service() {
     return service;
+  }
+
+  /** The same rows for readers on this host. */
+  public BindableService sharedMemory() {
+    return sharedMemory;
   }
 
   /** Bytes of batches that exist now, in direct memory. */

@@ -36,10 +36,14 @@ final class DataProducer extends NoOpFlightProducer {
   private final FlightErrors errors;
   private final SchemaStore store;
   private final Schemas schemas;
+  private final RowStreams streams;
 
   DataProducer(
       Ignite ignite,
       NodeDirectory directory,
+      SchemaStore store,
+      Schemas schemas,
+      RowStreams streams,
       BufferAllocator allocator,
       ExecutorService executor,
       FlightErrors errors) {
@@ -48,8 +52,9 @@ final class DataProducer extends NoOpFlightProducer {
     this.allocator = allocator;
     this.executor = executor;
     this.errors = errors;
-    store = new SchemaStore(ignite);
-    schemas = new Schemas(ignite, store);
+    this.store = store;
+    this.schemas = schemas;
+    this.streams = streams;
   }
 
   @Override
@@ -109,21 +114,9 @@ final class DataProducer extends NoOpFlightProducer {
 
   private void read(byte[] ticket, FlightCarrier carrier) {
     try {
-      ReadCommand command = parse(ReadCommand.parser(), ticket, "ticket");
-      if (command.getPartitionsCount() == 0) {
-        throw new TensorFlowIgniteException(
-            ErrorCode.INVALID_REQUEST,
-            String.format(
-                "the ticket for cache %s names no partition; a node sends the partitions that are"
-                    + " named; take the tickets from GetFlightInfo",
-                command.getCache()));
-      }
-      ReadPlan plan = plan(command);
-      try (BatchWriter writer = plan.writer(allocator)) {
-        carrier.start(plan.schema());
-        plan.reader().read(plan.partitions(), writer, carrier);
-      }
-      carrier.complete();
+      ReadPlan plan = streams.plan(parse(ReadCommand.parser(), ticket, "ticket"));
+      carrier.start(plan.schema());
+      carrier.complete(streams.read(plan, allocator, carrier), allocator);
     } catch (Throwable error) {
       // Errors of the JVM too: a client that is told nothing waits for ever.
       carrier.fail(errors.of("DoGet", error));

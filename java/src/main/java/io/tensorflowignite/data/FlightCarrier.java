@@ -1,8 +1,11 @@
 package io.tensorflowignite.data;
 
+import io.tensorflowignite.v1.ReadResult;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.flight.FlightProducer.ServerStreamListener;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.pojo.Schema;
@@ -16,6 +19,7 @@ final class FlightCarrier implements BatchCarrier {
   private final Object readiness = new Object();
   private List<CarriedVector> vectors;
   private VectorSchemaRoot root;
+  private long rows;
 
   /** To be made on the thread that brings the call, before its events can come. */
   FlightCarrier(ServerStreamListener stream) {
@@ -44,11 +48,20 @@ final class FlightCarrier implements BatchCarrier {
       }
       root.setRowCount(sent.rows());
       stream.putNext();
+      rows += sent.rows();
       return true;
     }
   }
 
-  void complete() {
+  /** Tells how many rows were sent, in a message of its own without a batch. */
+  void complete(long skipped, BufferAllocator allocator) {
+    ReadResult result = ReadResult.newBuilder().setRows(rows).setSkipped(skipped).build();
+    if (!stream.isCancelled()) {
+      ArrowBuf metadata = allocator.buffer(result.getSerializedSize());
+      metadata.writeBytes(result.toByteArray());
+      // Flight frees it.
+      stream.putMetadata(metadata);
+    }
     stream.completed();
   }
 

@@ -4,43 +4,22 @@ import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import org.apache.arrow.flight.CallStatus;
 import org.apache.arrow.flight.FlightRuntimeException;
-import org.apache.ignite.IgniteInterruptedException;
-import org.apache.ignite.IgniteLogger;
 
 /** The one place where errors become Flight statuses. */
 final class FlightErrors {
-  private final IgniteLogger log;
+  private final DataErrors errors;
 
-  FlightErrors(IgniteLogger log) {
-    this.log = log;
+  FlightErrors(DataErrors errors) {
+    this.errors = errors;
   }
 
-  /** The status to send; what nobody foresaw is logged here. */
+  /** The status to send. */
   FlightRuntimeException of(String call, Throwable error) {
-    if (error instanceof TensorFlowIgniteException) {
-      TensorFlowIgniteException told = (TensorFlowIgniteException) error;
-      return status(told.code()).withDescription(told.description()).toRuntimeException();
-    }
     if (error instanceof FlightRuntimeException) {
       return (FlightRuntimeException) error;
     }
-    if (error instanceof InterruptedException || error instanceof IgniteInterruptedException) {
-      return of(
-          call,
-          new TensorFlowIgniteException(
-              ErrorCode.NO_AGENT,
-              call
-                  + " was ended because this node's service stops; rows come from running services;"
-                  + " ask another node"));
-    }
-    log.error("Data endpoint failed [call=" + call + "]", error);
-    return of(
-        call,
-        new TensorFlowIgniteException(
-            ErrorCode.INTERNAL_ERROR,
-            String.format(
-                "%s failed: %s; this should not happen; see the node's log for the stack trace",
-                call, error)));
+    TensorFlowIgniteException told = errors.told(call, error);
+    return status(told.code()).withDescription(told.description()).toRuntimeException();
   }
 
   private static CallStatus status(ErrorCode code) {

@@ -12,7 +12,7 @@ import org.apache.ignite.logger.NullLogger;
 import org.junit.Test;
 
 public class FlightErrorsTest {
-  private final FlightErrors errors = new FlightErrors(new NullLogger());
+  private final FlightErrors errors = new FlightErrors(new DataErrors(new NullLogger()));
 
   @Test
   public void everyCodeHasAStatusThatIsTheCallersMatterExceptInternalErrors() {

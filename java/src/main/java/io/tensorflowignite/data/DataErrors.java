@@ -1,0 +1,35 @@
+package io.tensorflowignite.data;
+
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
+import org.apache.ignite.IgniteInterruptedException;
+import org.apache.ignite.IgniteLogger;
+
+/** What a reader or loader is told of an error, whatever carries the telling. */
+final class DataErrors {
+  private final IgniteLogger log;
+
+  DataErrors(IgniteLogger log) {
+    this.log = log;
+  }
+
+  /** What nobody foresaw is logged here. */
+  TensorFlowIgniteException told(String call, Throwable error) {
+    if (error instanceof TensorFlowIgniteException) {
+      return (TensorFlowIgniteException) error;
+    }
+    if (error instanceof InterruptedException || error instanceof IgniteInterruptedException) {
+      return new TensorFlowIgniteException(
+          ErrorCode.NO_AGENT,
+          call
+              + " was ended because this node's service stops; rows come from running services;"
+              + " ask another node");
+    }
+    log.error("Data endpoint failed [call=" + call + "]", error);
+    return new TensorFlowIgniteException(
+        ErrorCode.INTERNAL_ERROR,
+        String.format(
+            "%s failed: %s; this should not happen; see the node's log for the stack trace",
+            call, error));
+  }
+}

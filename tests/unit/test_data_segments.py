@@ -1,0 +1,227 @@
+"""Shared memory of a reading process: what it is, who keeps it, and what is left of it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import gc
+import mmap
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data import segments
+from tensorflow_ignite.data.batches import record_batch
+from tensorflow_ignite.data.segments import Lease, Pool, Segment, copy
+from tensorflow_ignite.v1 import shared_pb2
+
+SIZE = 16 * mmap.PAGESIZE
+
+
+def mappings() -> int:
+    """Segments that this process has mapped."""
+    return Path("/proc/self/maps").read_text().count(f"/memfd:{segments.NAME}")
+
+
+def descriptors() -> int:
+    """Segments that this process has open."""
+    links = []
+    for entry in os.scandir("/proc/self/fd"):
+        try:
+            links.append(os.readlink(entry.path))
+        except FileNotFoundError:
+            continue  # the descriptor of the scan itself
+    return sum(link.startswith(f"/memfd:{segments.NAME}") for link in links)
+
+
+@pytest.fixture(autouse=True)
+def _leaves_no_memory() -> Iterator[None]:
+    before = mappings(), descriptors()
+    yield
+    gc.collect()
+    assert (mappings(), descriptors()) == before
+
+
+@pytest.fixture
+def pool() -> Iterator[Pool]:
+    made = Pool(warm_bytes=3 * SIZE, warm_seconds=60)
+    yield made
+    made.clear()
+
+
+def test_a_segment_is_found_by_its_descriptor_and_cannot_be_cut_off() -> None:
+    segment = Segment(SIZE)
+    assert os.readlink(f"/proc/self/fd/{segment.fd}") == f"/memfd:{segments.NAME} (deleted)"
+    assert fcntl.fcntl(segment.fd, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK
+    with pytest.raises(PermissionError):
+        os.ftruncate(segment.fd, 0)
+    segment.write(b"here")
+    with open(f"/proc/self/fd/{segment.fd}", "rb") as seen:
+        assert seen.read(4) == b"here"
+
+
+def test_its_memory_is_allocated_when_it_is_made() -> None:
+    segment = Segment(SIZE)
+    assert os.fstat(segment.fd).st_blocks * 512 == SIZE
+    assert segment.address % mmap.PAGESIZE == 0
+
+
+def test_a_full_machine_is_told_when_a_segment_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(errors.SharingUnavailableError, match=f"the machine has no {SIZE} bytes left"):
+        Segment(SIZE)
+
+
+def test_a_platform_without_such_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    with pytest.raises(errors.SharingUnavailableError, match="no memfd"):
+        Segment(SIZE)
+
+
+def test_a_segment_without_descriptor_lives_as_long_as_its_users() -> None:
+    segment = Segment(SIZE)
+    segment.write(b"kept")
+    memory = Lease(segment, lambda _: None).buffer()
+    segment.give_up_fd()
+    del segment
+    assert (mappings(), descriptors()) == (1, 0)
+    assert memory.slice(0, 4).to_pybytes() == b"kept"
+
+
+def test_what_is_trimmed_goes_back_to_the_machine_and_the_rest_stays() -> None:
+    segment = Segment(SIZE)
+    segment.write(b"x" * (mmap.PAGESIZE + 1))
+    segment.trim(mmap.PAGESIZE + 1)
+    assert os.fstat(segment.fd).st_blocks * 512 == 2 * mmap.PAGESIZE
+    assert Lease(segment, lambda _: None).buffer().slice(mmap.PAGESIZE, 1).to_pybytes() == b"x"
+
+
+def test_a_lease_ends_with_the_last_view_of_an_array_over_it() -> None:
+    ended: list[Segment] = []
+    segment = Segment(SIZE)
+    batch = record_batch(
+        shared_pb2.SharedBatch(
+            rows=4,
+            nodes=[shared_pb2.SharedNode(length=4)],
+            buffers=[shared_pb2.SharedBuffer(), shared_pb2.SharedBuffer(offset=64, bytes=32)],
+        ),
+        pa.schema([pa.field("x", pa.int64(), nullable=False)]),
+        Lease(segment, ended.append).buffer(),
+    )
+    values = batch.column(0).to_numpy(zero_copy_only=True)
+    del batch
+    part = values.reshape(2, 2)[1:, :1]
+    assert values.ctypes.data == segment.address + 64
+    del values
+    gc.collect()
+    assert not ended
+    del part
+    gc.collect()
+    assert ended == [segment]
+
+
+def test_batches_of_nested_columns_lie_where_the_answer_says() -> None:
+    table = pa.table(
+        {
+            "list": pa.array([[1, 2], [], [3]], pa.list_(pa.int32())),
+            "struct": pa.array([{"a": 1.5, "b": "x"}, {"a": 2.5, "b": "yy"}, None]),
+            "map": pa.array([[("k", 1)], [], [("l", 2), ("m", 3)]], pa.map_(pa.string(), pa.int64())),
+            "fixed": pa.array([[1, 2], [3, 4], [5, 6]], pa.list_(pa.uint8(), 2)),
+            "flag": pa.array([True, None, False]),
+        }
+    )
+    (batch,) = table.to_batches()
+    segment = Segment(SIZE)
+    answer = shared_pb2.SharedBatch(rows=3)
+    end = 0
+
+    def lay(array: pa.Array) -> None:
+        nonlocal end
+        answer.nodes.add(length=len(array), nulls=array.null_count)
+        for buffer in array.buffers()[: array.type.num_buffers]:
+            if buffer is None:
+                answer.buffers.add()
+            else:
+                os.pwrite(segment.fd, buffer.to_pybytes(), end)
+                answer.buffers.add(offset=end, bytes=buffer.size)
+                end += -(-buffer.size // 64) * 64
+        kind = array.type
+        if pa.types.is_struct(kind):
+            for index in range(kind.num_fields):
+                lay(array.field(index))
+        elif pa.types.is_map(kind):
+            lay(pa.StructArray.from_arrays([array.keys, array.items], fields=list(kind.field(0).type)))
+        elif kind.num_fields:
+            lay(array.values)
+
+    for column in batch.columns:
+        lay(column)
+    read = record_batch(answer, batch.schema, Lease(segment, lambda _: None).buffer())
+    read.validate(full=True)
+    assert read.equals(batch)
+
+
+def test_a_copy_is_aligned_and_keeps_no_lease() -> None:
+    ended: list[Segment] = []
+    segment = Segment(SIZE)
+    segment.write(b"abc")
+    taken = copy(Lease(segment, ended.append).buffer(), 3)
+    assert ended == [segment]
+    assert taken.address % 64 == 0
+    segment.write(b"xyz")
+    assert taken.to_pybytes() == b"abc"
+
+
+def test_between_streams_a_bounded_number_of_segments_stays_warm(pool: Pool) -> None:
+    pool.keep_warm()
+    given = [Segment(SIZE) for _ in range(4)]
+    addresses = [segment.address for segment in given]
+    while given:
+        pool.give_back(given.pop(0))
+    assert pool.idle_bytes() == 3 * SIZE
+    assert pool.take(SIZE).address == addresses[0]
+    assert pool.take(2 * SIZE).address not in addresses
+
+
+def test_what_comes_back_long_after_a_stream_is_let_go(pool: Pool) -> None:
+    segment = Segment(SIZE)
+    gone = weakref.ref(segment)
+    pool.give_back(segment)
+    del segment
+    assert gone() is None
+    assert pool.idle_bytes() == 0
+
+
+def test_warm_segments_are_let_go_when_nobody_reads() -> None:
+    pool = Pool(warm_seconds=0.05)
+    pool.keep_warm()
+    segment = Segment(SIZE)
+    gone = threading.Event()
+    weakref.finalize(segment, gone.set)
+    pool.give_back(segment)
+    del segment
+    assert gone.wait(10)
+
+
+def test_a_forked_child_uses_none_of_its_parents_segments() -> None:
+    pool = segments.pool()
+    pool.keep_warm()
+    pool.give_back(Segment(SIZE))
+    try:
+        child = os.fork()
+        if child == 0:
+            # No assert may escape into the parent's test run.
+            os._exit(0 if segments.pool().idle_bytes() == 0 and (mappings(), descriptors()) == (0, 0) else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert pool.idle_bytes() == SIZE
+    finally:
+        pool.clear()
