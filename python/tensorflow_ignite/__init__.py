@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tensorflow_ignite import errors, spec, testing, train
     from tensorflow_ignite.client import Client, JobHandle, connect
-    from tensorflow_ignite.data import dataset, load
+    from tensorflow_ignite.data import dataset, load, read_table
 
 __all__ = [
     "Client",
@@ -29,6 +29,7 @@ __all__ = [
     "dataset",
     "errors",
     "load",
+    "read_table",
     "spec",
     "testing",
     "train",
@@ -41,6 +42,7 @@ _NAMES = {
     "connect": "tensorflow_ignite.client",
     "dataset": "tensorflow_ignite.data",
     "load": "tensorflow_ignite.data",
+    "read_table": "tensorflow_ignite.data",
 }
 
 

@@ -16,13 +16,13 @@ DEFAULT_PORT = 10820
 DEFAULT_ADDRESS = f"localhost:{DEFAULT_PORT}"
 
 
-def parse_addresses(address: str | None = None) -> tuple[str, ...]:
+def parse_addresses(address: str | None = None, port: int = DEFAULT_PORT) -> tuple[str, ...]:
     """Reads the addresses of nodes.
 
     Args:
-        address: ``"host:port[,host:port]"``; a port left out is 10820, an IPv6 address with a port stands in
-            brackets (``"[::1]:10820"``). None: the environment variable TENSORFLOW_IGNITE_ADDRESS, else
-            ``localhost:10820``.
+        address: ``"host:port[,host:port]"``; an IPv6 address with a port stands in brackets (``"[::1]:10820"``). None:
+            the environment variable TENSORFLOW_IGNITE_ADDRESS, else ``localhost:10820``.
+        port: Stands for one left out.
 
     Returns:
         One ``"host:port"`` for each, in the order given.
@@ -34,20 +34,20 @@ def parse_addresses(address: str | None = None) -> tuple[str, ...]:
     if address is None:
         address = os.environ.get(ADDRESS_VARIABLE) or DEFAULT_ADDRESS
         source = ADDRESS_VARIABLE
-    return tuple(_parse(part.strip(), address, source) for part in address.split(","))
+    return tuple(_parse(part.strip(), address, source, port) for part in address.split(","))
 
 
-def _parse(part: str, address: str, source: str) -> str:
+def _parse(part: str, address: str, source: str, default: int) -> str:
     host, colon, port = part.rpartition(":")
     if not colon or part.endswith("]") or (":" in host and not host.startswith("[")):
-        host, port = part, str(DEFAULT_PORT)
+        host, port = part, str(default)
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
         host = f"[{host}]"
     valid_port = port.isascii() and port.isdigit() and 0 < int(port) < 65536
     if not valid_port or not host.strip("[]") or any(char.isspace() or char in "/@" for char in host):
         raise InvalidRequestError(
             f"{source} {address!r} cannot be read: {part!r} is not host:port. An address is host:port[,host:port], "
-            f"the port from 1 to 65535 ({DEFAULT_PORT} when left out). Give the address that a node printed at its "
-            f"start, for example {DEFAULT_ADDRESS}."
+            f"the port from 1 to 65535 ({default} when left out). Give the address that a node printed at its "
+            f"start, for example localhost:{default}."
         )
     return f"{host}:{port}"

@@ -201,14 +201,18 @@ def test_job_follows_its_data_to_a_node_that_joins_after_a_quiet_time(
 ) -> None:
     started = run(max_crashes=0, held=True)
     patient = run(max_crashes=0, on_join="ignore", held=True)
-    started.until_step(1)
-    patient.until_step(1)
+    careful = run(max_crashes=0, on_join="at-checkpoint", held=True)
+    for each in (started, patient, careful):
+        each.until_step(1)
     nodes.start_node()
     started.until(lambda job: job.state == "running" and len(job.attempts) == 2)
-    started.let_end()
-    patient.let_end()
-    job = started.succeeds(workers=4, attempts=2)
-    assert job.attempts[0].cause_kind == "data-moved"
+    assert len(careful.job.refresh().attempts) == 1
+    (careful.directory / "save").touch()
+    careful.until(lambda job: job.state == "running" and len(job.attempts) == 2)
+    for each in (started, patient, careful):
+        each.let_end()
+    for each in (started, careful):
+        assert each.succeeds(workers=4, attempts=2).attempts[0].cause_kind == "data-moved"
     assert len(patient.job.wait(timeout=60).attempts) == 1
 
 

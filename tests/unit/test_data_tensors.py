@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import json
+import weakref
 from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
@@ -107,6 +108,44 @@ def test_an_array_keeps_the_memory_that_it_looks_into() -> None:
     gc.collect()
     pa.array(np.zeros(1 << 20, np.int64))
     assert (values == 7).all()
+
+
+class Lease:
+    """Owner of memory that is lent."""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.int64(),
+        pa.timestamp("ns", "UTC"),
+        pa.list_(pa.int64(), 4),
+        pa.list_(pa.timestamp("ms"), 4),
+        pa.struct([("x", pa.list_(pa.float64(), 2))]),
+    ],
+)
+def test_lent_memory_is_looked_into_and_given_back_when_the_last_array_dies(kind: pa.DataType) -> None:
+    lease, numbers = Lease(), np.arange(64)
+    given_back = weakref.ref(lease)
+    array = pa.Array.from_buffers(pa.int64(), 64, [None, pa.foreign_buffer(numbers.ctypes.data, numbers.nbytes, lease)])
+    if pa.types.is_struct(kind):
+        inner = pa.FixedSizeListArray.from_arrays(array.view(pa.float64()), 2)
+        array = pa.StructArray.from_arrays([inner], ["x"])
+    elif pa.types.is_fixed_size_list(kind):
+        array = pa.FixedSizeListArray.from_arrays(array.view(kind.value_type), kind.list_size)
+    else:
+        array = array.view(kind)
+    (values,) = read(array)
+    part = values[1:].reshape(-1)
+    del array, lease, values
+    if pa.types.is_struct(kind):
+        del inner
+    gc.collect()
+    assert given_back() is not None
+    assert numbers.ctypes.data <= part.ctypes.data < numbers.ctypes.data + numbers.nbytes
+    del part
+    gc.collect()
+    assert given_back() is None
 
 
 @pytest.mark.parametrize(

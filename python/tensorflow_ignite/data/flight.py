@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyarrow import flight
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.data import place
 from tensorflow_ignite.v1 import data_pb2
 
 # Counting the rows of a cache takes milliseconds; this is for a node that no longer answers.
@@ -219,11 +220,11 @@ def translate(error: Exception, address: str, failure: str) -> errors.TensorFlow
         return errors.ConnectionFailedError(
             f"{failure}: no node answers at {address} ({reason}). A node serves its data on its own port, 10820 to "
             f"10919 unless configured. Check that the node runs and give its address: address=, or "
-            f"TENSORFLOW_IGNITE_ADDRESS=HOST:PORT"
+            f"TENSORFLOW_IGNITE_ADDRESS=HOST:PORT{place.thin_hint(address)}"
         )
     if isinstance(error, flight.FlightTimedOutError):
         return errors.RequestTimeoutError(
             f"{failure}: the node at {address} did not answer in {SECONDS_TO_DESCRIBE:.0f} s. Check that the node "
-            f"is not frozen or cut off"
+            f"is not frozen or cut off{place.thin_hint(address)}"
         )
     return errors.InternalError(f"{failure}: {reason}. It was asked of the node at {address}; look into its log")

@@ -11,6 +11,8 @@ from tensorflow_ignite.addresses import ADDRESS_VARIABLE, DEFAULT_PORT, parse_ad
 from tensorflow_ignite.errors import ConnectionFailedError, InvalidRequestError
 
 SECONDS_TO_CONNECT = 5.0
+# Where Ignite listens for thin clients unless configured; when taken, on the next free port.
+THIN_PORT = 10800
 
 
 @dataclass(frozen=True)
@@ -21,24 +23,39 @@ class Overrides:
         cache: IGNITE_DATASET_CACHE_NAME, read in place of the cache that the script names.
         local: IGNITE_DATASET_LOCAL, only the rows of the node that is asked.
         partitions: IGNITE_DATASET_PART, only these partitions.
+        page_rows: IGNITE_DATASET_PAGE_SIZE, rows that a node sends at a time.
     """
 
     cache: str | None
     local: bool
     partitions: tuple[int, ...] | None
+    page_rows: int | None
 
 
 def overrides(env: Mapping[str, str] = os.environ) -> Overrides:
-    """Reads IGNITE_DATASET_CACHE_NAME, _LOCAL and _PART.
+    """Reads IGNITE_DATASET_CACHE_NAME, _LOCAL, _PART and _PAGE_SIZE.
 
     Raises:
-        InvalidRequestError: If _PART is not a number or a list of numbers separated by commas.
+        InvalidRequestError: If _PART is not a number or a list of numbers separated by commas, or _PAGE_SIZE not a
+            number of rows.
     """
     return Overrides(
         cache=env.get("IGNITE_DATASET_CACHE_NAME") or None,
         local=env.get("IGNITE_DATASET_LOCAL", "").strip().lower() in ("1", "true", "yes", "on"),
         partitions=_partitions(env.get("IGNITE_DATASET_PART", "")),
+        page_rows=_page_rows(env.get("IGNITE_DATASET_PAGE_SIZE", "").strip()),
     )
+
+
+def _page_rows(text: str) -> int | None:
+    if not text:
+        return None
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text) < 2**31:
+        raise InvalidRequestError(
+            f"IGNITE_DATASET_PAGE_SIZE={text!r} is not a number of rows, from 1 to {2**31 - 1}. It says how many "
+            f"rows a node sends at a time. Leave it out for as many as suit their size"
+        )
+    return int(text)
 
 
 def _partitions(text: str) -> tuple[int, ...] | None:
@@ -67,6 +84,30 @@ def addresses(given: str | None, env: Mapping[str, str] = os.environ) -> tuple[s
         host = env.get("IGNITE_DATASET_HOST") or "localhost"
         text = f"{host}:{env.get('IGNITE_DATASET_PORT') or DEFAULT_PORT}"
     return parse_addresses(text)
+
+
+def thin_addresses(given: str | None, env: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Thin ports of nodes to ask, each as ``host:port``; a port left out is 10800.
+
+    The argument decides, else IGNITE_DATASET_HOST and IGNITE_DATASET_PORT, else localhost:10800.
+    TENSORFLOW_IGNITE_ADDRESS is none of these: it names the port of the service.
+
+    Raises:
+        InvalidRequestError: If it cannot be read.
+    """
+    host = env.get("IGNITE_DATASET_HOST") or "localhost"
+    return parse_addresses(given or f"{host}:{env.get('IGNITE_DATASET_PORT') or THIN_PORT}", THIN_PORT)
+
+
+def thin_hint(address: str) -> str:
+    """What to add to an error when the service was sought where Ignite listens for thin clients; else nothing."""
+    port = int(address.rpartition(":")[2])
+    if not THIN_PORT <= port < DEFAULT_PORT:
+        return ""
+    return (
+        f". Port {port} is where Ignite listens for thin clients: a cluster without the service tensorflow-ignite is "
+        f'read there with transport="thin", which is slower'
+    )
 
 
 def answering(candidates: Sequence[str]) -> str:

@@ -3,7 +3,8 @@
 usage: steps.py DIRECTORY STEPS SECONDS_A_STEP
 
 Worker 0 keeps the step in DIRECTORY/step; every worker writes the keys that it has read to
-DIRECTORY/keys-ATTEMPT-INDEX.json. Nobody does the last step while there is a file DIRECTORY/hold.
+DIRECTORY/keys-ATTEMPT-INDEX.json. Nobody does the last step while there is a file DIRECTORY/hold. Worker 0 takes a file
+DIRECTORY/save away and tells the job of a checkpoint.
 """
 
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 import pyarrow.flight as flight
 
 import tensorflow_ignite as tfi
+from tensorflow_ignite.train.progress import report_checkpoint
 from tensorflow_ignite.v1.data_pb2 import ReadCommand
 
 directory, steps, seconds = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
@@ -28,13 +30,23 @@ with flight.connect(f"grpc://{os.environ['TENSORFLOW_IGNITE_ADDRESS']}") as clie
 assert len(keys) == assignment.rows, f"{len(keys)} rows read, {assignment.rows} assigned"
 (directory / f"keys-{context.attempt}-{context.index}.json").write_text(json.dumps(keys))
 
+
+def save_when_asked(step: int) -> None:
+    asked = directory / "save"
+    if context.index == 0 and asked.exists():
+        asked.unlink()
+        report_checkpoint(checkpoint_step=step)
+
+
 first = int(checkpoint.read_text()) if checkpoint.exists() else 0
 print(f"attempt {context.attempt} begins at step {first}", flush=True)
 for step in range(first + 1, steps + 1):
     time.sleep(seconds)
     while step == steps and (directory / "hold").exists():
+        save_when_asked(step - 1)
         time.sleep(0.05)
     tfi.train.report(step, steps)
+    save_when_asked(step)
     if context.index == 0:
         part = checkpoint.with_suffix(".part")
         part.write_text(str(step))

@@ -1,0 +1,152 @@
+"""Rows of a cache as a table in this process's memory."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data import flight, place, reading
+from tensorflow_ignite.data.credentials import from_environment, given
+from tensorflow_ignite.data.reader import Stream
+from tensorflow_ignite.data.wanted import wanted_of
+from tensorflow_ignite.train.context import context
+
+# Nodes that send at a time.
+STREAMS = 8
+
+
+def read_table(
+    cache: str,
+    *,
+    columns: Sequence[str] | None = None,
+    key: bool = False,
+    schema: Any = None,
+    where: str | None = None,
+    sql: str | None = None,
+    parameters: Sequence[reading.Parameter] = (),
+    partitions: Sequence[int] | Literal["all"] | None = None,
+    on_mismatch: Literal["error", "skip"] = "error",
+    transport: Literal["auto", "flight", "thin"] = "auto",
+    address: str | None = None,
+    credentials: Any = None,
+) -> pa.Table:
+    """Reads a cache into a table; nulls stay nulls, and each value keeps the Arrow type of its column.
+
+    All owners of partitions send at once, up to 8 of them. The whole cache is read, in a job too, unless ``partitions``
+    says otherwise. The table has memory of its own, as much as its rows need; a cache that has columns but no rows
+    gives an empty table. docs/types.md tells which Arrow type a value of Ignite has.
+
+    Args:
+        cache: Name of the cache.
+        columns: Columns to read, in this order; None: all.
+        key: Read the cache's key too, as column ``_key``, before the others.
+        schema: Types that some of the columns shall have: a dict from column to a pyarrow.DataType, a type of numpy, a
+            tf.DType or a tf.TensorSpec of one row's value; or a pyarrow.Schema.
+        where: Only rows that meet this SQL condition.
+        sql: The rows of this SELECT over the cache's table, in place of the cache's own.
+        parameters: For the question marks of either, in their order.
+        partitions: Numbers of partitions to read; None or ``"all"``: all.
+        on_mismatch: What becomes of rows that do not fit the schema: an ``"error"``, or ``"skip"``.
+        transport: ``"thin"`` reads a cluster without our service by its thin client port, row by row, and slowly.
+            Otherwise rows come by Arrow Flight, from nodes on this host too: a table keeps its memory.
+        address: ``host:port[,host:port]`` of any nodes; None: as for :func:`tensorflow_ignite.dataset`.
+        credentials: With ``transport="thin"``, who asks: ``(user, password)``, or a dict as for
+            :func:`tensorflow_ignite.dataset`; None: those of the environment.
+
+    Returns:
+        The table. Rows are in the order of the nodes that sent them, and of the partitions of each.
+
+    Raises:
+        InvalidRequestError: If an argument breaks a rule.
+        UnsupportedTypeError: If a column cannot become what ``schema`` says.
+        TensorFlowIgniteError: CacheNotFoundError and others, as a node says; or if no node answers.
+    """
+    asked = reading.Request(
+        cache=cache,
+        columns=_names(columns),
+        key=key,
+        partitions=_partitions(partitions),
+        address=address,
+        batch_bytes=0,
+        schema=base64.b64encode(wanted_of(schema).message).decode(),
+        nulls="mask",
+        on_mismatch=_choice("on_mismatch", on_mismatch, ("error", "skip")),
+        where=where or "",
+        sql=sql or "",
+        parameters=tuple(parameters),
+    )
+    command = asked.command(asked.partitions if isinstance(asked.partitions, tuple) else ())
+    command.uncounted = True
+    what = f"cache {cache!r}"
+    if _choice("transport", transport, ("auto", "flight", "thin")) == "thin":
+        # Only here: who reads without it needs no pyignite.
+        from tensorflow_ignite.data import thin
+
+        who = given(credentials) or from_environment()
+        told = thin.describe(place.thin_addresses(address), command, credentials=who)
+        streams: list[Stream] = [thin.BatchStream(endpoint, what, credentials=who) for endpoint in told.endpoints]
+    else:
+        if credentials is not None:
+            raise errors.InvalidRequestError(
+                f"credentials were given for transport={transport!r}, which asks for none; only the thin client port "
+                f"does. Leave them out, or use transport='thin'"
+            )
+        here = context()
+        told = flight.describe(here.node_address if here.in_job else place.answering(place.addresses(address)), command)
+        streams = [flight.BatchStream(endpoint, what) for endpoint in told.endpoints]
+    return pa.Table.from_batches(_batches(streams), told.schema)
+
+
+def _batches(streams: Sequence[Stream]) -> Iterator[pa.RecordBatch]:
+    """The batches of all streams, stream after stream; when one breaks, all are ended."""
+    if not streams:
+        return
+    with ThreadPoolExecutor(min(STREAMS, len(streams)), "tensorflow-ignite-table") as pool:
+        reads: list[Future[list[pa.RecordBatch]]] = [pool.submit(list[pa.RecordBatch], stream) for stream in streams]
+        try:
+            done, _ = wait(reads, return_when=FIRST_EXCEPTION)
+            failures = [read.exception() for read in reads if read in done and read.exception()]
+            if failures and failures[0]:
+                raise failures[0]
+        except BaseException:
+            # Also when interrupted: the pool waits for its threads, and those end when their streams are cancelled.
+            for read, stream in zip(reads, streams, strict=True):
+                read.cancel()
+                stream.cancel()
+            raise
+    for read in reads:
+        yield from read.result()
+
+
+def _names(columns: Sequence[str] | None) -> tuple[str, ...]:
+    if columns is None:
+        return ()
+    if isinstance(columns, str) or not columns or len(set(columns)) < len(columns):
+        raise errors.InvalidRequestError(
+            f'columns={columns!r} is not a list of names, each once, such as ["pixels", "label"]'
+        )
+    return tuple(columns)
+
+
+def _partitions(partitions: Sequence[int] | str | None) -> str | tuple[int, ...]:
+    if partitions is None or partitions == reading.ALL:
+        return reading.ALL
+    numbers = () if isinstance(partitions, str) else tuple(int(number) for number in partitions)
+    if not numbers or min(numbers) < 0 or len(set(numbers)) < len(numbers):
+        raise errors.InvalidRequestError(
+            f'partitions={partitions!r} is neither "all" nor a list of partition numbers, each once, such as [0, 1]'
+        )
+    return numbers
+
+
+def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise errors.InvalidRequestError(
+            f"{name}={value!r} is unknown; it is {' or '.join(repr(choice) for choice in choices)}"
+        )
+    return value

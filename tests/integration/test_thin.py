@@ -1,0 +1,462 @@
+"""Promises to who has a cluster without our service: its caches can be read, slowly, by Ignite's thin port."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import socket
+import subprocess
+import threading
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import thin_cluster
+from pyignite import GenericObjectMeta
+from pyignite.datatypes import (
+    BinaryEnumObject,
+    BinaryObject,
+    BoolArrayObject,
+    BoolObject,
+    ByteArrayObject,
+    ByteObject,
+    CharArrayObject,
+    CharObject,
+    CollectionObject,
+    DateArrayObject,
+    DateObject,
+    DecimalArrayObject,
+    DecimalObject,
+    DoubleArrayObject,
+    DoubleObject,
+    FloatArrayObject,
+    FloatObject,
+    IntArrayObject,
+    IntObject,
+    LongArrayObject,
+    LongObject,
+    MapObject,
+    ObjectArrayObject,
+    ShortArrayObject,
+    ShortObject,
+    String,
+    StringArrayObject,
+    TimestampArrayObject,
+    TimestampObject,
+    UUIDArrayObject,
+    UUIDObject,
+)
+from thin_cluster import ThinNode
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data import flight, thin
+from tensorflow_ignite.data.credentials import Credentials
+from tensorflow_ignite.testing.ports import PortBlock
+from tensorflow_ignite.v1 import data_pb2
+
+# What a reader may take to say that nobody answers, in seconds.
+SOON = 8.0
+ROWS = 3000
+
+
+@pytest.fixture(scope="module")
+def ports() -> Iterator[PortBlock]:
+    block = PortBlock()
+    yield block
+    block.release()
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory, ports: PortBlock) -> Iterator[list[ThinNode]]:
+    """Two nodes; nobody kills them."""
+    folder = tmp_path_factory.mktemp("thin")
+    started = [thin_cluster.start(folder, ports, number) for number in range(2)]
+    try:
+        for node in started:
+            node.await_servers(2)
+        yield started
+    finally:
+        for node in started:
+            node.node.kill()
+
+
+def described(nodes: list[ThinNode], cache: str, **arguments: Any) -> flight.Description:
+    options = {name: arguments.pop(name) for name in ("credentials", "local", "page_rows") if name in arguments}
+    command = data_pb2.ReadCommand(cache=cache, **arguments)
+    return thin.describe([node.address for node in nodes], command, **options)
+
+
+def read(nodes: list[ThinNode], cache: str, **arguments: Any) -> pa.Table:
+    found = described(nodes, cache, **arguments)
+    streams = [
+        thin.BatchStream(one, f"cache {cache!r}", credentials=arguments.get("credentials")) for one in found.endpoints
+    ]
+    batches = [batch for stream in streams for batch in stream]
+    assert sum(stream.result.rows for stream in streams) == sum(batch.num_rows for batch in batches)
+    return pa.Table.from_batches(batches, found.schema)
+
+
+def row_type(name: str, **fields: type) -> Any:
+    return GenericObjectMeta(name, (), {}, schema=OrderedDict(fields))
+
+
+def test_each_row_arrives_once_whatever_the_cache_and_whichever_nodes_are_asked(nodes: list[ThinNode]) -> None:
+    numbered = row_type("Numbered", id=IntObject)
+    with nodes[0].client() as client:
+        for name in ("plain", "backed", "everywhere"):
+            cache = client.get_or_create_cache(name)
+            cache.put_all({(number, LongObject): numbered(id=number) for number in range(ROWS)})
+    for name in ("plain", "backed", "everywhere"):
+        for asked in (nodes[:1], nodes):
+            assert described(asked, name).rows == ROWS
+            # Pages of 7 rows: partitions need more than one.
+            table = read(asked, name, key=True, page_rows=7)
+            assert sorted(table["id"].to_pylist()) == list(range(ROWS))
+            assert table["_key"].to_pylist() == table["id"].to_pylist()
+    chosen = read(nodes, "plain", partitions=[5, 3])
+    assert 0 < chosen.num_rows < ROWS
+    assert described(nodes, "plain", partitions=[5, 3]).rows == -1
+    own = [read([node], "plain", local=True)["id"].to_pylist() for node in nodes]
+    assert all(own)
+    assert sorted(own[0] + own[1]) == list(range(ROWS))
+    with pytest.raises(errors.InvalidRequestError, match="has no partition 70000"):
+        described(nodes, "plain", partitions=[70000])
+
+
+def test_keys_that_python_takes_for_equal_are_different_rows(nodes: list[ThinNode]) -> None:
+    with nodes[0].client() as client:
+        cache = client.create_cache("keys")
+        for key, kind in [(1, ByteObject), (1, IntObject), (1, LongObject), (1.0, DoubleObject), (True, BoolObject)]:
+            cache.put(key, "row", key_hint=kind)
+        cache.put([1, 2], "row", key_hint=IntArrayObject)
+    assert read(nodes, "keys")["value"].to_pylist() == ["row"] * 6
+    with pytest.raises(errors.UnsupportedTypeError, match="'_key' has no one type"):
+        read(nodes, "keys", key=True)
+
+
+EPOCH = datetime.datetime(1970, 1, 1)
+MOMENT = datetime.datetime(2021, 2, 3, 4, 5, 6, 789000)
+NUMBER = uuid.UUID("12345678-9abc-def0-8123-456789abcdef")
+
+# Name: type for pyignite, two values, the Arrow type, what Arrow holds of them.
+TYPES: dict[str, tuple[type, tuple[Any, Any], pa.DataType, list[Any]]] = {
+    "byte": (ByteObject, (-128, 127), pa.int8(), [-128, 127]),
+    "short": (ShortObject, (-(2**15), 2**15 - 1), pa.int16(), [-(2**15), 2**15 - 1]),
+    "int": (IntObject, (-(2**31), 2**31 - 1), pa.int32(), [-(2**31), 2**31 - 1]),
+    "long": (LongObject, (-(2**63), 2**63 - 1), pa.int64(), [-(2**63), 2**63 - 1]),
+    "float": (FloatObject, (-1.5, float("inf")), pa.float32(), [-1.5, float("inf")]),
+    "double": (DoubleObject, (5e-324, -0.0), pa.float64(), [5e-324, -0.0]),
+    "char": (CharObject, ("a", "é"), pa.uint16(), [97, 233]),
+    "boolean": (BoolObject, (True, False), pa.bool_(), [True, False]),
+    "string": (String, ("", "ä😀"), pa.utf8(), ["", "ä😀"]),
+    "uuid": (UUIDObject, (NUMBER, uuid.UUID(int=0)), pa.utf8(), [str(NUMBER), str(uuid.UUID(int=0))]),
+    "date": (DateObject, (MOMENT, EPOCH), pa.timestamp("ms", "UTC"), [1612325106789, 0]),
+    "timestamp": (
+        TimestampObject,
+        ((MOMENT, 123456), (EPOCH, 0)),
+        pa.timestamp("ns", "UTC"),
+        [1612325106789123456, 0],
+    ),
+    "decimal": (
+        DecimalObject,
+        (decimal.Decimal("-12345678901234567890.1234"), decimal.Decimal("0.5")),
+        pa.utf8(),
+        ["-12345678901234567890.1234", "0.5"],
+    ),
+    "bytes": (ByteArrayObject, (b"\x00\xff", b""), pa.binary(), [b"\x00\xff", b""]),
+    "shorts": (ShortArrayObject, ([-1, 2], []), pa.list_(pa.int16()), [[-1, 2], []]),
+    "ints": (IntArrayObject, ([-1, 2], []), pa.list_(pa.int32()), [[-1, 2], []]),
+    "longs": (LongArrayObject, ([-1, 2**62], []), pa.list_(pa.int64()), [[-1, 2**62], []]),
+    "floats": (FloatArrayObject, ([0.5], []), pa.list_(pa.float32()), [[0.5], []]),
+    "doubles": (DoubleArrayObject, ([0.1], []), pa.list_(pa.float64()), [[0.1], []]),
+    "chars": (CharArrayObject, (["a"], []), pa.list_(pa.uint16()), [[97], []]),
+    "booleans": (BoolArrayObject, ([True, False], []), pa.list_(pa.bool_()), [[True, False], []]),
+    "strings": (StringArrayObject, (["a", "é"], []), pa.list_(pa.utf8()), [["a", "é"], []]),
+    "uuids": (UUIDArrayObject, ([NUMBER], []), pa.list_(pa.utf8()), [[str(NUMBER)], []]),
+    "dates": (DateArrayObject, ([EPOCH], []), pa.list_(pa.timestamp("ms", "UTC")), [[0], []]),
+    "timestamps": (TimestampArrayObject, ([(EPOCH, 7)], []), pa.list_(pa.timestamp("ns", "UTC")), [[7], []]),
+    "decimals": (DecimalArrayObject, ([decimal.Decimal("1.5")], []), pa.list_(pa.utf8()), [["1.5"], []]),
+    "objects": (ObjectArrayObject, ((-1, ["a", "b"]), (-1, [])), pa.list_(pa.utf8()), [["a", "b"], []]),
+    "collection": (CollectionObject, ((1, [1, 2]), (1, [])), pa.list_(pa.int64()), [[1, 2], []]),
+    "map": (MapObject, ((1, {"k": 1.5}), (1, {})), pa.map_(pa.utf8(), pa.float64()), [[("k", 1.5)], []]),
+}
+
+
+def plain(column: pa.ChunkedArray) -> list[Any]:
+    """Values, moments as numbers, which datetime does not hold to the nanosecond."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    elif pa.types.is_list(column.type) and pa.types.is_timestamp(column.type.value_type):
+        column = column.cast(pa.list_(pa.int64()))
+    return column.to_pylist()
+
+
+def test_each_type_arrives_as_it_was_stored_and_nulls_as_asked(nodes: list[ThinNode]) -> None:
+    kind = row_type("Everything", **{name: told[0] for name, told in TYPES.items()})
+    with nodes[0].client() as client:
+        cache = client.create_cache("everything")
+        for number in range(2):
+            cache.put(number, kind(**{name: told[1][number] for name, told in TYPES.items()}))
+        cache.put(2, kind(**dict.fromkeys(TYPES)))
+    kept = read(nodes, "everything", key=True, nulls=data_pb2.NULLS_KEEP).sort_by("_key")
+    defaults = read(nodes, "everything", key=True, nulls=data_pb2.NULLS_DEFAULT).sort_by("_key")
+    for name, (_, _, arrow, expected) in TYPES.items():
+        assert kept[name].type == arrow, name
+        assert plain(kept[name]) == [*expected, None], name
+        default = [] if pa.types.is_nested(arrow) else "" if pa.types.is_string(arrow) else 0
+        default = {"bytes": b"", "decimal": "0"}.get(name, default)
+        assert plain(defaults[name])[2] == default, name
+    assert kept.schema.field("uuid").metadata == {b"tensorflow-ignite.type": b"uuid"}
+    assert kept.schema.field("decimal").metadata == {b"tensorflow-ignite.type": b"decimal"}
+    with pytest.raises(errors.RowMismatchError, match=r"key 2 does not fit: .* is null"):
+        read(nodes, "everything")
+    found = described(nodes, "everything", on_mismatch=data_pb2.MISMATCH_SKIP)
+    streams = [thin.BatchStream(endpoint, "everything") for endpoint in found.endpoints]
+    assert sum(batch.num_rows for stream in streams for batch in stream) == 2
+    assert sum(stream.result.skipped for stream in streams) == 1
+
+
+def test_columns_of_sql_have_the_types_that_sql_says(nodes: list[ThinNode]) -> None:
+    with nodes[0].client() as client:
+        client.sql(
+            "CREATE TABLE sold (id INT, shop VARCHAR, price DECIMAL(10, 2), day DATE, at TIME, moment TIMESTAMP, "
+            'code UUID, nothing DECIMAL(9, 3), PRIMARY KEY (id, shop)) WITH "CACHE_NAME=sold,TEMPLATE=few"'
+        )
+        client.sql(
+            "INSERT INTO sold VALUES (1, 'a', 12.5, DATE '2021-02-03', TIME '04:05:06', "
+            f"TIMESTAMP '2021-02-03 04:05:06.789123', '{NUMBER}', NULL)"
+        )
+    table = read(nodes, "sold", nulls=data_pb2.NULLS_KEEP)
+    local = datetime.datetime(2021, 2, 3, 4, 5, 6, 789123).astimezone(datetime.timezone.utc)
+    assert {name: table[name].to_pylist()[0] for name in table.column_names if name != "MOMENT"} == {
+        "ID": 1,
+        "SHOP": "a",
+        "PRICE": decimal.Decimal("12.50"),
+        "DAY": datetime.date(2021, 2, 3),
+        "AT": datetime.time(4, 5, 6),
+        "CODE": str(NUMBER),
+        "NOTHING": None,
+    }
+    assert plain(table["MOMENT"]) == [int(local.timestamp()) * 10**9 + 789123000]
+    assert table["PRICE"].type == pa.decimal128(10, 2)
+    assert read(nodes, "sold", columns=["PRICE", "ID"]).column_names == ["PRICE", "ID"]
+    with pytest.raises(errors.ColumnNotFoundError, match="no column 'price'; its columns are ID, SHOP"):
+        described(nodes, "sold", columns=["price"])
+    for asked in ({"where": "id > 0"}, {"sql": "SELECT id FROM sold"}):
+        with pytest.raises(errors.SqlInvalidError, match="transport='thin'"):
+            described(nodes, "sold", **asked)
+
+
+def test_objects_within_objects_types_that_grew_and_several_types_are_read_by_field_name(
+    nodes: list[ThinNode],
+) -> None:
+    inner = row_type("Inner", a=IntObject, words=CollectionObject)
+    outer = row_type("Outer", n=BinaryObject, many=CollectionObject)
+    grown = row_type("Outer", n=BinaryObject, more=DoubleObject)
+    other = row_type("Other", n=BinaryObject, id=LongObject)
+    with nodes[0].client() as client:
+        cache = client.create_cache("nested")
+        first, second = inner(a=1, words=(1, ["x"])), inner(a=2, words=(1, []))
+        cache.put(1, outer(n=first, many=(1, [first, second])))
+        cache.put(2, grown(n=second, more=0.5))
+        cache.put(3, other(n=first, id=7))
+    table = read(nodes, "nested", key=True, nulls=data_pb2.NULLS_KEEP).sort_by("_key")
+    one, two = {"a": 1, "words": ["x"]}, {"a": 2, "words": []}
+    assert table["n"].to_pylist() == [one, two, one]
+    assert table["many"].to_pylist() == [[one, two], None, None]
+    assert table["more"].to_pylist() == [None, 0.5, None]
+    assert table["id"].to_pylist() == [None, None, 7]
+
+
+def test_a_schema_that_is_asked_for_stands_above_what_the_cluster_tells(nodes: list[ThinNode]) -> None:
+    pixels = row_type("Pixels", pixels=ByteArrayObject, label=IntObject)
+    with nodes[0].client() as client:
+        cache = client.create_cache("pixels")
+        for number in range(20):
+            cache.put(number, pixels(pixels=bytes([number, 255, 0, 1, 2, 3]), label=number))
+        cache.put(99, pixels(pixels=b"short", label=99))
+        client.create_cache("nothing")
+    square = pa.list_(pa.list_(pa.uint8(), 3), 2)
+    wanted = pa.schema([pa.field("pixels", square), pa.field("label", pa.int64())]).serialize().to_pybytes()
+    table = read(nodes, "pixels", schema=wanted, on_mismatch=data_pb2.MISMATCH_SKIP).sort_by("label")
+    assert table.schema.types[table.column_names.index("label")] == pa.int64()
+    assert table["pixels"].to_pylist()[7] == [[7, 255, 0], [1, 2, 3]]
+    assert table["label"].to_pylist() == list(range(20))
+    with pytest.raises(errors.RowMismatchError, match="key 99 does not fit: pixels has 5 elements, not 6"):
+        read(nodes, "pixels", schema=wanted)
+    found = described(nodes, "nothing", schema=wanted)
+    assert (found.rows, found.schema.names) == (0, ["pixels", "label"])
+    with pytest.raises(errors.SchemaUnknownError, match="schema="):
+        described(nodes, "nothing")
+    with pytest.raises(errors.CacheNotFoundError, match="no cache 'Pixels'"):
+        described(nodes, "Pixels")
+
+
+def test_an_enum_is_its_ordinal_and_tells_its_constants(nodes: list[ThinNode]) -> None:
+    with nodes[0].client() as client:
+        color = thin_cluster.register_enum(client, "Color", ["RED", "GREEN"])
+        painted = row_type("Painted", color=BinaryEnumObject)
+        cache = client.create_cache("painted")
+        for number in range(2):
+            cache.put(number, painted(color=(color, number)))
+    table = read(nodes, "painted", key=True).sort_by("_key")
+    assert table["color"].to_pylist() == [0, 1]
+    assert table.schema.field("color").metadata == {
+        b"tensorflow-ignite.type": b"enum",
+        b"tensorflow-ignite.enum": b'["RED", "GREEN"]',
+    }
+
+
+def test_who_does_not_answer_as_ignite_does_is_named_within_seconds(nodes: list[ThinNode]) -> None:
+    command = data_pb2.ReadCommand(cache="plain")
+    with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        for port, error in [
+            (silent.getsockname()[1], errors.RequestTimeoutError),
+            (closed.getsockname()[1], errors.ConnectionFailedError),
+        ]:
+            begun = time.monotonic()
+            with pytest.raises(error, match=f"127.0.0.1:{port}"):
+                thin.describe([f"127.0.0.1:{port}"], command)
+            assert time.monotonic() - begun < SOON
+    with pytest.raises(errors.ConnectionFailedError, match=r"no\.such\.host\.invalid"):
+        thin.describe(["no.such.host.invalid:10800"], command)
+    begun = time.monotonic()
+    with pytest.raises(errors.ConnectionFailedError):
+        flight.describe(nodes[0].address, command)
+    assert time.monotonic() - begun < SOON
+
+
+def collect(stream: thin.BatchStream, first: threading.Event, going_on: threading.Event) -> Callable[[], Any]:
+    """Reads in a thread, which waits after the first batch; what is returned waits for its end and gives the error."""
+    ended: list[BaseException | None] = []
+
+    def run() -> None:
+        try:
+            for _ in stream:
+                first.set()
+                going_on.wait(SOON)
+            ended.append(None)
+        except BaseException as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def outcome() -> BaseException | None:
+        thread.join(SOON)
+        assert not thread.is_alive()
+        return ended[0]
+
+    return outcome
+
+
+def large(node: ThinNode, name: str) -> None:
+    with node.client() as client:
+        cache = client.create_cache(name)
+        cache.put_all({(number, LongObject): bytes(100_000) for number in range(300)})
+
+
+def test_a_stream_that_is_cancelled_ends_at_once_without_an_error(nodes: list[ThinNode]) -> None:
+    large(nodes[0], "cancelled")
+    endpoint = described(nodes[:1], "cancelled", batch_bytes=1).endpoints[0]
+    first, going_on = threading.Event(), threading.Event()
+    stream = thin.BatchStream(endpoint, "cancelled")
+    outcome = collect(stream, first, going_on)
+    assert first.wait(SOON)
+    begun = time.monotonic()
+    stream.cancel()
+    assert time.monotonic() - begun < 0.5
+    going_on.set()
+    assert outcome() is None
+    assert list(stream) == []
+
+
+def test_a_node_that_dies_in_the_middle_is_an_error_that_names_it(tmp_path: Path, ports: PortBlock) -> None:
+    own = PortBlock()
+    node = thin_cluster.start(tmp_path, own, 0)
+    try:
+        node.await_servers(1)
+        large(node, "cut")
+        endpoint = described([node], "cut", batch_bytes=1).endpoints[0]
+        first, going_on = threading.Event(), threading.Event()
+        outcome = collect(thin.BatchStream(endpoint, "cache 'cut'"), first, going_on)
+        assert first.wait(SOON)
+        node.node.process.kill()
+        node.node.process.wait(SOON)
+        going_on.set()
+        error = outcome()
+        assert isinstance(error, errors.ConnectionFailedError)
+        assert "cache 'cut' was not read to its end" in str(error)
+        assert node.address in str(error)
+    finally:
+        node.node.kill()
+        own.release()
+
+
+PASSWORD = "not so secret"
+STORE = "changeit"
+
+
+def make_certificates(folder: Path) -> tuple[Path, Path]:
+    """A key store for a node, and its certificate."""
+    store, certificate = folder / "node.p12", folder / "node.pem"
+    entry = ["-keystore", str(store), "-storepass", STORE, "-alias", "node"]
+    make = ["-genkeypair", "-keyalg", "EC", "-dname", "CN=node", "-storetype", "PKCS12", "-validity", "2"]
+    for arguments in ([*make, *entry], ["-exportcert", "-rfc", *entry, "-file", str(certificate)]):
+        subprocess.run(["keytool", *arguments], check=True, capture_output=True)
+    return store, certificate
+
+
+TLS = """
+<property name="sslEnabled" value="true"/>
+<property name="useIgniteSslContextFactory" value="false"/>
+<property name="sslContextFactory">
+  <bean class="org.apache.ignite.ssl.SslContextFactory">
+    <property name="keyStoreFilePath" value="{store}"/>
+    <property name="keyStorePassword" value="changeit"/>
+    <property name="keyStoreType" value="PKCS12"/>
+    <property name="trustManagers">
+      <bean class="org.apache.ignite.ssl.SslContextFactory" factory-method="getDisabledTrustManager"/>
+    </property>
+  </bean>
+</property>
+"""
+
+
+def test_a_cluster_that_asks_who_is_there_lets_in_who_it_knows_and_no_secret_is_told(tmp_path: Path) -> None:
+    own = PortBlock()
+    store, certificate = make_certificates(tmp_path)
+    node = thin_cluster.start(tmp_path, own, 0, authentication=True, tls=TLS.format(store=store))
+    try:
+        node.node.await_printed(r"servers=1")
+        login = {"username": "ignite", "password": "ignite", "use_ssl": True}
+        with node.client(**login) as client:
+            client.get_cluster().set_state(1)
+            client.sql(f"ALTER USER \"ignite\" WITH PASSWORD '{PASSWORD}'")
+        with node.client(**login | {"password": PASSWORD}) as client:
+            client.create_cache("guarded").put(1, "row")
+        right = Credentials("ignite", PASSWORD, cafile=str(certificate))
+        assert read([node], "guarded", credentials=right)["value"].to_pylist() == ["row"]
+        for refused, error in [
+            (Credentials("ignite", "wrong one", cafile=str(certificate)), errors.InvalidRequestError),
+            (Credentials(cafile=str(certificate)), errors.InvalidRequestError),
+            # Signed by nobody whom this machine trusts.
+            (Credentials("ignite", PASSWORD, tls=True), errors.ConnectionFailedError),
+            (Credentials("ignite", PASSWORD), errors.TensorFlowIgniteError),
+            (Credentials("ignite", PASSWORD, cafile=str(tmp_path / "none.pem")), errors.InvalidRequestError),
+        ]:
+            begun = time.monotonic()
+            with pytest.raises(error) as caught:
+                described([node], "guarded", credentials=refused)
+            assert time.monotonic() - begun < SOON
+            assert PASSWORD not in str(caught.value)
+            assert "wrong one" not in str(caught.value)
+    finally:
+        node.node.kill()
+        own.release()

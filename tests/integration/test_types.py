@@ -1,0 +1,339 @@
+"""Every type of Ignite, with values at its edges, in every place, as Arrow and as tensors."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pytest
+from pyignite import Client, GenericObjectMeta
+from pyignite import datatypes as ignite
+from type_cases import CLOCKS, NUMBER, SINGLE, Case, name_of, numbers
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite import errors
+from tensorflow_ignite.testing import LocalCluster
+
+tf = pytest.importorskip("tensorflow")
+
+COLLECTION, MAP, ANY = 1, 1, -1
+
+
+@pytest.fixture(scope="module")
+def thin(cluster: LocalCluster) -> Iterator[Client]:
+    """A foreign client, which puts rows that know nothing of us."""
+    port = min(
+        connection.laddr.port
+        for connection in psutil.Process(cluster.nodes[0].pid).net_connections()
+        if connection.status == psutil.CONN_LISTEN and 10800 <= connection.laddr.port <= 10900
+    )
+    client = Client(partition_aware=False, timeout=60)
+    with client.connect("127.0.0.1", port):
+        yield client
+
+
+def row_type(name: str, **fields: Any) -> Any:
+    """An object type of Ignite."""
+    return GenericObjectMeta(name, (), {}, schema=OrderedDict(fields))
+
+
+def table_of(cluster: LocalCluster, cache: str, **arguments: Any) -> pa.Table:
+    """A cache with its keys, in the order of these."""
+    return tfi.read_table(cache, key=True, address=cluster.address, **arguments).sort_by("_key")
+
+
+def rows_of(cluster: LocalCluster, cache: str, **arguments: Any) -> list[dict[str, Any]]:
+    """The elements of a dataset, as numpy has them, in the order of the keys."""
+    dataset = tfi.dataset(cache, key=True, address=cluster.address, **arguments)
+    return sorted(dataset.as_numpy_iterator(), key=lambda row: row["_key"])
+
+
+def listed(value: Any) -> Any:
+    """Tensors as plain Python."""
+    if isinstance(value, dict):
+        return {name: listed(entry) for name, entry in value.items()}
+    if isinstance(value, tf.RaggedTensor) or hasattr(value, "to_list"):
+        return value.to_list()
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def test_the_table_of_types_names_each_type_that_is_tested_here() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "types.md").read_text()
+    named = set(re.findall(r"^\| `([^`]+)`", text, re.MULTILINE))
+    assert {case.java for case in SINGLE} <= named
+
+
+@pytest.mark.parametrize("case", SINGLE, ids=name_of)
+def test_a_type_is_key_and_value_without_an_object(cluster: LocalCluster, thin: Client, case: Case) -> None:
+    cache = thin.create_cache(f"single_{name_of(case)}")
+    for number, value in enumerate(case.put):
+        cache.put(value if case.is_key else number, value, case.hint if case.is_key else None, case.hint)
+    table = tfi.read_table(cache.name, key=case.is_key, address=cluster.address)
+    for column in table.column_names:
+        assert table.schema.field(column).type == case.arrow
+        assert (table.schema.field(column).metadata or {}).get(b"tensorflow-ignite.type", b"").decode() == (
+            case.mark or ""
+        )
+        assert sorted(numbers(table[column])) == sorted(case.shown)
+    dataset = tfi.dataset(cache.name, key=case.is_key, address=cluster.address)
+    assert dataset.element_spec["value"] == tf.TensorSpec([], case.dtype)
+    rows = list(dataset.as_numpy_iterator())
+    for name in dataset.element_spec:
+        assert sorted(listed(row[name]) for row in rows) == sorted(case.tensor)
+
+
+def test_types_are_fields_and_fields_of_fields_and_elements_of_arrays(cluster: LocalCluster, thin: Client) -> None:
+    singles = {name_of(case): case.hint for case in SINGLE}
+    arrays = {f"{name_of(case)}_array": case.array for case in SINGLE if case.array}
+    leaf = row_type("TypesLeaf", **singles, **arrays)
+    middle = row_type("TypesMiddle", leaf=ignite.BinaryObject)
+    whole = row_type("TypesWhole", **singles, **arrays, middle=ignite.BinaryObject)
+    cache = thin.create_cache("fields")
+    for number in range(3):
+        values = {name_of(case): case.put[number % len(case.put)] for case in SINGLE}
+        values |= {f"{name_of(case)}_array": list(case.put)[:number] for case in SINGLE if case.array}
+        cache.put(number, whole(**values, middle=middle(leaf=leaf(**values))))
+    table = table_of(cluster, cache.name)
+    rows = rows_of(cluster, cache.name)
+    nested = table["middle"].combine_chunks().field("leaf")
+    for case in SINGLE:
+        name = name_of(case)
+        for values in (table[name], pa.chunked_array([nested.field(name)])):
+            assert values.type == case.arrow, name
+            assert numbers(values) == [case.shown[number % len(case.shown)] for number in range(3)], name
+        for found in ([row[name] for row in rows], [row["middle"]["leaf"][name] for row in rows]):
+            assert [listed(value) for value in found] == [case.tensor[number % len(case.tensor)] for number in range(3)]
+        if case.array:
+            for values in (table[f"{name}_array"], pa.chunked_array([nested.field(f"{name}_array")])):
+                assert numbers(values) == [list(case.shown)[:number] for number in range(3)], name
+            for each in (rows, [row["middle"]["leaf"] for row in rows]):
+                found = [listed(row[f"{name}_array"]) for row in each]
+                assert found == [list(case.tensor)[:number] for number in range(3)], name
+
+
+def test_collections_and_maps_and_objects_in_them_are_lists_of_what_they_hold(
+    cluster: LocalCluster, thin: Client
+) -> None:
+    item = row_type("TypesItem", a=ignite.IntObject, words=ignite.StringArrayObject)
+    whole = row_type(
+        "TypesContainers",
+        objects=ignite.ObjectArrayObject,
+        collection=ignite.CollectionObject,
+        mapped=ignite.MapObject,
+        items=ignite.CollectionObject,
+        table=ignite.MapObject,
+    )
+    cache = thin.create_cache("containers")
+    one, two = item(a=1, words=["x", "y"]), item(a=2, words=[])
+    cache.put(
+        0,
+        whole(
+            objects=(ANY, ["p", "q"]),
+            collection=(COLLECTION, [1, 2, 3]),
+            mapped=(MAP, {"k": 1.5}),
+            items=(COLLECTION, [one, two]),
+            table=(MAP, {7: one}),
+        ),
+    )
+    cache.put(
+        1,
+        whole(
+            objects=(ANY, []), collection=(COLLECTION, []), mapped=(MAP, {}), items=(COLLECTION, []), table=(MAP, {})
+        ),
+    )
+    table = table_of(cluster, cache.name)
+    first, second = {"a": 1, "words": ["x", "y"]}, {"a": 2, "words": []}
+    assert table["objects"].to_pylist() == [["p", "q"], []]
+    assert table["collection"].to_pylist() == [[1, 2, 3], []]
+    assert table["mapped"].to_pylist() == [[("k", 1.5)], []]
+    assert table["items"].to_pylist() == [[first, second], []]
+    assert table["table"].to_pylist() == [[(7, first)], []]
+    rows = [listed(row) for row in rows_of(cluster, cache.name)]
+    assert [row["objects"] for row in rows] == [[b"p", b"q"], []]
+    assert [row["mapped"] for row in rows] == [{"keys": [b"k"], "values": [1.5]}, {"keys": [], "values": []}]
+    assert rows[0]["items"] == {"a": [1, 2], "words": [[b"x", b"y"], []]}
+    assert rows[0]["table"] == {"keys": [7], "values": {"a": [1], "words": [[b"x", b"y"]]}}
+    assert rows[1]["items"] == {"a": [], "words": []}
+
+
+def test_null_is_an_error_a_default_or_a_mask_wherever_it_is(cluster: LocalCluster, thin: Client) -> None:
+    leaf = row_type("NullsLeaf", **{name_of(case): case.hint for case in SINGLE})
+    whole = row_type(
+        "NullsWhole",
+        **{name_of(case): case.hint for case in SINGLE},
+        leaf=ignite.BinaryObject,
+        words=ignite.StringArrayObject,
+        mapped=ignite.MapObject,
+    )
+    cache = thin.create_cache("nulls")
+    full = {name_of(case): case.put[0] for case in SINGLE}
+    none: dict[str, Any] = dict.fromkeys(full)
+    cache.put(0, whole(**full, leaf=leaf(**full), words=["a", None], mapped=(MAP, {"k": 1, "l": None})))
+    cache.put(1, whole(**none, leaf=leaf(**none), words=None, mapped=None))
+    cache.put(2, whole(**none, leaf=None, words=[], mapped=(MAP, {})))
+    table = table_of(cluster, cache.name)
+    assert table["words"].to_pylist() == [["a", None], None, []]
+    assert table["mapped"].to_pylist() == [[("k", 1), ("l", None)], None, []]
+    assert [value is None for value in table["leaf"].to_pylist()] == [False, False, True]
+    for case in SINGLE:
+        assert numbers(table[name_of(case)]) == [case.shown[0], None, None], case.java
+    masked = rows_of(cluster, cache.name, nulls="mask")
+    filled = rows_of(cluster, cache.name, nulls="default")
+    for case in SINGLE:
+        name = name_of(case)
+        for rows in (masked, filled):
+            for each in (rows, [row["leaf"] for row in rows]):
+                found = [listed(row[name]) for row in each]
+                assert found == [case.tensor[0], case.default, case.default], case.java
+        for each in (masked, [row["leaf"] for row in masked]):
+            assert [bool(row[f"{name}_mask"]) for row in each] == [True, False, False]
+    assert [listed(row["words"]) for row in masked] == [[b"a", b""], [], []]
+    assert [listed(row["words_mask"]) for row in masked] == [[True, False], [], []]
+    assert [listed(row["mapped"])["values_mask"] for row in masked] == [[True, False], [], []]
+    with pytest.raises(tf.errors.OpError, match=r"key [012]"):
+        rows_of(cluster, cache.name)
+
+
+def test_bytes_are_raw_or_tensors_of_a_shape(cluster: LocalCluster, thin: Client) -> None:
+    image = row_type("TypesImage", pixels=ignite.ByteArrayObject)
+    cache = thin.create_cache("images_of_bytes")
+    for number in range(5):
+        cache.put(number, image(pixels=bytes([number, 255, 128, 127, 0, 1])))
+    raw = rows_of(cluster, cache.name)
+    assert [row["pixels"] for row in raw] == [bytes([number, 255, 128, 127, 0, 1]) for number in range(5)]
+    for schema in (
+        {"pixels": tf.TensorSpec([2, 3], tf.uint8)},
+        {"pixels": np.dtype((np.uint8, (2, 3)))},
+        pa.schema([pa.field("pixels", pa.list_(pa.uint8(), 6), metadata={"tensorflow_ignite.shape": "[2, 3]"})]),
+    ):
+        dataset = tfi.dataset(cache.name, address=cluster.address, schema=schema)
+        assert dataset.element_spec["pixels"] == tf.TensorSpec([2, 3], tf.uint8)
+        rows = sorted(dataset.as_numpy_iterator(), key=lambda row: row["pixels"][0, 0])
+        assert [listed(row["pixels"]) for row in rows] == [[[number, 255, 128], [127, 0, 1]] for number in range(5)]
+    with pytest.raises((errors.RowMismatchError, tf.errors.OpError), match="pixels"):
+        list(tfi.dataset(cache.name, address=cluster.address, schema={"pixels": tf.TensorSpec([7], tf.uint8)}))
+
+
+def test_a_schema_widens_and_names_what_cannot_be(cluster: LocalCluster, thin: Client) -> None:
+    kind = row_type("TypesWider", n=ignite.ByteObject, price=ignite.DecimalObject, pair=ignite.IntArrayObject)
+    cache = thin.create_cache("wider")
+    cache.put(0, kind(n=-128, price=Decimal("12.50"), pair=[1, 2]))
+    schema = {"n": tf.int64, "price": tf.string, "pair": tf.TensorSpec([2], tf.int64)}
+    (row,) = rows_of(cluster, cache.name, schema=schema)
+    assert (row["n"].dtype, int(row["n"])) == (np.int64, -128)
+    assert row["price"] == b"12.50"
+    assert (row["pair"].dtype, row["pair"].tolist()) == (np.int64, [1, 2])
+    (row,) = rows_of(cluster, cache.name, schema={"price": pa.decimal128(10, 4)})
+    assert float(row["price"]) == 12.5
+    table = tfi.read_table(cache.name, address=cluster.address, schema={"price": pa.decimal128(10, 4)})
+    assert table["price"].to_pylist() == [Decimal("12.5000")]
+    with pytest.raises(errors.ColumnNotFoundError, match="missing"):
+        tfi.read_table(cache.name, address=cluster.address, schema={"missing": pa.int8()})
+    with pytest.raises(errors.UnsupportedTypeError, match="price"):
+        tfi.read_table(cache.name, address=cluster.address, schema={"price": pa.bool_()})
+
+
+def test_several_types_of_objects_and_types_that_grew_are_read_by_name(cluster: LocalCluster, thin: Client) -> None:
+    first = row_type("TypesFirst", a=ignite.IntObject, b=ignite.String)
+    grown = row_type("TypesFirst", a=ignite.IntObject, c=ignite.DoubleObject)
+    other = row_type("TypesOther", d=ignite.LongObject, a=ignite.IntObject)
+    cache = thin.create_cache("grown")
+    cache.put(0, first(a=0, b="x"))
+    cache.put(1, grown(a=1, c=0.5))
+    cache.put(2, other(d=7, a=2))
+    table = table_of(cluster, cache.name)
+    assert table["a"].to_pylist() == [0, 1, 2]
+    assert table["b"].to_pylist() == ["x", None, None]
+    assert table["c"].to_pylist() == [None, 0.5, None]
+    assert table["d"].to_pylist() == [None, None, 7]
+    assert [int(row["a"]) for row in rows_of(cluster, cache.name, columns=["a"])] == [0, 1, 2]
+    filled = rows_of(cluster, cache.name, nulls="default")
+    assert [int(row["d"]) for row in filled] == [0, 0, 7]
+
+
+def test_an_enum_is_its_ordinal_and_tells_its_names(cluster: LocalCluster, thin: Client) -> None:
+    told = thin.put_binary_type("TypesColor", is_enum=True, schema=OrderedDict([("RED", 0), ("GREEN", 1)]))
+    painted = row_type("TypesPainted", color=ignite.BinaryEnumObject)
+    cache = thin.create_cache("painted")
+    for number in range(2):
+        cache.put(number, painted(color=(told["type_id"], number)))
+    table = table_of(cluster, cache.name)
+    assert (table["color"].type, table["color"].to_pylist()) == (pa.int32(), [0, 1])
+    assert table.schema.field("color").metadata[b"tensorflow-ignite.type"] == b"enum"
+    assert table.schema.field("color").metadata[b"tensorflow-ignite.enum"] == b'["RED", "GREEN"]'
+    assert [int(row["color"]) for row in rows_of(cluster, cache.name)] == [0, 1]
+    named = table_of(cluster, cache.name, schema={"color": pa.string()})
+    assert named["color"].to_pylist() == ["RED", "GREEN"]
+
+
+def test_columns_of_sql_have_the_types_that_sql_says(cluster: LocalCluster, thin: Client) -> None:
+    thin.sql(
+        "CREATE TABLE types_sold (id INT PRIMARY KEY, price DECIMAL(10, 2), day DATE, at TIME, moment TIMESTAMP, "
+        'code UUID, raw BINARY, small TINYINT, flag BOOLEAN) WITH "CACHE_NAME=types_sold"'
+    )
+    thin.sql(
+        "INSERT INTO types_sold VALUES (1, 12.5, DATE '1969-12-31', TIME '23:59:59', TIMESTAMP '2021-02-03 04:05:06', "
+        f"'{NUMBER}', x'00ff', -128, TRUE), (2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
+    )
+    table = tfi.read_table("types_sold", address=cluster.address).sort_by("ID")
+    assert {field.name: str(field.type) for field in table.schema} == {
+        "ID": "int32", "PRICE": "decimal128(10, 2)", "DAY": "date32[day]", "AT": "time32[ms]",
+        "MOMENT": "timestamp[ns, tz=UTC]", "CODE": "string", "RAW": "binary", "SMALL": "int8", "FLAG": "bool",
+    }  # fmt: skip
+    assert table["PRICE"].to_pylist() == [Decimal("12.50"), None]
+    assert numbers(table["DAY"]) == [-1, None]
+    assert numbers(table["AT"]) == [86_399_000, None]
+    dataset = tfi.dataset("types_sold", address=cluster.address, nulls="mask")
+    row = min(dataset.as_numpy_iterator(), key=lambda row: row["ID"])
+    assert (float(row["PRICE"]), int(row["DAY"]), int(row["AT"])) == (12.5, -1, 86_399_000)
+    assert (row["CODE"], row["RAW"], int(row["SMALL"])) == (str(NUMBER).encode(), b"\x00\xff", -128)
+
+
+def test_rows_that_were_loaded_come_back_as_they_were(cluster: LocalCluster) -> None:
+    table = pa.table(
+        {
+            "id": pa.array([0, 1, 2], pa.int64()),
+            "unsigned": pa.array([0, 1, 255], pa.uint8()),
+            "words": pa.array([["a"], [], ["b", "c"]]),
+            "matrix": pa.FixedSizeListArray.from_arrays(pa.array(np.arange(18, dtype=np.float32)), 6),
+            "moment": pa.array([0, -1, 2**40], pa.timestamp("ms", "UTC")),
+            "precise": pa.array([7, -1, 2**63 - 1], pa.timestamp("ns", "UTC")),
+            "day": pa.array([0, -1, 20_000], pa.date32()),
+            "clock": pa.array(CLOCKS, pa.time32("ms")),
+            "price": pa.array([Decimal("1.50"), Decimal("-0.01"), Decimal("99999999.99")], pa.decimal128(10, 2)),
+        }
+    )
+    tfi.load("loaded_types", table, key="id", address=cluster.address, partitions=16)
+    found = table_of(cluster, "loaded_types")
+    for name in table.column_names[1:]:
+        assert numbers(found[name]) == numbers(table[name]), name
+    row = rows_of(cluster, "loaded_types")[2]
+    assert (int(row["unsigned"]), listed(row["words"]), row["matrix"].shape) == (255, [b"b", b"c"], (6,))
+    assert (int(row["precise"]), int(row["day"]), float(row["price"])) == (2**63 - 1, 20_000, 99999999.99)
+
+
+def test_what_is_empty_ends_cleanly_and_what_is_unknown_says_so(cluster: LocalCluster, thin: Client) -> None:
+    tfi.load("few_rows", {"x": np.arange(2)}, partitions=64, address=cluster.address)
+    assert sorted(tfi.read_table("few_rows", address=cluster.address)["x"].to_pylist()) == [0, 1]
+    empty = [
+        part
+        for part in range(64)
+        if not tfi.read_table("few_rows", partitions=[part], address=cluster.address).num_rows
+    ]
+    assert len(empty) in (62, 63)
+    assert list(tfi.dataset("few_rows", partitions=empty[:3], address=cluster.address)) == []
+    tfi.load("no_rows", {"x": np.zeros((0, 3), np.float32)}, address=cluster.address)
+    assert tfi.read_table("no_rows", address=cluster.address).schema.field("x").type == pa.list_(pa.float32(), 3)
+    assert list(tfi.dataset("no_rows", address=cluster.address)) == []
+    thin.create_cache("unknown")
+    with pytest.raises(errors.SchemaUnknownError, match="unknown"):
+        tfi.read_table("unknown", address=cluster.address)
+    told = tfi.read_table("unknown", address=cluster.address, schema={"x": pa.int8()})
+    assert (told.num_rows, told.column_names) == (0, ["x"])

@@ -1,0 +1,131 @@
+"""Ignite nodes as anybody runs them: no service, no jar of ours, only Ignite's thin client port."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from jobs import LIMIT
+from pyignite import Client
+from pyignite.datatypes import Bool, Int, String
+from pyignite.datatypes.binary import binary_fields_struct, enum_struct, schema_struct
+from pyignite.queries import Query, query_perform
+from pyignite.queries.op_codes import OP_PUT_BINARY_TYPE
+from pyignite.utils import entity_id
+from test_stock_ignite import StockNode, configuration
+
+from tensorflow_ignite.testing.ports import PortBlock
+
+_CLIENT = """
+<property name="clientConnectorConfiguration">
+  <bean class="org.apache.ignite.configuration.ClientConnectorConfiguration">
+    <property name="port" value="{port}"/>
+    <property name="portRange" value="0"/>
+    {tls}
+  </bean>
+</property>
+"""
+_AUTHENTICATION = """
+<property name="authenticationEnabled" value="true"/>
+<property name="dataStorageConfiguration">
+  <bean class="org.apache.ignite.configuration.DataStorageConfiguration">
+    <property name="defaultDataRegionConfiguration">
+      <bean class="org.apache.ignite.configuration.DataRegionConfiguration">
+        <property name="persistenceEnabled" value="true"/>
+        <property name="maxSize" value="#{64L * 1024 * 1024}"/>
+        <property name="initialSize" value="#{16L * 1024 * 1024}"/>
+      </bean>
+    </property>
+    <property name="walMode" value="NONE"/>
+    <property name="walSegmentSize" value="4194304"/>
+  </bean>
+</property>
+"""
+
+
+# The default of 1,024 partitions would make each small test ask 1,024 times.
+_FEW_PARTITIONS = """
+<property name="cacheConfiguration">
+  <list>{caches}</list>
+</property>
+"""
+_CACHE = """
+<bean class="org.apache.ignite.configuration.CacheConfiguration">
+  <property name="name" value="{name}"/>
+  <property name="cacheMode" value="{mode}"/>
+  <property name="backups" value="{backups}"/>
+  <property name="affinity">
+    <bean class="org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction">
+      <property name="partitions" value="{partitions}"/>
+    </bean>
+  </property>
+</bean>
+"""
+_CACHES = [
+    # A template: what caches that clients make by their name look like.
+    _CACHE.format(name="*", mode="PARTITIONED", backups=0, partitions=8),
+    _CACHE.format(name="backed", mode="PARTITIONED", backups=1, partitions=48),
+    _CACHE.format(name="everywhere", mode="REPLICATED", backups=0, partitions=20),
+]
+
+
+def register_enum(client: Client, name: str, constants: Sequence[str]) -> int:
+    """Tells the cluster of an enum, which pyignite's own call for it cannot; returns the number of its type."""
+    fields = [("type_id", Int), ("type_name", String), ("affinity_key_field", String)]
+    fields += [("binary_fields", binary_fields_struct), ("is_enum", Bool), ("enums", enum_struct)]
+    query = Query(OP_PUT_BINARY_TYPE, [*fields, ("schema", schema_struct)])
+    told = {
+        "type_id": entity_id(name),
+        "type_name": name,
+        "affinity_key_field": None,
+        "binary_fields": [],
+        "is_enum": True,
+        "enums": [{"literal": constant, "type_id": ordinal} for ordinal, constant in enumerate(constants)],
+        "schema": [],
+    }
+    assert query_perform(query, client.random_node, query_params=told).status == 0
+    number: int = entity_id(name)
+    return number
+
+
+class ThinNode:
+    """One node and the address of its thin port."""
+
+    def __init__(self, node: StockNode, port: int) -> None:
+        """Of a node that has been started."""
+        self.node = node
+        self.host = "127.0.0.1"
+        self.port = port
+        self.address = f"{self.host}:{port}"
+
+    def await_servers(self, number: int) -> None:
+        """Waits until it sees so many nodes and takes clients."""
+        self.node.await_printed(rf"servers={number}")
+        deadline = time.monotonic() + LIMIT
+        while True:
+            try:
+                with self.client():
+                    return
+            except OSError:
+                assert time.monotonic() < deadline, self.node.printed()
+                time.sleep(0.05)
+
+    @contextmanager
+    def client(self, **arguments: object) -> Iterator[Client]:
+        """A client of pyignite's own."""
+        client = Client(partition_aware=False, timeout=LIMIT, **arguments)
+        with client.connect(self.host, self.port):
+            yield client
+
+
+def start(directory: Path, ports: PortBlock, number: int, *, authentication: bool = False, tls: str = "") -> ThinNode:
+    """Starts one node; it is not awaited."""
+    # The last ports of the block are nobody's else.
+    port = ports.last - number
+    xml = configuration(ports, f"node {number}", service=False)
+    more = _CLIENT.format(port=port, tls=tls) + (_AUTHENTICATION if authentication else "")
+    more += _FEW_PARTITIONS.format(caches="".join(_CACHES))
+    xml = xml.replace('<property name="localHost"', f'{more}<property name="localHost"')
+    return ThinNode(StockNode(directory / f"node-{number}", xml, plugin=False, port=port), port)
