@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import flight, place, shares, shuffling
+from tensorflow_ignite.data import flight, place, shares, shuffling, ways
 from tensorflow_ignite.data.layout import Column, columns_of, layout_of
 from tensorflow_ignite.data.shares import NOT_COUNTED, Share
+from tensorflow_ignite.data.wanted import WantedSchema
 from tensorflow_ignite.train.context import MULTI_WORKER_MIRRORED, Context, context
 from tensorflow_ignite.v1 import data_pb2
 
@@ -58,6 +59,7 @@ class Request:
         snapshot: Whether batches are kept for later epochs.
         memory: Bytes that all snapshots of a process may have; -1: as the machine has.
         transport: How batches travel.
+        credentials: The name under which this process keeps a script's credentials; never these themselves.
         weighted: Whether a weight comes with each row.
         share: Rows of an epoch as told when the dataset was made.
         layout: How the graph expects each column.
@@ -82,6 +84,7 @@ class Request:
     snapshot: bool = False
     memory: int = -1
     transport: str = "auto"
+    credentials: str = ""
     weighted: bool = False
     share: Share = NOT_COUNTED
     layout: tuple[Column, ...] = ()
@@ -195,7 +198,8 @@ def request(
     where: str = "",
     sql: str = "",
     parameters: Sequence[Parameter] = (),
-    schema: str = "",
+    schema: WantedSchema | None = None,
+    credentials: str = "",
 ) -> Request:
     """Completes what a script asks for by the job, the environment and the cluster's answer.
 
@@ -216,6 +220,11 @@ def request(
         )
     here = context()
     wanted = _wanted(partitions)
+    if here.in_job and transport == ways.THIN and wanted is None and cache == here.cache:
+        raise errors.InvalidRequestError(
+            f'transport="thin" reads no partitions that a job has assigned, those of cache {cache!r}. It is for '
+            f'clusters without the service, and a job runs on one with it. Leave it out, or use partitions="all"'
+        )
     if here.in_job:
         if wanted is None:
             wanted = ASSIGNED if cache == here.cache else ALL
@@ -230,7 +239,7 @@ def request(
         wanted,
         address,
         batch_bytes,
-        schema,
+        base64.b64encode(schema.message if schema else b"").decode(),
         nulls,
         on_mismatch,
         where,
@@ -241,10 +250,11 @@ def request(
         here.in_job if snapshot is None else snapshot,
         memory,
         transport,
+        credentials,
         uneven == "pad",
     )
-    told = flight.describe(_address(asked, here), asked.command(_named(asked, here)))
-    layout = columns_of(told.schema, nulls)
+    told = _describe(asked, _address(asked, here), asked.command(_named(asked, here)))
+    layout = columns_of(told.schema, nulls, schema.tensors if schema else None)
     if asked.weighted and any(column.name == WEIGHT_COLUMN for column in layout):
         raise errors.InvalidRequestError(
             f'cache {cache!r} has a column {WEIGHT_COLUMN!r}, which uneven="pad" adds. Choose others with columns=[...]'
@@ -315,7 +325,13 @@ def _named(asked: Request, here: Context) -> tuple[int, ...]:
 
 def _address(asked: Request, here: Context) -> str:
     """A task asks the node that it runs beside, whatever a script says for its runs outside a job."""
+    if asked.transport == ways.THIN:
+        return asked.address or ""
     return here.node_address if here.in_job else place.answering(place.addresses(asked.address))
+
+
+def _describe(asked: Request, address: str, command: data_pb2.ReadCommand) -> flight.Description:
+    return ways.describe(asked.transport, address, command, who=asked.credentials, local=asked.partitions == LOCAL)
 
 
 def plan(asked: Request) -> Plan:
@@ -329,9 +345,9 @@ def plan(asked: Request) -> Plan:
         return _assigned(asked, here)
     address = _address(asked, here)
     # Rows were counted when the dataset was made.
-    told = flight.describe(address, asked.command(_named(asked, here), uncounted=True))
+    told = _describe(asked, address, asked.command(_named(asked, here), uncounted=True))
     endpoints = told.endpoints
-    if asked.partitions == LOCAL:
+    if asked.partitions == LOCAL and asked.transport != ways.THIN:
         endpoints = tuple(endpoint for endpoint in endpoints if place.same(endpoint.address, address))
         if not endpoints and told.endpoints:
             raise errors.PartitionNotLocalError(

@@ -30,10 +30,9 @@ import numpy as np
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import reading, snapshots
+from tensorflow_ignite.data import reading, snapshots, ways
 from tensorflow_ignite.data.epochs import Epoch, Keep, Keeping, Order
 from tensorflow_ignite.data.reader import Reader, ReaderClosed, Stream
-from tensorflow_ignite.data.streams import open_stream, parallel
 from tensorflow_ignite.data.tensors import Array, empty_arrays
 from tensorflow_ignite.train.context import context
 
@@ -172,9 +171,9 @@ class _Readers:
             shuffled = asked.window is not None
             endpoints = plan.shuffled(place.seed, epoch) if shuffled else plan.endpoints
             return [
-                open_stream(part, plan.what, asked.transport, keep=keep)
+                stream
                 for endpoint in endpoints
-                for part in parallel(endpoint)
+                for stream in ways.streams(asked.transport, endpoint, plan.what, who=asked.credentials, kept=keep)
             ]
 
         def warn(text: str) -> None:

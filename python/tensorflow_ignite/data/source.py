@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
-from tensorflow_ignite.data import arguments, queries, reading, remote
+from tensorflow_ignite.data import arguments, queries, reading, remote, ways
 from tensorflow_ignite.data.layout import pack, types_of
 from tensorflow_ignite.data.rows import Rows
 from tensorflow_ignite.data.shares import UNEVEN, Uneven
+from tensorflow_ignite.data.wanted import wanted_of
 
 # Far more batches than any cache has; the reader says when they end.
 _BATCHES = 2**62
@@ -23,6 +24,7 @@ def dataset(
     columns: Sequence[str] | None = None,
     key: bool = False,
     label: str | Sequence[str] | None = None,
+    schema: Any = None,
     where: str | None = None,
     sql: str | None = None,
     parameters: Sequence[Any] = (),
@@ -36,6 +38,7 @@ def dataset(
     memory: int | str | None = None,
     transport: Literal["auto", "shared", "flight", "thin"] = "auto",
     address: str | None = None,
+    credentials: Any = None,
     batch_bytes: int = 0,
 ) -> tf.data.Dataset:
     """The rows of a cache, one element a row: a dict from column names to tensors.
@@ -87,6 +90,8 @@ def dataset(
         key: Read the cache's key too, as column ``_key``.
         label: The column that is to be predicted: elements become ``(features, label)``. Several columns: the label is
             a dict of them.
+        schema: What some of the columns shall be: a dict from column to a tf.TensorSpec of one row's value, a tf.DType
+            or a pyarrow.DataType, such as ``{"pixels": tf.TensorSpec([28, 28], tf.uint8)}``; or a pyarrow.Schema.
         where: Condition in SQL over the columns, with a ``?`` for each of ``parameters``; only rows that meet it.
         sql: SELECT over the cache's table, whose rows are read instead.
         parameters: Values for the question marks of either.
@@ -106,10 +111,14 @@ def dataset(
         memory: Bytes that all snapshots of this process may have together, such as ``"2GB"``; the oldest goes first,
             and what has no room is read anew each epoch. None: a quarter of what the machine has available, divided by
             the workers on this node.
-        transport: How batches travel; ``"auto"``: through memory shared with a node on the same host, else over the
-            network.
+        transport: How batches travel. ``"auto"``: through memory shared with a node on the same host, else over the
+            network. ``"shared"`` and ``"flight"`` insist on one of them. ``"thin"`` reads a cluster without our service
+            by its thin client port, row by row, and slowly.
         address: ``host:port[,host:port]`` of any nodes; None: TENSORFLOW_IGNITE_ADDRESS, or IGNITE_DATASET_HOST and
             IGNITE_DATASET_PORT, or localhost:10820. A task of a job always asks the node that it runs beside.
+        credentials: With ``transport="thin"``, who asks: ``(user, password)``, or a dict with some of username,
+            password, certfile, keyfile, key_password, cafile, tls, verify; None: those of the environment. They never leave this
+            process: a remote worker takes those of its own environment.
         batch_bytes: Size in bytes, about, of the batches that travel; 0: 4 MiB.
 
     Returns:
@@ -145,6 +154,8 @@ def dataset(
         where=condition,
         sql=select,
         parameters=values,
+        schema=plain(wanted_of)(schema),
+        credentials=plain(ways.keep)(transport, credentials),
     )
     remote.register()
     return plain(_rows)(request, labels)
