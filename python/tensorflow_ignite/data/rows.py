@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 
@@ -36,12 +37,12 @@ class Rows(tf.data.Dataset):  # type: ignore[misc]
 
     def repeat(self, count: Any = None, name: str | None = None) -> tf.data.Dataset:
         """As tf.data.Dataset.repeat."""
-        if count is not None and not isinstance(count, int):
+        if count is not None and not isinstance(count, (int, np.integer)):
             return super().repeat(count, name=name)
         if count is None or count < 0:
             rows = tf.data.INFINITE_CARDINALITY if self._rows else 0
         else:
-            rows = self._rows * count if self._rows >= 0 else self._rows
+            rows = self._rows * int(count) if self._rows >= 0 else self._rows
         if count == 0:
             rows = 0
         return Rows(self._batches.repeat(count), rows)
@@ -55,14 +56,14 @@ class Rows(tf.data.Dataset):  # type: ignore[misc]
         name: str | None = None,
     ) -> tf.data.Dataset:
         """As tf.data.Dataset.batch; rows are never gathered one by one, so there is nothing to do in parallel."""
-        if not isinstance(batch_size, int) or not isinstance(drop_remainder, bool) or batch_size < 1:
+        if not isinstance(batch_size, (int, np.integer)) or not isinstance(drop_remainder, bool) or batch_size < 1:
             return super().batch(batch_size, drop_remainder, num_parallel_calls, deterministic, name=name)
         # What has no end has no remainder: all its batches are full, and their shape is known.
         endless = self._rows == tf.data.INFINITE_CARDINALITY
         batches = self._batches.rebatch(batch_size, drop_remainder=drop_remainder or endless, name=name)
         if self._rows < 0:
             return _with_cardinality(batches, self._rows)
-        full, rest = divmod(self._rows, batch_size)
+        full, rest = divmod(self._rows, int(batch_size))
         return _with_cardinality(batches, full if drop_remainder or not rest else full + 1)
 
 

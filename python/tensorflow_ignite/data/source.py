@@ -117,8 +117,8 @@ def dataset(
         address: ``host:port[,host:port]`` of any nodes; None: TENSORFLOW_IGNITE_ADDRESS, or IGNITE_DATASET_HOST and
             IGNITE_DATASET_PORT, or localhost:10820. A task of a job always asks the node that it runs beside.
         credentials: With ``transport="thin"``, who asks: ``(user, password)``, or a dict with some of username,
-            password, certfile, keyfile, key_password, cafile, tls, verify; None: those of the environment. They never leave this
-            process: a remote worker takes those of its own environment.
+            password, certfile, keyfile, key_password, cafile, tls, verify; None: those of the environment. They never
+            leave this process: a remote worker takes those of its own environment.
         batch_bytes: Size in bytes, about, of the batches that travel; 0: 4 MiB.
 
     Returns:
