@@ -119,7 +119,8 @@ def dataset(
         credentials: With ``transport="thin"``, who asks: ``(user, password)``, or a dict with some of username,
             password, certfile, keyfile, key_password, cafile, tls, verify; None: those of the environment. They never
             leave this process: a remote worker takes those of its own environment.
-        batch_bytes: Size in bytes, about, of the batches that travel; 0: 4 MiB.
+        batch_bytes: Size in bytes, about, of the batches that travel; 0: 4 MiB for rows of a fixed length below
+            64 KiB, else 8 MiB.
 
     Returns:
         The dataset, of known cardinality where the number of rows is known, never sharded again by a
