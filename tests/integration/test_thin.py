@@ -97,8 +97,13 @@ def read(nodes: list[ThinNode], cache: str, **arguments: Any) -> pa.Table:
         thin.BatchStream(one, f"cache {cache!r}", credentials=arguments.get("credentials")) for one in found.endpoints
     ]
     batches = [batch for stream in streams for batch in stream]
-    assert sum(stream.result.rows for stream in streams) == sum(batch.num_rows for batch in batches)
+    assert sum(told(stream).rows for stream in streams) == sum(batch.num_rows for batch in batches)
     return pa.Table.from_batches(batches, found.schema)
+
+
+def told(stream: thin.BatchStream) -> data_pb2.ReadResult:
+    assert stream.result is not None
+    return stream.result
 
 
 def row_type(name: str, **fields: type) -> Any:
@@ -218,7 +223,7 @@ def test_each_type_arrives_as_it_was_stored_and_nulls_as_asked(nodes: list[ThinN
     found = described(nodes, "everything", on_mismatch=data_pb2.MISMATCH_SKIP)
     streams = [thin.BatchStream(endpoint, "everything") for endpoint in found.endpoints]
     assert sum(batch.num_rows for stream in streams for batch in stream) == 2
-    assert sum(stream.result.skipped for stream in streams) == 1
+    assert sum(told(stream).skipped for stream in streams) == 1
 
 
 def test_columns_of_sql_have_the_types_that_sql_says(nodes: list[ThinNode]) -> None:
@@ -289,6 +294,9 @@ def test_a_schema_that_is_asked_for_stands_above_what_the_cluster_tells(nodes: l
     assert table["label"].to_pylist() == list(range(20))
     with pytest.raises(errors.RowMismatchError, match="key 99 does not fit: pixels has 5 elements, not 6"):
         read(nodes, "pixels", schema=wanted)
+    misfit = pa.schema([pa.field("label", pa.utf8())]).serialize().to_pybytes()
+    with pytest.raises(errors.UnsupportedTypeError, match=r"fits none of .* label is int"):
+        described(nodes, "pixels", schema=misfit, on_mismatch=data_pb2.MISMATCH_SKIP)
     found = described(nodes, "nothing", schema=wanted)
     assert (found.rows, found.schema.names) == (0, ["pixels", "label"])
     with pytest.raises(errors.SchemaUnknownError, match="schema="):
@@ -374,6 +382,7 @@ def test_a_stream_that_is_cancelled_ends_at_once_without_an_error(nodes: list[Th
     assert time.monotonic() - begun < 0.5
     going_on.set()
     assert outcome() is None
+    assert stream.result is None
     assert list(stream) == []
 
 

@@ -21,6 +21,7 @@ from tensorflow_ignite.data.thin import layout, types, values
 from tensorflow_ignite.data.thin.connection import BinaryType, Page
 from tensorflow_ignite.data.thin.failures import Refused, translate
 from tensorflow_ignite.data.thin.rows import FIELD_OF_VALUE, KEY, VALUE, Rows, placed
+from tensorflow_ignite.data.thin.scalars import Mismatch
 from tensorflow_ignite.v1 import data_pb2
 
 POINT = 77
@@ -143,7 +144,7 @@ def test_a_value_is_taken_for_a_wider_type_and_never_for_a_narrower() -> None:
     assert read(number(-7), pa.int64()) == -7
     assert read(number(-7), pa.float64()) == -7
     for kind in (pa.int16(), pa.float32(), pa.bool_(), pa.utf8(), pa.list_(pa.int32())):
-        with pytest.raises(values.Mismatch, match="column is int, which is not read as"):
+        with pytest.raises(Mismatch, match="column is int, which is not read as"):
             read(number(-7), kind)
     assert read(array(12, struct.pack("<i", 2), b"\xff\x01"), pa.list_(pa.uint8(), 2)).tolist() == [255, 1]
     assert read(array(12, struct.pack("<i", 2), b"\xff\x01"), pa.list_(pa.int8())).tolist() == [-1, 1]
@@ -154,8 +155,17 @@ def test_a_value_is_taken_for_a_wider_type_and_never_for_a_narrower() -> None:
 def test_a_moment_beyond_what_nanoseconds_hold_is_a_mismatch() -> None:
     kind = pa.timestamp("ns", "UTC")
     assert read(bytes([layout.TIMESTAMP]) + struct.pack("<qi", -1, 999_999), kind) == -1
-    with pytest.raises(values.Mismatch, match="64 bits"):
+    with pytest.raises(Mismatch, match="64 bits"):
         read(bytes([layout.TIMESTAMP]) + struct.pack("<qi", 10**13, 0), kind)
+
+
+def test_a_day_of_sql_is_read_through_java_s_own_serialization() -> None:
+    # As a node sent 2021-02-03, in UTC; half a day more or less for local time.
+    day = bytes.fromhex("fe0f000000663aded5409766004c306577010000")
+    assert abs(read(day, pa.date32()) - 18661) <= 1
+    assert types.of_value(bytearray(day), 0, Book()).type == pa.date32()
+    with pytest.raises(Mismatch, match="Java's own serialization"):
+        read(day.replace(b"\x3a", b"\x3b"), pa.date32())
 
 
 @pytest.mark.parametrize("footer", [COMPACT, FULL])
@@ -247,6 +257,12 @@ def test_credentials_are_neither_shown_nor_pickled() -> None:
     assert SECRET not in f"{mine} {mine!r} {[mine]}"
     with pytest.raises(TypeError, match="not pickled"):
         pickle.dumps(mine)
+
+
+def test_a_password_that_pyignite_cannot_send_is_refused_and_not_repeated() -> None:
+    with pytest.raises(errors.InvalidRequestError, match="ASCII") as caught:
+        thin.describe(["nowhere:1"], data_pb2.ReadCommand(cache="a"), credentials=Credentials("me", "pässword"))
+    assert "pässword" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pyarrow as pa
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.thin import layout, values
 from tensorflow_ignite.data.thin.connection import Page
+from tensorflow_ignite.data.thin.scalars import Mismatch, Read
 from tensorflow_ignite.data.thin.types import Types, of_value
 
 # Field metadata: where a column's values are, for the streams; no batch has it.
@@ -34,7 +35,7 @@ def plain(field: pa.Field) -> pa.Field:
 class _Part:
     """What is read of all keys, or of all values."""
 
-    whole: list[tuple[int, values.Read]]
+    whole: list[tuple[int, Read]]
     fields: list[int]
     reader: values.ObjectReader | None
 
@@ -45,7 +46,7 @@ class _Part:
             return
         while (code := data[at]) != layout.OBJECT:
             if code != layout.WRAPPED:
-                raise values.Mismatch(f"it is {layout.name(code)}, not an object with fields")
+                raise Mismatch(f"it is {layout.name(code)}, not an object with fields")
             at = layout.unwrap(data, at)
         for index, value in zip(self.fields, self.reader.read(data, at), strict=True):
             row[index] = value
@@ -101,7 +102,7 @@ class Rows:
                     self._key.read(page.data, key, row)
                 if self._value is not None:
                     self._value.read(page.data, value, row)
-            except (values.Mismatch, layout.Unreadable) as mismatch:
+            except (Mismatch, layout.Unreadable) as mismatch:
                 if not self._skip:
                     raise self._mismatch(page.data, key, mismatch) from mismatch
                 self.skipped += 1

@@ -90,30 +90,49 @@ def find(
     for entity in configuration.get(PROP_QUERY_ENTITIES) or ():
         columns.add_entity(entity)
     columns.declare(wanted)
-    seen = _look(connection, command, partitions, columns)
+    pages = _look(connection, command, partitions, columns)
     selected = columns.select(list(command.columns), command.key)
-    return Found(pa.schema([_nullable(field, command.nulls == data_pb2.NULLS_KEEP) for field in selected]), seen)
+    schema = pa.schema([_nullable(field, command.nulls == data_pb2.NULLS_KEEP) for field in selected])
+    if command.schema:
+        _refuse_what_fits_no_row(schema, pages, f"cache {command.cache!r}", book)
+    count = sum(page.rows for page in pages)
+    return Found(schema, sum(len(page.data) - page.start for page in pages) // count if count else 0)
+
+
+def _refuse_what_fits_no_row(schema: pa.Schema, pages: list[Page], what: str, book: TypeBook) -> None:
+    """Else a reader who skips rows that do not fit would get none at all in silence."""
+    trial = rows.Rows(schema, "keep", True, book, what)
+    for page in pages:
+        trial.add(page)
+    if trial.skipped and not len(trial):
+        try:
+            rows.Rows(schema, "keep", False, book, what).add(pages[0])
+        except errors.RowMismatchError as mismatch:
+            raise errors.UnsupportedTypeError(
+                f"schema= fits none of {trial.skipped} rows that were looked at. The first: {mismatch}"
+            ) from mismatch
 
 
 def _look(
     connection: ThinConnection, command: data_pb2.ReadCommand, partitions: Iterable[int], columns: _Columns
-) -> int:
-    """Looks at rows while a type is open, at a few in any case for their size; returns bytes a row."""
+) -> list[Page]:
+    """Looks at rows while a type is open, at a few in any case for their size."""
+    pages = []
     count = size = 0
     wanted = _FIRST_ROWS
     for partition in partitions:
         page = connection.first_page(command.cache, partition, wanted)
         if page.rows:
+            pages.append(page)
             columns.see(page, f"cache {command.cache!r}")
             count, size = count + page.rows, size + len(page.data) - page.start
+            left = (BYTES_TO_LOOK_AT - size) * count // size
+            wanted = max(1, min(_ROWS_OF_A_PARTITION, ROWS_TO_LOOK_AT - count, left))
             if columns.known(list(command.columns), command.key):
                 break
-            wanted = max(
-                1, min(_ROWS_OF_A_PARTITION, ROWS_TO_LOOK_AT - count, (BYTES_TO_LOOK_AT - size) * count // size)
-            )
         if count >= ROWS_TO_LOOK_AT or size >= BYTES_TO_LOOK_AT:
             break
-    return size // count if count else 0
+    return pages
 
 
 def _nullable(field: pa.Field, nullable: bool) -> pa.Field:
@@ -234,7 +253,8 @@ class _Columns:
 
     def known(self, names: list[str], with_key: bool) -> bool:
         """Whether no further row need be looked at."""
-        if not self._closed and not self._declared:
+        # Objects of another type may bring further columns, unless those that are wanted are named, and told.
+        if not self._closed and not (names and set(names) <= set(self._declared)):
             return False
         chosen = [self._columns[name] for name in names or self._columns if name in self._columns]
         chosen += [rows.placed(self._key, rows.KEY)] if with_key else []

@@ -1,15 +1,8 @@
-"""Values of Ignite's binary format as what pyarrow makes arrays of: a function for each Arrow type.
-
-Values of narrower types are taken for wider ones where nothing is lost (an int for a long); all else is a mismatch.
-java.sql.Date and Time are moments at midnight, or on 1970-01-01, of a node's local time: they are read by the local
-time of this process, which must be the same.
-"""
+"""Values of Ignite's binary format as what pyarrow makes arrays of: a function for each Arrow type."""
 
 from __future__ import annotations
 
 import struct
-import time
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -20,15 +13,10 @@ import pyarrow.types as types
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.thin import layout
 from tensorflow_ignite.data.thin.layout import int_at
+from tensorflow_ignite.data.thin.scalars import WIDER, Mismatch, Read, is_text, scalars
 from tensorflow_ignite.data.thin.types import TYPE_KEY, Types, show
 
-Read = Callable[[bytearray, int], Any]
-
 NO_VALUE = bytearray([layout.NULL])
-
-
-class Mismatch(Exception):
-    """A value that its column cannot hold; the text says where and why."""
 
 
 def reader(field: pa.Field, nulls: str, known_types: Types) -> Read:
@@ -46,7 +34,7 @@ def reader(field: pa.Field, nulls: str, known_types: Types) -> Read:
         UnsupportedTypeError: If no value of Ignite becomes one of this type.
     """
     kind = field.type
-    by_code = _containers(field, nulls, known_types) or _scalars(field)
+    by_code = _containers(field, nulls, known_types) or scalars(field)
     if not by_code:
         raise errors.UnsupportedTypeError(
             f"column {field.name!r} is asked for as {show(kind)}. No value of Ignite is read as that by the thin way. "
@@ -86,17 +74,9 @@ def default_of(field: pa.Field) -> Any:
         return bytes(kind.byte_width)
     if types.is_decimal(kind):
         return Decimal(0)
-    if _is_text(kind):
+    if is_text(kind):
         return b"0" if (field.metadata or {}).get(TYPE_KEY) == b"decimal" else b""
     return False if types.is_boolean(kind) else 0
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(types.is_string(kind) or types.is_large_string(kind) or _is_binary(kind))
-
-
-def _is_binary(kind: pa.DataType) -> bool:
-    return bool(types.is_binary(kind) or types.is_large_binary(kind))
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -111,132 +91,8 @@ def _flat(kind: pa.DataType) -> tuple[pa.DataType, int]:
     return kind, count
 
 
-def _number(form: str) -> Read:
-    unpack = struct.Struct(form).unpack_from
-    return lambda data, at: unpack(data, at + 1)[0]
-
-
-_INTS = [pa.int8(), pa.int16(), pa.int32(), pa.int64()]
-_WIDER = {
-    layout.BYTE: ("<b", [*_INTS, pa.float64()]),
-    layout.SHORT: ("<h", [*_INTS[1:], pa.float64()]),
-    layout.INT: ("<i", [*_INTS[2:], pa.float64()]),
-    layout.LONG: ("<q", _INTS[3:]),
-    layout.FLOAT: ("<f", [pa.float32(), pa.float64()]),
-    layout.DOUBLE: ("<d", [pa.float64()]),
-    layout.CHAR: ("<H", [pa.uint16(), *_INTS[2:]]),
-    layout.BOOL: ("<?", [pa.bool_()]),
-}
-
-
-def _scalars(field: pa.Field) -> dict[int, Read]:
-    kind = field.type
-    if types.is_timestamp(kind):
-        return _timestamps(field)
-    if _is_text(kind):
-        return _texts(field)
-    if types.is_fixed_size_binary(kind):
-        return {layout.BYTES: _sized(field, _bytes)}
-    if types.is_decimal(kind):
-        return {layout.DECIMAL: _fitting(field)}
-    if types.is_date32(kind):
-        return {layout.DATE: lambda data, at: _local(_long(data, at)) // 86_400_000}
-    if types.is_time32(kind) and kind.unit == "ms":
-        return {layout.TIME: lambda data, at: _local(_long(data, at)) % 86_400_000}
-    if kind == pa.uint8():
-        return {layout.BYTE: _number("<B")}
-    found = {code: _number(form) for code, (form, wider) in _WIDER.items() if kind in wider}
-    if kind == pa.int32():
-        found |= {layout.ENUM: _ordinal, layout.BINARY_ENUM: _ordinal}
-    return found
-
-
-def _ordinal(data: bytearray, at: int) -> int:
-    return int_at(data, layout.after_type(data, at + 1))
-
-
-_long = _number("<q")
-
-
-def _local(milliseconds: int) -> int:
-    """The same on a clock that shows local time."""
-    try:
-        return milliseconds + time.localtime(milliseconds // 1000).tm_gmtoff * 1000
-    except (OverflowError, OSError, ValueError) as error:
-        raise Mismatch(f"{milliseconds} ms since 1970 has no local time") from error
-
-
-def _timestamps(field: pa.Field) -> dict[int, Read]:
-    moment = struct.Struct("<qi").unpack_from
-
-    def nanoseconds(data: bytearray, at: int) -> int:
-        milliseconds, rest = moment(data, at + 1)
-        value: int = milliseconds * 1_000_000 + rest
-        if not -(2**63) < value < 2**63:
-            raise Mismatch(f"{field.name} is {milliseconds} ms since 1970, outside of what 64 bits of ns hold")
-        return value
-
-    def of_date(data: bytearray, at: int) -> int:
-        value: int = _long(data, at) * 1_000_000
-        if not -(2**63) < value < 2**63:
-            raise Mismatch(f"{field.name} is {value} ns since 1970, outside of what 64 bits of ns hold")
-        return value
-
-    if field.type.unit == "ms":
-        return {layout.DATE: _long}
-    return {layout.TIMESTAMP: nanoseconds, layout.DATE: of_date} if field.type.unit == "ns" else {}
-
-
-def _bytes(data: bytearray, at: int) -> bytes:
-    return bytes(data[at + 5 : at + 5 + int_at(data, at + 1)])
-
-
-def _uuid(data: bytearray, at: int) -> bytes:
-    # Two numbers, each with its lowest byte first.
-    text = data[at + 8 : at : -1].hex() + data[at + 16 : at + 8 : -1].hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}".encode()
-
-
-def _decimal(data: bytearray, at: int) -> Decimal:
-    scale, length = struct.unpack_from("<ii", data, at + 1)
-    magnitude = data[at + 9 : at + 9 + length]
-    negative = magnitude[0] >= 128
-    magnitude[0] &= 127
-    digits = tuple(map(int, str(int.from_bytes(magnitude, "big"))))
-    return Decimal((int(negative), digits, -scale))
-
-
-def _plain(data: bytearray, at: int) -> bytes:
-    return format(_decimal(data, at), "f").encode()
-
-
-def _fitting(field: pa.Field) -> Read:
-    precision, scale = field.type.precision, field.type.scale
-
-    def read(data: bytearray, at: int) -> Decimal:
-        value = _decimal(data, at)
-        _, digits, exponent = value.as_tuple()
-        assert isinstance(exponent, int)
-        kept = len(digits) + exponent + scale
-        if value and (kept > precision or any(digits[max(kept, 0) :])):
-            raise Mismatch(f"{field.name} is {value:f}, which {show(field.type)} does not hold")
-        return value
-
-    return read
-
-
-def _texts(field: pa.Field) -> dict[int, Read]:
-    if _is_binary(field.type):
-        return {layout.BYTES: _bytes}
-    mark = (field.metadata or {}).get(TYPE_KEY)
-    found: dict[int, Read] = {layout.STRING: _bytes, layout.UUID: _uuid, layout.DECIMAL: _plain}
-    only = {b"uuid": layout.UUID, b"decimal": layout.DECIMAL}.get(mark or b"")
-    return {only: found[only]} if only else found
-
-
 def _sized(field: pa.Field, read: Read) -> Read:
-    kind = field.type
-    wanted = kind.byte_width if types.is_fixed_size_binary(kind) else _flat(kind)[1]
+    wanted = _flat(field.type)[1]
 
     def checked(data: bytearray, at: int) -> Any:
         value = read(data, at)
@@ -281,14 +137,14 @@ def _lists(name: str, item: pa.Field, nulls: str, known_types: Types) -> dict[in
 
     found: dict[int, Read] = {layout.OBJECTS: elements, layout.COLLECTION: elements}
     for code, letter in layout.NUMBER_ARRAYS.items():
-        wider = _WIDER[code - 11][1]
+        wider = WIDER[code - 11][1]
         if item.type in wider or (code == layout.BYTES and item.type == pa.uint8()):
             found[code] = _array("B" if item.type == pa.uint8() else letter, item.type)
-    scalars = _scalars(item)
+    plain = scalars(item)
     for code, one in layout.ELEMENTS.items():
-        if one in scalars:
+        if one in plain:
             found[code] = elements
-    if layout.ENUM in scalars:
+    if layout.ENUM in plain:
         found[layout.ENUMS] = elements
     return found
 
