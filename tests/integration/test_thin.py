@@ -97,8 +97,13 @@ def read(nodes: list[ThinNode], cache: str, **arguments: Any) -> pa.Table:
         thin.BatchStream(one, f"cache {cache!r}", credentials=arguments.get("credentials")) for one in found.endpoints
     ]
     batches = [batch for stream in streams for batch in stream]
-    assert sum(stream.result.rows for stream in streams) == sum(batch.num_rows for batch in batches)
+    assert sum(told(stream).rows for stream in streams) == sum(batch.num_rows for batch in batches)
     return pa.Table.from_batches(batches, found.schema)
+
+
+def told(stream: thin.BatchStream) -> data_pb2.ReadResult:
+    assert stream.result is not None
+    return stream.result
 
 
 def row_type(name: str, **fields: type) -> Any:
@@ -218,7 +223,7 @@ def test_each_type_arrives_as_it_was_stored_and_nulls_as_asked(nodes: list[ThinN
     found = described(nodes, "everything", on_mismatch=data_pb2.MISMATCH_SKIP)
     streams = [thin.BatchStream(endpoint, "everything") for endpoint in found.endpoints]
     assert sum(batch.num_rows for stream in streams for batch in stream) == 2
-    assert sum(stream.result.skipped for stream in streams) == 1
+    assert sum(told(stream).skipped for stream in streams) == 1
 
 
 def test_columns_of_sql_have_the_types_that_sql_says(nodes: list[ThinNode]) -> None:
@@ -374,6 +379,7 @@ def test_a_stream_that_is_cancelled_ends_at_once_without_an_error(nodes: list[Th
     assert time.monotonic() - begun < 0.5
     going_on.set()
     assert outcome() is None
+    assert stream.result is None
     assert list(stream) == []
 
 

@@ -158,6 +158,15 @@ def test_a_moment_beyond_what_nanoseconds_hold_is_a_mismatch() -> None:
         read(bytes([layout.TIMESTAMP]) + struct.pack("<qi", 10**13, 0), kind)
 
 
+def test_a_day_of_sql_is_read_through_java_s_own_serialization() -> None:
+    # As a node sent 2021-02-03, in UTC; half a day more or less for local time.
+    day = bytes.fromhex("fe0f000000663aded5409766004c306577010000")
+    assert abs(read(day, pa.date32()) - 18661) <= 1
+    assert types.of_value(bytearray(day), 0, Book()).type == pa.date32()
+    with pytest.raises(values.Mismatch, match="Java's own serialization"):
+        read(day.replace(b"\x3a", b"\x3b"), pa.date32())
+
+
 @pytest.mark.parametrize("footer", [COMPACT, FULL])
 def test_fields_are_found_by_name_in_every_version_of_a_type(footer: int) -> None:
     collected = rows([NAME, X, ID], nulls="keep")

@@ -48,7 +48,7 @@ class BinaryType:
 
     Attributes:
         name: Of its class.
-        fields: Name and type code of each field, in the order in which they were first seen.
+        fields: Name and type code of each field, in the order of the type's versions.
         names: Name of a field by its number.
         schemas: For each version of the type, the numbers of its fields in the order of its footer.
         constants: Names of an enum's constants by ordinal; empty for anything else.
@@ -126,6 +126,8 @@ class ThinConnection:
                 # pyignite speaks IPv4 only, and names no reason when nothing listens.
                 socket.create_connection((self._link.host, self._link.port), SECONDS_TO_CONNECT).close()
                 self._link.connect()
+                if self._cut:
+                    raise ConnectionAbortedError("cut while it was made")
             except BaseException:
                 self._link.close()
                 raise
@@ -179,13 +181,16 @@ class ThinConnection:
             told = _value(get_binary_type(self._link, number))
         if not told["type_exists"]:
             return None
-        fields = told["binary_fields"]
+        schemas = {schema: tuple(numbers) for schema, numbers in told["schema"].items()}
+        # Told in no order; the versions of the type have one.
+        order = {field: place for place, field in enumerate(dict.fromkeys(sum(schemas.values(), ())))}
+        fields = sorted(told["binary_fields"], key=lambda field: order.get(field["field_id"], len(order)))
         return BinaryType(
             name=told["type_name"],
             fields={field["field_name"]: field["type_id"] for field in fields},
             names={field["field_id"]: field["field_name"] for field in fields},
-            schemas={number: tuple(numbers) for number, numbers in told["schema"].items()},
-            constants={one["type_id"]: one["literal"] for one in told["enum"]} if told["is_enum"] else {},
+            schemas=schemas,
+            constants={one["type_id"]: one["literal"] for one in told["enums"]} if told["is_enum"] else {},
         )
 
     def pages(self, cache: str, partitions: Sequence[int], rows: int) -> Iterator[Page]:
@@ -230,8 +235,7 @@ class ThinConnection:
 
     def _page(self, data: bytearray, start: int) -> tuple[Page, bool]:
         (rows,) = struct.unpack_from("<i", data, start)
-        (length,) = struct.unpack_from("<i", data, 0)
-        return Page(data, start + 4, rows), data[length + 3] != 0
+        return Page(data, start + 4, rows), data[-1] != 0
 
     def _send(self, operation: int, content: bytes) -> None:
         self._link.send(_REQUEST.pack(_REQUEST.size - 4 + len(content), operation, 1) + content, reconnect=False)
@@ -239,6 +243,8 @@ class ThinConnection:
     def _receive(self) -> tuple[bytearray, int]:
         """An answer and where its content begins."""
         data: bytearray = self._link.recv(reconnect=False)
+        # pyignite's buffer is longer than short answers.
+        del data[4 + struct.unpack_from("<i", data, 0)[0] :]
         if self._client.protocol_context.is_status_flags_supported():
             (flags,) = struct.unpack_from("<h", data, 12)
             start = 14 + (12 if flags & _FLAG_TOPOLOGY else 0)

@@ -30,6 +30,11 @@ ELEMENTS = {STRINGS: STRING, UUIDS: UUID, DATES: DATE, DECIMALS: DECIMAL, TIMEST
 # Java's own serialization, of classes that write themselves.
 SERIALIZED = 254
 
+# One byte for "it writes itself", the class, two bytes of its version, the milliseconds.
+_SQL_DATE_SIZE = 15
+_SQL_DATE = struct.pack("<Bi", 0x66, 0x40D5DE3A)
+SQL_DATE_AT = 12
+
 _HAS_SCHEMA, _HAS_RAW, _BYTE_OFFSETS, _SHORT_OFFSETS, _COMPACT = 2, 4, 8, 16, 32
 
 
@@ -108,6 +113,11 @@ def skip(data: bytearray, at: int) -> int:
     for _ in range(count):
         at = skip(data, at)
     return at
+
+
+def is_sql_date(data: bytearray, at: int) -> bool:
+    """Whether what Java serialized itself is a java.sql.Date: its class, by the hash of its name, and a moment."""
+    return int_at(data, at + 1) == _SQL_DATE_SIZE and data[at + 5 : at + 10] == _SQL_DATE
 
 
 def items(data: bytearray, at: int) -> tuple[int, int]:

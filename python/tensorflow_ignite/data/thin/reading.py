@@ -23,7 +23,12 @@ BATCH_BYTES = 8 * 1024 * 1024
 BATCH_ROWS = 65_536
 # Of one answer; the next is made, and waits, while one is decoded.
 PAGE_BYTES = 1024 * 1024
+# Rows may be larger than those that were looked at.
+PAGE_ROWS = 4096
 MOST_PARTITIONS = 65_000
+
+# Of a ticket's schema: rows of one answer.
+_PAGE_KEY = b"tensorflow-ignite.page"
 
 _NULLS = {data_pb2.NULLS_DEFAULT: "default", data_pb2.NULLS_KEEP: "keep"}
 
@@ -73,8 +78,8 @@ def describe(
         found = schema.find(first, configuration, command, looked, book)
         ticket = data_pb2.ReadCommand()
         ticket.CopyFrom(command)
-        ticket.schema = found.schema.serialize().to_pybytes()
-        ticket.batch_rows = page_rows or _page_rows(command, found.row_bytes)
+        page = {_PAGE_KEY: str(page_rows or _page_rows(found.row_bytes))}
+        ticket.schema = found.schema.with_metadata(page).serialize().to_pybytes()
         endpoints = tuple(
             Endpoint(node.address, _part(ticket, part)) for node, part in _shared(nodes, partitions, owners)
         )
@@ -146,9 +151,8 @@ def _local(node: ThinConnection, cache: str, owners: dict[str, set[int]], partit
     return [number for number in partitions if number in own]
 
 
-def _page_rows(command: data_pb2.ReadCommand, row_bytes: int) -> int:
-    most = command.batch_rows or BATCH_ROWS
-    return max(1, min(most, PAGE_BYTES // row_bytes if row_bytes else 1024))
+def _page_rows(row_bytes: int) -> int:
+    return max(1, min(PAGE_ROWS, PAGE_BYTES // row_bytes if row_bytes else PAGE_ROWS))
 
 
 def _shared(
@@ -195,13 +199,12 @@ class BatchStream:
         self._lock = threading.RLock()
         self._cancelled = False
         self._connection: ThinConnection | None = None
-        self._rows = 0
-        self._skipped = 0
+        self._result: data_pb2.ReadResult | None = None
 
     @property
-    def result(self) -> data_pb2.ReadResult:
-        """Rows that were yielded, and left out, so far."""
-        return data_pb2.ReadResult(rows=self._rows, skipped=self._skipped)
+    def result(self) -> data_pb2.ReadResult | None:
+        """Rows that were sent, and left out, when all have been; None before."""
+        return self._result
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Connects and yields batches; ends early, without an error, when cancelled.
@@ -209,6 +212,7 @@ class BatchStream:
         Raises:
             TensorFlowIgniteError: If the node refuses, the connection breaks, or a row does not fit.
         """
+        self._result = None
         command = data_pb2.ReadCommand.FromString(self._endpoint.ticket)
         failure = f"{self._what} was not read to its end"
         try:
@@ -234,22 +238,21 @@ class BatchStream:
         book = schema.TypeBook(self._endpoint.address, self._credentials, failure)
         columns = pa.ipc.read_schema(pa.BufferReader(command.schema))
         waiting = Rows(columns, nulls, skip, book, self._what)
-        most_bytes, size = command.batch_bytes or BATCH_BYTES, 0
-        for page in connection.pages(command.cache, command.partitions, command.batch_rows):
+        most_rows, most_bytes = command.batch_rows or BATCH_ROWS, command.batch_bytes or BATCH_BYTES
+        size = sent = 0
+        page_rows = min(most_rows, int(columns.metadata[_PAGE_KEY]))
+        for page in connection.pages(command.cache, command.partitions, page_rows):
             if self._cancelled:
                 return
             waiting.add(page)
-            self._skipped = waiting.skipped
             size += len(page.data)
-            if size >= most_bytes or len(waiting) >= BATCH_ROWS:
-                yield self._counted(waiting.batch())
-                size = 0
+            if size >= most_bytes or len(waiting) + page_rows > most_rows:
+                sent, size = sent + len(waiting), 0
+                yield waiting.batch()
         if len(waiting):
-            yield self._counted(waiting.batch())
-
-    def _counted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        self._rows += batch.num_rows
-        return batch
+            sent += len(waiting)
+            yield waiting.batch()
+        self._result = data_pb2.ReadResult(rows=sent, skipped=waiting.skipped)
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""

@@ -37,6 +37,7 @@ from tensorflow_ignite.data.thin.layout import (
     NUMBER_ARRAYS,
     OBJECT,
     OBJECTS,
+    SERIALIZED,
     SHORT,
     STRING,
     STRINGS,
@@ -50,6 +51,7 @@ from tensorflow_ignite.data.thin.layout import (
     Unreadable,
     fields,
     int_at,
+    is_sql_date,
     positions,
     unwrap,
 )
@@ -233,6 +235,8 @@ def of_value(data: bytearray, at: int, known_types: Types) -> pa.Field:
         return _mapped(key, item)
     if code == OBJECT:
         return _object(data, at, known_types)
+    if code == SERIALIZED and is_sql_date(data, at):
+        return of_class("java.sql.Date")
     if code != NULL and code not in _BY_CODE:
         raise Unreadable(f"values of code {code} of Ignite's binary format, such as Java's own serialization makes")
     return of_code(code)

@@ -140,7 +140,7 @@ def _scalars(field: pa.Field) -> dict[int, Read]:
     if types.is_decimal(kind):
         return {layout.DECIMAL: _fitting(field)}
     if types.is_date32(kind):
-        return {layout.DATE: lambda data, at: _local(_long(data, at)) // 86_400_000}
+        return {layout.DATE: lambda data, at: _local(_long(data, at)) // 86_400_000, layout.SERIALIZED: _sql_day(field)}
     if types.is_time32(kind) and kind.unit == "ms":
         return {layout.TIME: lambda data, at: _local(_long(data, at)) % 86_400_000}
     if kind == pa.uint8():
@@ -164,6 +164,15 @@ def _local(milliseconds: int) -> int:
         return milliseconds + time.localtime(milliseconds // 1000).tm_gmtoff * 1000
     except (OverflowError, OSError, ValueError) as error:
         raise Mismatch(f"{milliseconds} ms since 1970 has no local time") from error
+
+
+def _sql_day(field: pa.Field) -> Read:
+    def read(data: bytearray, at: int) -> int:
+        if not layout.is_sql_date(data, at):
+            raise Mismatch(f"{field.name} is {layout.name(data[at])}, which is not read as {show(field.type)}")
+        return _local(_long(data, at + layout.SQL_DATE_AT - 1)) // 86_400_000
+
+    return read
 
 
 def _timestamps(field: pa.Field) -> dict[int, Read]:
