@@ -12,7 +12,7 @@ The graph calls it in two ways (PyFunc, first argument):
 
 A handle that is restored from a checkpoint, perhaps by another process, is mere numbers: which epoch it was, and a
 digest of what was read. It gets a new reader, which finds the row, and which lives until its last batch or the end of
-the process; where something else would be read now, it gets an error.
+its dataset; where something else would be read now, it gets an error.
 """
 
 from __future__ import annotations
@@ -106,6 +106,8 @@ class _Readers:
         # Re-entrant: a finalizer may close a reader wherever the interpreter happens to be.
         self._lock = threading.RLock()
         self._open: dict[_Key, Reader] = {}
+        # Those of restored iterators: they have no handle whose end would tell that they are not needed any more.
+        self._restored: set[_Key] = set()
         self._datasets: dict[str, _Dataset] = {}
         self._ending = False
 
@@ -168,6 +170,7 @@ class _Readers:
             reader = self._open.get(key)
             if reader is None:
                 reader = self._open[key] = self._reader(asked, plan, place)
+                self._restored.add(key)
             return reader
 
     def _reader(self, asked: reading.Request, plan: reading.Plan, place: _Place) -> Reader:
@@ -204,11 +207,10 @@ class _Readers:
         return Reader(epoch.parts, asked.layout)
 
     def forget(self, name: str) -> None:
-        """Lets go of what belongs to a dataset that is no more, and so has no iterator any more."""
+        """Lets go of what belongs to a dataset that is no more; an iterator that is left reads on."""
         with self._lock:
             self._datasets.pop(name, None)
-            # A reader that a restored iterator was given has no handle whose end would tell.
-            left = [key for key in self._open if key[0] == name]
+            left = [key for key in self._restored if key[0] == name]
         for key in left:
             self.close(key)
         _kept.drop(name)
@@ -217,6 +219,7 @@ class _Readers:
         """Ends a reader; returns at once."""
         with self._lock:
             reader = self._open.pop(key, None)
+            self._restored.discard(key)
         if reader is not None:
             reader.close()
 
