@@ -167,10 +167,12 @@ class Node(flight.FlightServerBase):
             )
         return flight.GeneratorStream(_columns(cache, command), self._batches(cache, command))
 
-    def _batches(self, cache: Cache, command: data_pb2.ReadCommand) -> Iterator[pa.RecordBatch]:
+    def _batches(
+        self, cache: Cache, command: data_pb2.ReadCommand
+    ) -> Iterator[pa.RecordBatch | tuple[pa.RecordBatch, bytes]]:
         self._cluster.stream_began()
         try:
-            schema = _columns(cache, command)
+            schema, sent = _columns(cache, command), 0
             for part in command.partitions:
                 self._cluster.sent.append((command.cache, part))
                 table = cache.partitions[part].select(schema.names)
@@ -178,6 +180,9 @@ class Node(flight.FlightServerBase):
                     table = table.slice(0, table.num_rows - self._cluster.missing_rows)
                 rows = max(1, (command.batch_bytes or 8 << 20) * table.num_rows // max(1, table.nbytes))
                 yield from table.to_batches(max_chunksize=min(rows, command.batch_rows or 65_536))
+                sent += table.num_rows
+            result = data_pb2.ReadResult(rows=sent).SerializeToString()
+            yield pa.RecordBatch.from_pylist([], schema), result
         finally:
             self._cluster.stream_ended()
 
@@ -190,7 +195,11 @@ class Node(flight.FlightServerBase):
     ) -> None:
         """Stores rows."""
         command = data_pb2.LoadCommand.FromString(descriptor.command)
-        table = reader.read_all()
+        table, sent = _sealed(reader)
+        if sent != table.num_rows:
+            raise flight.FlightServerError(
+                f"{table.num_rows} rows of {sent} arrived. A load is whole or fails. Load again [code=INVALID_REQUEST]"
+            )
         held = self._cluster.caches.get(command.cache)
         if held and command.existing == data_pb2.EXISTING_CACHE_ERROR:
             raise flight.FlightServerError(
@@ -216,6 +225,20 @@ class Node(flight.FlightServerBase):
                 f"{', '.join(self._cluster.caches)} [code=CACHE_NOT_FOUND]"
             )
         return cache
+
+
+def _sealed(reader: flight.MetadataRecordBatchReader) -> tuple[pa.Table, int]:
+    """The rows of a stream, and their number as its last message tells it; -1 where none does."""
+    batches, sent = [], -1
+    while True:
+        try:
+            chunk = reader.read_chunk()
+        except StopIteration:
+            return pa.Table.from_batches(batches, reader.schema), sent
+        if chunk.data is not None:
+            batches.append(chunk.data)
+        if chunk.app_metadata is not None:
+            sent = data_pb2.LoadResult.FromString(chunk.app_metadata.to_pybytes()).rows
 
 
 def _columns(cache: Cache, command: data_pb2.ReadCommand) -> pa.Schema:

@@ -23,7 +23,7 @@ LIMIT = 20  # seconds; what takes longer hangs
 PYTHON = Path(__file__).parents[2] / "python"
 COMMANDS = [
     *("submit", "ps", "describe", "events", "logs", "attach", "stop"),
-    *("node", "nodes", "doctor", "quickstart"),
+    *("load", "node", "nodes", "doctor", "quickstart"),
 ]
 
 
@@ -147,6 +147,7 @@ def test_shells_complete_jobs_and_choices(node) -> None:
     assert complete("tensorflow-ignite describe 7f").split() == ["7f3a0000"]
     assert complete("tensorflow-ignite logs 8").split() == []
     assert complete("tensorflow-ignite submit --kind p").split() == ["parameter-server"]
+    assert complete("tensorflow-ignite load --if-exists ").split() == ["error", "replace", "append"]
     assert complete("tensorflow-ignite submit --on-join ").split() == ["restart", "ignore", "at-checkpoint"]
 
 
@@ -184,6 +185,11 @@ def test_without_a_node_no_job_is_completed(monkeypatch) -> None:
         (["logs", "--task", "worker:x", "7f3a"], "--task 'worker:x' names no task"),
         (["logs", "--attempt", "0", "7f3a"], "Attempts count from 1"),
         (["stop", "--timeout", "0", "7f3a"], "--timeout 0 is not a time"),
+        (["load", "images"], "Missing argument 'FILE...'"),
+        (["load", "images", "a.csv", "--if-exists", "dance"], "--if-exists 'dance' does not exist. Choices are error"),
+        (["load", "images", "a.csv", "--affinity", "a"], "--affinity a needs --key"),
+        (["load", "images", "a.csv", "--backups", "-1"], "--backups -1 must be at least 0"),
+        (["load", "images", "a.csv", "--partitions", "0"], "--partitions 0 at least 1"),
     ],
 )
 def test_a_wrong_command_line_ends_with_2(cli, node, args, fault) -> None:
@@ -211,6 +217,8 @@ def test_a_wrong_command_line_ends_with_2(cli, node, args, fault) -> None:
         (["attach", "nope"], "There is no job 'nope'"),
         (["stop", "nope"], "There is no job 'nope'"),
         (["stop", "7f3a"], "Job 7f3a0000 is over"),
+        (["load", "images", "none.csv"], "there is no file 'none.csv' to load"),
+        (["load", "images", "{script}"], "train.py' is not known; files end with .npz, .csv"),
     ],
 )
 def test_what_cannot_be_done_ends_with_1_and_one_clean_block(cli, node, script, args, fault) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import load
-from tensorflow_ignite.data.loading import table_of
+from tensorflow_ignite.data.columns import table_of
 from tensorflow_ignite.data.tensors import arrays_of, columns_of
 
 
@@ -61,11 +61,12 @@ def test_lists_and_text_become_columns(values: Any, kind: pa.DataType) -> None:
         ({"a": "text"}, errors.InvalidRequestError, "single value"),
         ({"a": np.zeros((2, 0))}, errors.InvalidRequestError, "no elements"),
         ({"a": np.zeros(2, complex)}, errors.UnsupportedTypeError, "complex128"),
-        ({"a": np.array(["2020-01-01"], "M8[D]")}, errors.UnsupportedTypeError, "datetime64"),
+        ({"a": np.zeros(2, "m8[s]")}, errors.UnsupportedTypeError, "timedelta64"),
+        ({"a": {}}, errors.InvalidRequestError, "struct needs a field"),
+        ({"a": {"x": np.zeros(2), "y": np.zeros(1)}}, errors.InvalidRequestError, r"\{'a.x': 2, 'a.y': 1\}"),
+        ({"a": [np.zeros((2, 2))]}, errors.InvalidRequestError, "np.stack"),
         ({"a": np.array([1, "x"], object)}, errors.UnsupportedTypeError, "int, str"),
         ({"a": [1, "x"]}, errors.UnsupportedTypeError, "column 'a' mixes"),
-        ({"a": ["x", None]}, errors.UnsupportedTypeError, "None"),
-        ({"a": []}, errors.UnsupportedTypeError, "nothing at all"),
     ],
 )
 def test_what_no_cache_stores_is_refused_by_column(data: Any, kind: type[Exception], text: str) -> None:
@@ -81,6 +82,11 @@ def test_what_no_cache_stores_is_refused_by_column(data: Any, kind: type[Excepti
         ({"partitions": 0}, "partitions=0"),
         ({"key": "id"}, "key='id' is not a column"),
         ({"key": "a"}, "at least one column besides the key"),
+        ({"affinity": "a"}, "affinity='a' and key=None"),
+        ({"affinity": "a", "key": "a"}, "affinity='a' and key='a'"),
+        ({"affinity": "b", "key": "a"}, "affinity='b' is not a column"),
+        ({"schema": {"b": "int8"}}, "schema= names column 'b'"),
+        ({"schema": {"a": "no type"}}, "is no type"),
     ],
 )
 def test_options_are_checked_before_anybody_is_asked(options: Any, text: str) -> None:

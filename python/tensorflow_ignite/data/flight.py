@@ -168,26 +168,71 @@ def check_result(result: data_pb2.ReadResult | None, rows: int, what: str) -> No
         )
 
 
+class _Source:
+    """Batches on their way to a node, and the error of whoever makes them, which is none of Flight's."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self.error: Exception | None = None
+        self.rows = 0
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in self._batches:
+                self.rows += batch.num_rows
+                yield batch
+        except Exception as error:
+            self.error = error
+            raise
+
+
 def put(address: str, command: data_pb2.LoadCommand, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
     """Sends batches to be written; returns the number of rows that the cluster has written.
+
+    When the batches end with an error, the cluster has removed what it made before that error is raised here.
 
     Raises:
         TensorFlowIgniteError: As the node says, such as CacheExistsError; or if no node answers.
     """
+    command.sealed = True
     descriptor = flight.FlightDescriptor.for_command(command.SerializeToString())
-    with _connection(address, f"cache {command.cache!r} was not loaded") as client:
-        writer, results = client.do_put(descriptor, schema)
-        with writer:
-            for batch in batches:
-                writer.write_batch(batch)
-            writer.done_writing()
-            metadata = results.read()
+    source = _Source(batches)
+    try:
+        with _connection(address, f"cache {command.cache!r} was not loaded") as client:
+            metadata = _send(client, descriptor, schema, source)
+    except errors.TensorFlowIgniteError:
+        if source.error is not None:
+            raise source.error from None
+        raise
     if metadata is None:
         raise errors.InternalError(
             f"cache {command.cache!r} was not loaded: the node at {address} ended the call without its number of "
             f"rows. Every load ends with it. Look into the log of that node"
         )
     return int(data_pb2.LoadResult.FromString(metadata.to_pybytes()).rows)
+
+
+def _send(
+    client: flight.FlightClient, descriptor: flight.FlightDescriptor, schema: pa.Schema, source: _Source
+) -> pa.Buffer | None:
+    writer, results = client.do_put(descriptor, schema)
+    try:
+        for batch in source:
+            writer.write_batch(batch)
+        writer.write_metadata(data_pb2.LoadResult(rows=source.rows).SerializeToString())
+        writer.done_writing()
+        metadata = results.read()
+    except BaseException as error:
+        # Without the seal the node gives up and cleans up, and the call ends when it has.
+        try:
+            writer.close()
+        except (flight.FlightError, pa.ArrowException, OSError, KeyError, NotImplementedError):
+            # The node's own reason for the end; a write that fails knows none.
+            if source.error is None and isinstance(error, Exception):
+                raise
+        raise
+    writer.close()
+    return metadata
 
 
 @contextmanager

@@ -1,88 +1,204 @@
-"""Arrays and tables as rows of a cache."""
+"""Rows of any kind written into a cache."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import flight, place, reading
-from tensorflow_ignite.data.tensors import SHAPE_KEY
+from tensorflow_ignite.data.columns import table_of
+from tensorflow_ignite.data.inputs import Input, open_input
 from tensorflow_ignite.train.context import context
 from tensorflow_ignite.v1 import data_pb2
 
-# Stays below the 4 MiB that a gRPC server accepts in a message unless told otherwise.
-BATCH_BYTES = 2 * 1024 * 1024
+__all__ = ["EXISTING", "Loaded", "Progress", "load", "load_rows", "table_of"]
 
-_EXISTING = {
+EXISTING = {
     "error": data_pb2.EXISTING_CACHE_ERROR,
     "replace": data_pb2.EXISTING_CACHE_REPLACE,
     "append": data_pb2.EXISTING_CACHE_APPEND,
 }
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a load is.
+
+    Attributes:
+        rows: Rows that have been handed to the cluster.
+        bytes: Their size, as Arrow columns.
+        seconds: Time since the load began.
+        total_rows: Rows that there will be; None: not known.
+    """
+
+    rows: int
+    bytes: int
+    seconds: float
+    total_rows: int | None
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a load did.
+
+    Attributes:
+        rows: Rows that the cluster has stored.
+        bytes: Their size, as Arrow columns.
+        seconds: Time it took.
+    """
+
+    rows: int
+    bytes: int
+    seconds: float
+
+
 def load(
     cache: str,
-    data: Mapping[str, Any] | pa.Table,
+    data: Any,
     *,
     key: str | None = None,
+    affinity: str | None = None,
+    partitions: int | None = None,
     backups: int = 0,
     replicated: bool = False,
-    partitions: int | None = None,
+    schema: pa.Schema | Mapping[str, Any] | None = None,
+    sql: bool = True,
     if_exists: Literal["error", "replace", "append"] = "error",
+    batched: bool | None = None,
+    progress: bool | Callable[[Progress], None] = False,
     address: str | None = None,
 ) -> int:
-    """Writes columns into a cache, which is made if it does not exist.
+    """Writes rows into a cache, which is made if it does not exist: all of them, or none into a cache that it makes.
+
+    No more than some batches of a few megabytes are in memory, whatever the size of what is read.
 
     Args:
         cache: Name of the cache.
-        data: Columns by name, each with one entry a row: numpy arrays, or lists of text, bytes or numbers; or a
-            pyarrow.Table. An array ``[rows, 28, 28]`` comes back from :func:`tensorflow_ignite.dataset` as ``[28, 28]``
-            a row.
-        key: The column that holds the keys; it is not stored among the values. None: numbers from 0 on, or, with
-            ``if_exists="append"``, from the highest key on.
+        data: Rows, as one of these:
+
+            - columns by name, each with one entry a row: numpy arrays (also masked or structured), lists, tensors, or
+              again columns by name, which become a struct. An array ``[rows, 28, 28]`` comes back from
+              :func:`tensorflow_ignite.dataset` as ``[28, 28]`` a row;
+            - a pandas.DataFrame, without its index;
+            - a pyarrow Table, RecordBatch, RecordBatchReader or Dataset, or what exports an Arrow stream;
+            - paths of ``.npz``, ``.csv``, ``.parquet``, ``.arrow`` or ``.feather``: a file, a folder, a pattern, or a
+              list of these;
+            - a tf.data.Dataset whose elements are dicts, or tuples that ``schema`` names;
+            - an iterable of batches, each of a kind named above that is in memory.
+        key: The column that holds the keys, integers or text; it is not stored among the values. None: numbers from 0
+            on, or, with ``if_exists="append"``, from the highest key on.
+        affinity: A column; rows with the same value in it are kept in the same partition. Needs ``key``. Keys are then
+            objects of both columns, and both can be read as columns.
+        partitions: Number of partitions, when the cache is made; None: Ignite's default.
         backups: Copies of each partition on other nodes, when the cache is made.
         replicated: Keep every row on every node, when the cache is made.
-        partitions: Number of partitions, when the cache is made; None: Ignite's default.
+        schema: Types of some or all columns, which are cast where that loses nothing: a pyarrow.Schema, or by name a
+            pyarrow type, a numpy type (of the innermost values, where a column holds arrays), or None (as it is).
+        sql: Whether SQL knows the cache, when it is made; without, it loads faster and cannot be filtered.
         if_exists: What to do when the cache exists: ``"error"``, ``"replace"`` it with all its rows, or ``"append"``.
+        batched: Whether the elements of a tf.data.Dataset are batches of rows. None: they are when each component has a
+            first dimension of unknown size, and are not when one has none.
+        progress: Called with a :class:`Progress` after each batch; or True for a bar on a terminal.
         address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
 
     Returns:
         The number of rows written.
 
     Raises:
-        InvalidRequestError: If the columns or an option break a rule.
+        InvalidRequestError: If the data, their columns or an option break a rule.
         UnsupportedTypeError: If a column holds what no cache stores.
         TensorFlowIgniteError: CacheExistsError and others, as the node says; or if no node answers.
     """
-    if if_exists not in _EXISTING:
-        raise errors.InvalidRequestError(f'if_exists={if_exists!r} is unknown; it is "error", "replace" or "append"')
-    if backups < 0 or (partitions is not None and partitions < 1):
-        raise errors.InvalidRequestError(f"backups={backups} must be at least 0, partitions={partitions} at least 1")
-    table = data if isinstance(data, pa.Table) else table_of(data)
-    if key is not None and key not in table.column_names:
-        raise errors.InvalidRequestError(f"key={key!r} is not a column of the data: {', '.join(table.column_names)}")
-    if not [name for name in table.column_names if name != key]:
-        raise errors.InvalidRequestError(
-            f"cache {cache!r} needs at least one column besides the key; found {table.column_names}"
-        )
-    here = context()
-    where = here.node_address if here.in_job else place.answering(place.addresses(address))
+    _require_options(if_exists, backups, partitions, key, affinity)
     command = data_pb2.LoadCommand(
         cache=cache,
         key_column=key or "",
-        first_key=_first_key(cache, where) if key is None and if_exists == "append" else 0,
+        affinity_column=affinity or "",
         backups=backups,
         replicated=replicated,
         partitions=partitions or 0,
-        existing=_EXISTING[if_exists],
+        existing=EXISTING[if_exists],
+        without_sql=not sql,
     )
-    rows_a_batch = max(1, BATCH_BYTES * table.num_rows // max(1, table.nbytes))
-    return flight.put(where, command, table.schema, table.to_batches(max_chunksize=rows_a_batch))
+    with contextlib.ExitStack() as stack:
+        told = progress if callable(progress) else None
+        if progress is True:
+            from tensorflow_ignite.data.meter import Meter
+
+            told = stack.enter_context(Meter(cache)).show
+        return load_rows(command, open_input(data, schema, batched=batched), address=address, progress=told).rows
+
+
+def load_rows(
+    command: data_pb2.LoadCommand,
+    rows: Input,
+    *,
+    address: str | None,
+    progress: Callable[[Progress], None] | None,
+) -> Loaded:
+    """Carries out a load; the arguments are those of :func:`load`, which raises the same.
+
+    Args:
+        command: All that the cluster is told; its first key is found out here.
+        rows: What is written.
+        address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
+        progress: Called after each batch.
+    """
+    names, keys = rows.schema.names, [name for name in (command.key_column, command.affinity_column) if name]
+    for role, name in (("key", command.key_column), ("affinity", command.affinity_column)):
+        if name and name not in names:
+            raise errors.InvalidRequestError(f"{role}={name!r} is not a column of the data: {', '.join(names)}")
+    if not set(names) - set(keys):
+        raise errors.InvalidRequestError(
+            f"cache {command.cache!r} needs at least one column besides the key; found {names}"
+        )
+    here = context()
+    where = here.node_address if here.in_job else place.answering(place.addresses(address))
+    if not command.key_column and command.existing == data_pb2.EXISTING_CACHE_APPEND:
+        command.first_key = _first_key(command.cache, where)
+    counted = _Counted(rows, progress)
+    stored = flight.put(where, command, rows.schema, counted.batches())
+    return Loaded(stored, counted.bytes, time.monotonic() - counted.began)
+
+
+class _Counted:
+    """Counts the batches that pass."""
+
+    def __init__(self, rows: Input, told: Callable[[Progress], None] | None) -> None:
+        self.bytes = 0
+        self.began = time.monotonic()
+        self._rows = rows
+        self._told = told
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        rows = 0
+        with contextlib.closing(self._rows.batches):  # type: ignore[type-var]
+            for batch in self._rows.batches:
+                yield batch
+                rows += batch.num_rows
+                self.bytes += batch.nbytes
+                if self._told is not None:
+                    self._told(Progress(rows, self.bytes, time.monotonic() - self.began, self._rows.rows))
+
+
+def _require_options(
+    if_exists: str, backups: int, partitions: int | None, key: str | None, affinity: str | None
+) -> None:
+    if if_exists not in EXISTING:
+        raise errors.InvalidRequestError(f'if_exists={if_exists!r} is unknown; it is "error", "replace" or "append"')
+    if backups < 0 or (partitions is not None and partitions < 1):
+        raise errors.InvalidRequestError(f"backups={backups} must be at least 0, partitions={partitions} at least 1")
+    if affinity is not None and key in (None, affinity):
+        raise errors.InvalidRequestError(
+            f"affinity={affinity!r} and key={key!r}: keys are made of both columns, and each row needs a key of its "
+            f"own. Name the column of the keys, another one, with key="
+        )
 
 
 def _first_key(cache: str, address: str) -> int:
@@ -116,80 +232,3 @@ def _first_key(cache: str, address: str) -> int:
             keys = batch.column(reading.KEY_COLUMN).to_numpy()
             highest = max(highest, int(keys.max(initial=-1)))
     return highest + 1
-
-
-def table_of(data: Mapping[str, Any]) -> pa.Table:
-    """Arrow columns of arrays and lists, one entry a row.
-
-    Raises:
-        InvalidRequestError: If there is no column, or the columns differ in length, or a shape has no elements.
-        UnsupportedTypeError: If a column holds what no cache stores.
-    """
-    if not data:
-        raise errors.InvalidRequestError("there is no column to load; give at least one, such as {'label': labels}")
-    fields, columns = [], []
-    for name, values in data.items():
-        if not isinstance(name, str) or not name:
-            raise errors.InvalidRequestError(f"{name!r} is not the name of a column; it is a text that is not empty")
-        field, column = _column(name, values)
-        fields.append(field)
-        columns.append(column)
-    lengths = {name: len(column) for name, column in zip(data, columns, strict=True)}
-    if len(set(lengths.values())) > 1:
-        raise errors.InvalidRequestError(
-            f"columns differ in length: {lengths}. Each column needs one entry for each row"
-        )
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
-
-
-def _column(name: str, values: Any) -> tuple[pa.Field, pa.Array]:
-    if isinstance(values, np.ndarray) or not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
-        array = np.asarray(values)
-        if array.ndim == 0:
-            raise errors.InvalidRequestError(
-                f"column {name!r} is a single value, {values!r:.80}; it needs one entry for each row"
-            )
-        return _array(name, array)
-    try:
-        column = pa.array(values)
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        raise errors.UnsupportedTypeError(f"column {name!r} mixes what one column cannot hold: {error}") from error
-    if column.null_count or pa.types.is_null(column.type):
-        raise errors.UnsupportedTypeError(
-            f"column {name!r} holds None, or nothing at all; a column needs a value in each row"
-        )
-    return pa.field(name, column.type, nullable=False), column
-
-
-def _array(name: str, array: np.ndarray[Any, Any]) -> tuple[pa.Field, pa.Array]:
-    shape = array.shape[1:]
-    if 0 in shape:
-        raise errors.InvalidRequestError(f"column {name!r} has shape {list(array.shape)}: a row of it has no elements")
-    if array.dtype.kind in "OUS":
-        flat = _text(name, array.reshape(-1))
-    elif array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
-        native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-        flat = pa.array(native.reshape(-1))
-    else:
-        raise errors.UnsupportedTypeError(
-            f"column {name!r} is of type {array.dtype}; caches store booleans, integers, floats up to 64 bits and "
-            f"text. Convert it first, for example with .astype('float32')"
-        )
-    if not shape:
-        return pa.field(name, flat.type, nullable=False), flat
-    column = pa.FixedSizeListArray.from_arrays(flat, int(np.prod(shape)))
-    metadata = {SHAPE_KEY: json.dumps(shape).encode()} if len(shape) > 1 else None
-    return pa.field(name, column.type, nullable=False, metadata=metadata), column
-
-
-def _text(name: str, array: np.ndarray[Any, Any]) -> pa.Array:
-    entries = array.tolist()
-    kinds = {type(entry) for entry in entries}
-    if kinds <= {str}:
-        return pa.array(entries, pa.string())
-    if kinds <= {bytes}:
-        return pa.array(entries, pa.binary())
-    raise errors.UnsupportedTypeError(
-        f"column {name!r} is an array of Python objects of types {', '.join(sorted(kind.__name__ for kind in kinds))}; "
-        f"only arrays of text or of bytes can be stored"
-    )

@@ -12,7 +12,7 @@ The graph calls it in two ways (PyFunc, first argument):
 
 A handle that is restored from a checkpoint, perhaps by another process, is mere numbers: which epoch it was, and a
 digest of what was read. It gets a new reader, which finds the row, and which lives until its last batch or the end of
-the process; where something else would be read now, it gets an error.
+its dataset; where something else would be read now, it gets an error.
 """
 
 from __future__ import annotations
@@ -96,13 +96,18 @@ class _Handle:
         self.__array_interface__ = self._memory.__array_interface__
 
 
+_Key = tuple[str, tuple[int, int]]
+
+
 class _Readers:
-    """The readers of this process, by the numbers of their handles."""
+    """The readers of this process, by their datasets and the numbers of their handles."""
 
     def __init__(self) -> None:
         # Re-entrant: a finalizer may close a reader wherever the interpreter happens to be.
         self._lock = threading.RLock()
-        self._open: dict[tuple[int, int], Reader] = {}
+        self._open: dict[_Key, Reader] = {}
+        # Those of restored iterators: they have no handle whose end would tell that they are not needed any more.
+        self._restored: set[_Key] = set()
         self._datasets: dict[str, _Dataset] = {}
         self._ending = False
 
@@ -118,35 +123,35 @@ class _Readers:
             epoch, dataset.epochs = dataset.epochs, dataset.epochs + 1
             seed = dataset.seed if asked.seed is None else asked.seed
             place = _Place(_two_numbers(os.urandom(16)), epoch, base, seed, _two_numbers(plan.digest(asked)))
-            self._open[place.name] = self._reader(asked, plan, place)
+            key = asked.name, place.name
+            self._open[key] = self._reader(asked, plan, place)
         handle = _Handle(place.numbers())
-        weakref.finalize(handle, self.close, place.name).atexit = False
+        weakref.finalize(handle, self.close, key).atexit = False
         return np.asarray(handle)
 
     def read(self, request: bytes, handle: Array, offset: int) -> list[Array]:
         """The rows of one batch, preceded by the offset of the next."""
-        place = _Place.of(handle)
+        asked, place = _parse(request), _Place.of(handle)
         while True:
             try:
-                part = self._find(place, request).take(offset)
+                part = self._find(place, asked).take(offset)
                 break
             except ReaderClosed:
                 # Closed with the iterator that began it, while one that was restored from it reads on.
                 if self._ending:
                     raise
-        asked = _parse(request)
         if part is None:
-            self.close(place.name)
+            self.close((asked.name, place.name))
             weights = [np.empty(0, np.float32)] * asked.weighted
             return [np.array(-1, np.int64), *weights, *empty_arrays(asked.layout)]
         weights = [np.full(part.rows, part.real, np.float32)] * asked.weighted
         assert part.arrays is not None
         return [np.array(offset + part.rows, np.int64), *weights, *part.arrays]
 
-    def _find(self, place: _Place, request: bytes) -> Reader:
+    def _find(self, place: _Place, asked: reading.Request) -> Reader:
         with self._lock:
-            reader = self._open.get(place.name)
-        return reader or self._restore(place, _parse(request))
+            reader = self._open.get((asked.name, place.name))
+        return reader or self._restore(place, asked)
 
     def _restore(self, place: _Place, asked: reading.Request) -> Reader:
         snapshot = _kept.get(asked.name)
@@ -161,9 +166,11 @@ class _Readers:
             dataset = self._datasets.setdefault(asked.name, _Dataset())
             dataset.epochs = max(dataset.epochs, place.epoch + 1)
             dataset.seed = place.seed
-            reader = self._open.get(place.name)
+            key = asked.name, place.name
+            reader = self._open.get(key)
             if reader is None:
-                reader = self._open[place.name] = self._reader(asked, plan, place)
+                reader = self._open[key] = self._reader(asked, plan, place)
+                self._restored.add(key)
             return reader
 
     def _reader(self, asked: reading.Request, plan: reading.Plan, place: _Place) -> Reader:
@@ -200,15 +207,19 @@ class _Readers:
         return Reader(epoch.parts, asked.layout)
 
     def forget(self, name: str) -> None:
-        """Lets go of what belongs to a dataset that is no more; its iterators read on."""
+        """Lets go of what belongs to a dataset that is no more; an iterator that is left reads on."""
         with self._lock:
             self._datasets.pop(name, None)
+            left = [key for key in self._restored if key[0] == name]
+        for key in left:
+            self.close(key)
         _kept.drop(name)
 
-    def close(self, name: tuple[int, int]) -> None:
+    def close(self, key: _Key) -> None:
         """Ends a reader; returns at once."""
         with self._lock:
-            reader = self._open.pop(name, None)
+            reader = self._open.pop(key, None)
+            self._restored.discard(key)
         if reader is not None:
             reader.close()
 

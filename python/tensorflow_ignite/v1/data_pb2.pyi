@@ -91,7 +91,7 @@ class ReadResult(_message.Message):
     def __init__(self, rows: _Optional[int] = ..., skipped: _Optional[int] = ...) -> None: ...
 
 class LoadCommand(_message.Message):
-    __slots__ = ("cache", "key_column", "first_key", "backups", "replicated", "partitions", "existing", "affinity_column", "without_sql")
+    __slots__ = ("cache", "key_column", "first_key", "backups", "replicated", "partitions", "existing", "affinity_column", "without_sql", "sealed")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     KEY_COLUMN_FIELD_NUMBER: _ClassVar[int]
     FIRST_KEY_FIELD_NUMBER: _ClassVar[int]
@@ -101,6 +101,7 @@ class LoadCommand(_message.Message):
     EXISTING_FIELD_NUMBER: _ClassVar[int]
     AFFINITY_COLUMN_FIELD_NUMBER: _ClassVar[int]
     WITHOUT_SQL_FIELD_NUMBER: _ClassVar[int]
+    SEALED_FIELD_NUMBER: _ClassVar[int]
     cache: str
     key_column: str
     first_key: int
@@ -110,7 +111,8 @@ class LoadCommand(_message.Message):
     existing: ExistingCache
     affinity_column: str
     without_sql: bool
-    def __init__(self, cache: _Optional[str] = ..., key_column: _Optional[str] = ..., first_key: _Optional[int] = ..., backups: _Optional[int] = ..., replicated: bool = ..., partitions: _Optional[int] = ..., existing: _Optional[_Union[ExistingCache, str]] = ..., affinity_column: _Optional[str] = ..., without_sql: bool = ...) -> None: ...
+    sealed: bool
+    def __init__(self, cache: _Optional[str] = ..., key_column: _Optional[str] = ..., first_key: _Optional[int] = ..., backups: _Optional[int] = ..., replicated: bool = ..., partitions: _Optional[int] = ..., existing: _Optional[_Union[ExistingCache, str]] = ..., affinity_column: _Optional[str] = ..., without_sql: bool = ..., sealed: bool = ...) -> None: ...
 
 class LoadResult(_message.Message):
     __slots__ = ("rows",)

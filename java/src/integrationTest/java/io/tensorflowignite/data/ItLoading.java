@@ -1,9 +1,12 @@
 package io.tensorflowignite.data;
 
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ExistingCache;
 import io.tensorflowignite.v1.LoadCommand;
 import io.tensorflowignite.v1.LoadResult;
@@ -12,9 +15,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import javax.cache.Cache;
 import org.apache.arrow.flight.FlightClient.ClientStreamListener;
 import org.apache.arrow.flight.FlightDescriptor;
 import org.apache.arrow.flight.FlightRuntimeException;
@@ -24,6 +32,7 @@ import org.apache.arrow.flight.SyncPutListener;
 import org.apache.arrow.vector.BigIntVector;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.Float4Vector;
+import org.apache.arrow.vector.IntVector;
 import org.apache.arrow.vector.UInt1Vector;
 import org.apache.arrow.vector.VarCharVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
@@ -34,6 +43,7 @@ import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
 import org.apache.arrow.vector.types.pojo.Schema;
+import org.apache.ignite.IgniteCache;
 import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.QueryEntity;
@@ -97,6 +107,150 @@ public class ItLoading extends DataTest {
         cluster.readAll(command("named").setKey(true).addColumns("weight").build());
     assertTrue(rows.contains(Arrays.<Object>asList("row 3", 1.5f)));
     assertEquals(2, cluster.schema(command("named").build()).getFields().size());
+  }
+
+  @Test
+  public void rowsWithTheSameAffinityValueShareAPartition() throws Exception {
+    LoadCommand.Builder command =
+        into("together").setKeyColumn("name").setAffinityColumn("group").setPartitions(64);
+    for (boolean withoutSql : new boolean[] {false, true}) {
+      command.setWithoutSql(withoutSql).setExisting(ExistingCache.EXISTING_CACHE_REPLACE);
+      assertEquals(200, putGroups(command, 0));
+      command.setExisting(ExistingCache.EXISTING_CACHE_APPEND);
+      assertEquals(200, putGroups(command, 200));
+
+      Map<Integer, Set<Integer>> partitions = new HashMap<>();
+      for (Cache.Entry<Object, Object> row : ignite.cache("together").withKeepBinary()) {
+        int group = ((BinaryObject) row.getKey()).<Integer>field("group");
+        partitions
+            .computeIfAbsent(group, none -> new HashSet<>())
+            .add(ignite.affinity("together").partition(row.getKey()));
+      }
+      assertEquals(20, partitions.size());
+      partitions.forEach((group, of) -> assertEquals("group " + group, 1, of.size()));
+      Set<Integer> used = new HashSet<>();
+      partitions.values().forEach(used::addAll);
+      assertTrue("partitions of 20 groups: " + used, used.size() > 10);
+
+      List<List<Object>> rows = cluster.readAll(command("together").build());
+      assertEquals(400, rows.size());
+      assertTrue(rows.contains(Arrays.<Object>asList("row 399", 19, 399f)));
+    }
+  }
+
+  @Test
+  public void sqlSeesBothFieldsOfAKeyThatIsAnObject() throws Exception {
+    putGroups(into("together").setKeyColumn("name").setAffinityColumn("group"), 0);
+
+    List<List<?>> rows =
+        ignite
+            .cache("together")
+            .query(
+                new SqlFieldsQuery(
+                    "SELECT NAME, WEIGHT FROM Together WHERE \"GROUP\" = 7 ORDER BY WEIGHT"))
+            .getAll();
+    assertEquals(10, rows.size());
+    assertEquals(Arrays.<Object>asList("row 7", 7f), rows.get(0));
+  }
+
+  @Test
+  public void appendedRowsMustHaveTheSameAffinityColumn() throws Exception {
+    putGroups(into("together").setKeyColumn("name").setAffinityColumn("group"), 0);
+
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        "rows with affinity column \"\" do not fit cache together, whose affinity column is"
+            + " \"group\"",
+        "[code=ROW_MISMATCH]",
+        () ->
+            putGroups(
+                into("together")
+                    .setKeyColumn("name")
+                    .setExisting(ExistingCache.EXISTING_CACHE_APPEND),
+                200));
+  }
+
+  @Test
+  public void aCacheWithoutSqlIsReadAsAnyOther() throws Exception {
+    load(into("plain").setWithoutSql(true), 2, 10);
+
+    assertTrue(configuration("plain").getQueryEntities().isEmpty());
+    assertEquals(rows(0, 20), read("plain"));
+    load(into("plain").setExisting(ExistingCache.EXISTING_CACHE_APPEND).setFirstKey(20), 1, 10);
+    assertEquals(30, read("plain").size());
+  }
+
+  @Test
+  public void aSealedLoadThatEndsWithoutItsSealLeavesNoCache() {
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT,
+        "the rows for cache given_up ended after 20, and their sender did not say",
+        "[code=INVALID_REQUEST]",
+        () -> load(into("given_up").setSealed(true), 2, 10));
+    assertFalse(ignite.cacheNames().contains("given_up"));
+  }
+
+  @Test
+  @SuppressWarnings("deprecation")
+  public void aCacheIsRemovedOnlyWhenNoneOfItsPartitionsMoves() throws Exception {
+    // Partitions stay on their way until somebody asks for them.
+    CacheConfiguration<Object, Object> slow = new CacheConfiguration<>("moving");
+    IgniteCache<Object, Object> cache = create(slow.setRebalanceDelay(-1), 16, 1);
+    fillObjects(cache, "Moving", 100);
+    cluster.addNode();
+    try {
+      TensorFlowIgniteException late =
+          assertThrows(
+              TensorFlowIgniteException.class,
+              () -> new CacheRemoval(ignite, 300_000_000).destroy("moving"));
+      assertTrue(late.getMessage(), late.getMessage().contains("moving between nodes"));
+      assertTrue(ignite.cacheNames().contains("moving"));
+
+      FutureTask<Long> load =
+          new FutureTask<>(
+              () -> load(into("moving").setExisting(ExistingCache.EXISTING_CACHE_REPLACE), 1, 10));
+      new Thread(load).start();
+      DataCluster.await("nobody waits for the partitions", ItLoading::isRemoving);
+      assertFalse(load.isDone());
+      for (int node = 0; node < 4; node++) {
+        cluster.node(node).cache("moving").rebalance();
+      }
+      assertEquals(10L, (long) load.get(20, SECONDS));
+      assertEquals(rows(0, 10), read("moving"));
+      assertEquals(4, ignite.cluster().nodes().size());
+    } finally {
+      cluster.stopLastNode();
+    }
+  }
+
+  private static boolean isRemoving() {
+    return Thread.getAllStackTraces().values().stream()
+        .flatMap(Arrays::stream)
+        .anyMatch(frame -> frame.getClassName().equals(CacheRemoval.class.getName()));
+  }
+
+  /** 200 rows of 20 groups, in two batches. */
+  private static long putGroups(LoadCommand.Builder command, int first) throws Exception {
+    Schema schema =
+        new Schema(
+            Arrays.asList(
+                fields().get(2),
+                Field.nullable("group", new ArrowType.Int(32, true)),
+                fields().get(1)));
+    return put(
+        command,
+        schema,
+        2,
+        (root, batch) -> {
+          for (int row = 0; row < 100; row++) {
+            int number = first + batch * 100 + row;
+            ((Float4Vector) root.getVector("weight")).setSafe(row, number);
+            ((IntVector) root.getVector("group")).setSafe(row, number % 20);
+            byte[] name = ("row " + number).getBytes(StandardCharsets.UTF_8);
+            ((VarCharVector) root.getVector("name")).setSafe(row, name);
+          }
+          root.setRowCount(100);
+        });
   }
 
   @Test

@@ -1,5 +1,6 @@
 package io.tensorflowignite.data;
 
+import java.util.OptionalLong;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.pojo.Schema;
 
@@ -9,4 +10,7 @@ interface BatchSource {
 
   /** The next batch, valid until the next call; null at the end. */
   VectorSchemaRoot next();
+
+  /** At the end: how many rows the sender says it sent; empty when it does not say. */
+  OptionalLong seal();
 }

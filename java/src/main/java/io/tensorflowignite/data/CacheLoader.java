@@ -4,33 +4,23 @@ import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LoadCommand;
 import io.tensorflowignite.v1.LoadResult;
-import java.util.concurrent.atomic.AtomicReference;
-import org.apache.arrow.vector.FieldVector;
+import java.util.OptionalLong;
+import java.util.concurrent.ExecutorService;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteDataStreamer;
-import org.apache.ignite.binary.BinaryObjectBuilder;
-import org.apache.ignite.lang.IgniteFuture;
 
-/** Loads record batches into a cache, as objects, through a data streamer. Serves one load. */
+/** Loads record batches into a cache, as objects: all of them, or what it made is removed. */
 final class CacheLoader {
-  /** About how many bytes of rows the streamer gathers for a node before it sends them. */
-  private static final long BUFFER_BYTES = 4L << 20;
-
-  private static final int MAX_BUFFER_ROWS = 1024;
-  private static final int PARALLEL_SENDS = 8;
-
   private final Ignite ignite;
   private final Schemas schemas;
   private final SchemaStore store;
-  private final AtomicReference<Throwable> failure = new AtomicReference<>();
-  private IgniteFuture<?> watched;
-  private long rows;
+  private final ExecutorService executor;
 
-  CacheLoader(Ignite ignite, Schemas schemas, SchemaStore store) {
+  CacheLoader(Ignite ignite, Schemas schemas, SchemaStore store, ExecutorService executor) {
     this.ignite = ignite;
     this.schemas = schemas;
     this.store = store;
+    this.executor = executor;
   }
 
   /** Makes the cache when it does not exist, and removes it when the load fails. */
@@ -38,102 +28,31 @@ final class CacheLoader {
     LoadPlan plan = LoadPlan.of(command, batches.schema());
     LoadTarget target = LoadTarget.prepare(ignite, schemas, store, plan);
     try {
-      stream(plan, target, batches);
-      requireAll(target);
+      long rows = stream(plan, target, batches);
+      requireAll(target, rows);
+      return LoadResult.newBuilder().setRows(rows).build();
     } catch (RuntimeException error) {
       suppress(error, target::discard);
       throw error;
     }
-    return LoadResult.newBuilder().setRows(rows).build();
   }
 
-  private void stream(LoadPlan plan, LoadTarget target, BatchSource batches) {
-    IgniteDataStreamer<Object, Object> streamer = ignite.dataStreamer(target.cache());
+  private long stream(LoadPlan plan, LoadTarget target, BatchSource batches) {
+    RowStreamer streamer = new RowStreamer(ignite, executor, plan, target);
     try {
-      streamer.keepBinary(true);
-      streamer.allowOverwrite(!target.made());
-      streamer.perNodeParallelOperations(PARALLEL_SENDS);
       for (VectorSchemaRoot batch = batches.next(); batch != null; batch = batches.next()) {
-        if (rows == 0 && batch.getRowCount() > 0) {
-          size(streamer, batch);
-        }
-        add(plan, target, batch, streamer);
-        requireNoFailure(target);
+        streamer.add(batch);
       }
-      streamer.close(false);
+      if (plan.command().getSealed()) {
+        requireSeal(target, streamer.rows(), batches.seal());
+      }
+      streamer.finish();
     } catch (RuntimeException error) {
-      Throwable first = failure.get();
-      suppress(error, () -> streamer.close(true));
-      throw first == null || error instanceof TensorFlowIgniteException
-          ? error
-          : notWritten(target, first);
+      RuntimeException first = streamer.first(error);
+      suppress(first, streamer::cancel);
+      throw first;
     }
-    requireNoFailure(target);
-  }
-
-  /** Ignite's own sizes count rows; ours may be large. */
-  private static void size(IgniteDataStreamer<Object, Object> streamer, VectorSchemaRoot batch) {
-    long bytes = 0;
-    for (FieldVector vector : batch.getFieldVectors()) {
-      bytes += vector.getBufferSize();
-    }
-    long rowBytes = Math.max(1, bytes / batch.getRowCount());
-    int size = (int) Math.max(1, Math.min(MAX_BUFFER_ROWS, BUFFER_BYTES / rowBytes));
-    streamer.perNodeBufferSize(size);
-    streamer.perThreadBufferSize(size);
-  }
-
-  private void add(
-      LoadPlan plan,
-      LoadTarget target,
-      VectorSchemaRoot batch,
-      IgniteDataStreamer<Object, Object> streamer) {
-    String keyColumn = plan.command().getKeyColumn();
-    VectorValues keys =
-        keyColumn.isEmpty() ? null : new VectorValues(batch.getVector(keyColumn), plan.keyType());
-    int width = plan.fields().size();
-    String[] names = new String[width];
-    VectorValues[] values = new VectorValues[width];
-    for (int i = 0; i < width; i++) {
-      names[i] = plan.fields().get(i).getName();
-      values[i] = new VectorValues(batch.getVector(names[i]), plan.types().get(i));
-    }
-    for (int row = 0; row < batch.getRowCount(); row++) {
-      String column = keyColumn;
-      try {
-        Object key = keys == null ? plan.command().getFirstKey() + rows : keys.get(row);
-        BinaryObjectBuilder object = ignite.binary().builder(target.valueType());
-        for (int i = 0; i < width; i++) {
-          column = names[i];
-          object.setField(column, values[i].get(row));
-        }
-        watch(streamer.addData(key, object.build()));
-      } catch (MismatchException mismatch) {
-        throw new TensorFlowIgniteException(
-            ErrorCode.ROW_MISMATCH,
-            String.format(
-                "row %d for cache %s: column %s %s; nulls cannot be loaded; fill them, or leave the"
-                    + " column out",
-                rows, target.cache(), column, mismatch.getMessage()));
-      }
-      rows++;
-    }
-  }
-
-  /** Many rows share a future. */
-  private void watch(IgniteFuture<?> sent) {
-    if (sent == watched) {
-      return;
-    }
-    watched = sent;
-    sent.listen(
-        done -> {
-          try {
-            done.get();
-          } catch (RuntimeException error) {
-            failure.compareAndSet(null, error);
-          }
-        });
+    return streamer.rows();
   }
 
   /** Cleans up after an error, which counts for more than what goes wrong now. */
@@ -145,24 +64,22 @@ final class CacheLoader {
     }
   }
 
-  private void requireNoFailure(LoadTarget target) {
-    Throwable error = failure.get();
-    if (error != null) {
-      throw notWritten(target, error);
+  private static void requireSeal(LoadTarget target, long rows, OptionalLong seal) {
+    if (seal.isEmpty() || seal.getAsLong() != rows) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST,
+          String.format(
+              "the rows for cache %s ended after %d, %s; a load writes all its rows or fails; load"
+                  + " again",
+              target.cache(),
+              rows,
+              seal.isEmpty()
+                  ? "and their sender did not say that it was done"
+                  : "but " + seal.getAsLong() + " were sent"));
     }
   }
 
-  private static TensorFlowIgniteException notWritten(LoadTarget target, Throwable error) {
-    return new TensorFlowIgniteException(
-        ErrorCode.INTERNAL_ERROR,
-        String.format(
-            "rows could not be written into cache %s: %s; a load writes all its rows or fails; see"
-                + " the nodes' logs, and load again",
-            target.cache(), error),
-        error);
-  }
-
-  private void requireAll(LoadTarget target) {
+  private static void requireAll(LoadTarget target, long rows) {
     if (!target.made()) {
       return;
     }

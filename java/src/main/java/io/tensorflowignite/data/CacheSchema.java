@@ -10,6 +10,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.FieldType;
 import org.apache.arrow.vector.types.pojo.Schema;
 
 /** The columns of a cache. */
@@ -19,6 +21,9 @@ final class CacheSchema {
 
   /** The name of the only column of a cache whose values are no objects. */
   static final String VALUE = "value";
+
+  /** Metadata of a stored field that is a field of the key, which is an object. */
+  private static final String IN_KEY = "tensorflow-ignite.key";
 
   private final String cache;
   private final Map<String, CacheColumn> columns = new LinkedHashMap<>();
@@ -77,6 +82,17 @@ final class CacheSchema {
       selected.add(supported(find(name)));
     }
     return selected;
+  }
+
+  static Field inKey(Field field) {
+    Map<String, String> metadata = new LinkedHashMap<>(field.getMetadata());
+    metadata.put(IN_KEY, "");
+    FieldType type = new FieldType(field.isNullable(), field.getType(), null, metadata);
+    return new Field(field.getName(), type, field.getChildren());
+  }
+
+  static boolean isInKey(Field field) {
+    return field.getMetadata().containsKey(IN_KEY);
   }
 
   static Schema arrow(List<CacheColumn> columns) {

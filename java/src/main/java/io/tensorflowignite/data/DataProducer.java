@@ -99,8 +99,9 @@ final class DataProducer extends NoOpFlightProducer {
     return () -> {
       try {
         LoadCommand command = loadCommand(stream.getDescriptor());
-        CacheLoader loader = new CacheLoader(ignite, schemas, store);
-        LoadResult result = loader.load(command, new FlightBatches(stream));
+        CacheLoader loader = new CacheLoader(ignite, schemas, store, executor);
+        FlightBatches batches = new FlightBatches(stream, command.getSealed());
+        LoadResult result = loader.load(command, batches);
         acknowledge(result, acknowledgements);
       } catch (Exception error) {
         acknowledgements.onError(errors.of("DoPut", error));

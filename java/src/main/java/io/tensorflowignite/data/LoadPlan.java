@@ -5,16 +5,17 @@ import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LoadCommand;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.Schema;
 
 /**
- * A LoadCommand and the schema of its batches, checked: which column is the key, how each of the
+ * A LoadCommand and the schema of its batches, checked: which columns are the key, how each of the
  * others is stored.
  */
 final class LoadPlan {
@@ -32,61 +33,77 @@ final class LoadPlan {
   private final LoadCommand command;
   private final List<Field> fields;
   private final List<ColumnType> types;
-  private final Field key;
-  private final ColumnType keyType;
+  private final LoadKey key;
 
-  private LoadPlan(
-      LoadCommand command,
-      List<Field> fields,
-      List<ColumnType> types,
-      Field key,
-      ColumnType keyType) {
+  private LoadPlan(LoadCommand command, List<Field> fields, List<ColumnType> types, LoadKey key) {
     this.command = command;
     this.fields = fields;
     this.types = types;
     this.key = key;
-    this.keyType = keyType;
   }
 
   static LoadPlan of(LoadCommand command, Schema schema) {
     requireCommand(command);
     List<Field> fields = new ArrayList<>();
     List<ColumnType> types = new ArrayList<>();
-    Field key = ColumnType.plain(CacheSchema.KEY, new ArrowType.Int(64, true));
-    ColumnType keyType = ColumnTypes.ofClass(Long.class).orElseThrow(AssertionError::new);
-    boolean keyFound = command.getKeyColumn().isEmpty();
-    Set<String> seen = new HashSet<>();
+    Map<String, ColumnType> all = new LinkedHashMap<>();
     for (Field field : schema.getFields()) {
-      requireName(command.getCache(), field.getName(), seen);
+      String name = field.getName();
+      requireName(command.getCache(), name, all.keySet());
       ColumnType type =
           ColumnTypes.ofField(field).orElseThrow(() -> unsupported(command.getCache(), field));
-      if (field.getName().equals(command.getKeyColumn())) {
-        if (!KEYS.contains(type.storage())) {
-          throw unsupported(command.getCache(), field);
-        }
-        key = new Field(CacheSchema.KEY, field.getFieldType(), field.getChildren());
-        keyType = type;
-        keyFound = true;
-      } else {
+      all.put(name, type);
+      if (!name.equals(command.getKeyColumn()) && !name.equals(command.getAffinityColumn())) {
         fields.add(field);
         types.add(type);
       }
     }
-    if (!keyFound) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.COLUMN_NOT_FOUND,
-          String.format(
-              "the rows for cache %s have no column %s to take their keys from; their columns are"
-                  + " %s; name one of these as key",
-              command.getCache(), command.getKeyColumn(), seen));
-    }
+    LoadKey key = key(command, schema, all);
     if (fields.isEmpty()) {
       throw invalid(
           "the rows for cache %s have no column besides their key; a row holds at least one; add a"
               + " column",
           command.getCache());
     }
-    return new LoadPlan(command, fields, types, key, keyType);
+    return new LoadPlan(command, fields, types, key);
+  }
+
+  private static LoadKey key(LoadCommand command, Schema schema, Map<String, ColumnType> all) {
+    String key = command.getKeyColumn();
+    String affinity = command.getAffinityColumn();
+    if (!affinity.isEmpty() && (key.isEmpty() || key.equals(affinity))) {
+      throw invalid(
+          "the rows for cache %s have affinity column %s and key column \"%s\"; keys are then made"
+              + " of both, and each row needs a key of its own; name the column of the keys, one"
+              + " that is not the affinity column, as key",
+          command.getCache(), affinity, key);
+    }
+    if (key.isEmpty()) {
+      return LoadKey.counted();
+    }
+    Field field = keyField(command.getCache(), "keys", key, schema, all);
+    LoadKey single = LoadKey.of(field, all.get(key));
+    return affinity.isEmpty()
+        ? single
+        : single.with(
+            keyField(command.getCache(), "affinity", affinity, schema, all), all.get(affinity));
+  }
+
+  private static Field keyField(
+      String cache, String role, String name, Schema schema, Map<String, ColumnType> all) {
+    if (!all.containsKey(name)) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.COLUMN_NOT_FOUND,
+          String.format(
+              "the rows for cache %s have no column %s to take their %s from; their columns are"
+                  + " %s; name one of these",
+              cache, name, role, all.keySet()));
+    }
+    Field field = schema.findField(name);
+    if (!KEYS.contains(all.get(name).storage())) {
+      throw unsupported(cache, field);
+    }
+    return field;
   }
 
   LoadCommand command() {
@@ -107,14 +124,21 @@ final class LoadPlan {
     return types;
   }
 
-  ColumnType keyType() {
-    return keyType;
+  LoadKey key() {
+    return key;
   }
 
   /** What is stored beside the cache, so that its rows are read as they were loaded. */
   Schema schema() {
     List<Field> all = new ArrayList<>();
-    all.add(key);
+    if (key.isObject()) {
+      key.fields().forEach(field -> all.add(CacheSchema.inKey(field)));
+    } else if (key.isCounted()) {
+      all.add(ColumnType.plain(CacheSchema.KEY, new ArrowType.Int(64, true)));
+    } else {
+      Field field = key.fields().get(0);
+      all.add(new Field(CacheSchema.KEY, field.getFieldType(), field.getChildren()));
+    }
     all.addAll(fields);
     return new Schema(all);
   }
@@ -153,7 +177,6 @@ final class LoadPlan {
             cache, other, name);
       }
     }
-    seen.add(name);
   }
 
   private static TensorFlowIgniteException unsupported(String cache, Field field) {

@@ -4,6 +4,7 @@ import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ExistingCache;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -12,6 +13,7 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.binary.BinaryType;
 import org.apache.ignite.cache.CacheExistsException;
+import org.apache.ignite.cache.CacheKeyConfiguration;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
@@ -24,14 +26,21 @@ final class LoadTarget {
   private final Ignite ignite;
   private final SchemaStore store;
   private final String cache;
+  private final String keyType;
   private final String valueType;
   private final boolean made;
 
   private LoadTarget(
-      Ignite ignite, SchemaStore store, String cache, String valueType, boolean made) {
+      Ignite ignite,
+      SchemaStore store,
+      String cache,
+      String keyType,
+      String valueType,
+      boolean made) {
     this.ignite = ignite;
     this.store = store;
     this.cache = cache;
+    this.keyType = keyType;
     this.valueType = valueType;
     this.made = made;
   }
@@ -47,13 +56,18 @@ final class LoadTarget {
       if (existing != ExistingCache.EXISTING_CACHE_REPLACE) {
         throw exists(plan.cache());
       }
-      ignite.destroyCache(plan.cache());
+      new CacheRemoval(ignite).destroy(plan.cache());
     }
     return make(ignite, store, plan);
   }
 
   String cache() {
     return cache;
+  }
+
+  /** Name of the binary type of the keys, when they are objects. */
+  String keyType() {
+    return keyType;
   }
 
   /** Name of the binary type of the values. */
@@ -73,19 +87,26 @@ final class LoadTarget {
   /** After a load that failed: what it made is removed. */
   void discard() {
     if (made) {
-      ignite.destroyCache(cache);
+      new CacheRemoval(ignite).destroy(cache);
       store.remove(cache);
     }
   }
 
   private static LoadTarget make(Ignite ignite, SchemaStore store, LoadPlan plan) {
     String valueType = newTypeName(ignite, plan);
+    String keyType = keyTypeName(valueType);
     CacheConfiguration<Object, Object> configuration =
         new CacheConfiguration<Object, Object>(plan.cache())
             .setCacheMode(
                 plan.command().getReplicated() ? CacheMode.REPLICATED : CacheMode.PARTITIONED)
-            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC)
-            .setQueryEntities(List.of(entity(plan, valueType)));
+            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC);
+    if (!plan.command().getWithoutSql()) {
+      configuration.setQueryEntities(List.of(entity(plan, keyType, valueType)));
+    }
+    if (plan.key().isObject()) {
+      configuration.setKeyConfiguration(
+          new CacheKeyConfiguration(keyType, plan.command().getAffinityColumn()));
+    }
     if (!plan.command().getReplicated()) {
       configuration.setBackups(plan.command().getBackups());
     }
@@ -104,7 +125,7 @@ final class LoadTarget {
       ignite.destroyCache(plan.cache());
       throw failure;
     }
-    return new LoadTarget(ignite, store, plan.cache(), valueType, true);
+    return new LoadTarget(ignite, store, plan.cache(), keyType, valueType, true);
   }
 
   private static LoadTarget found(
@@ -113,6 +134,8 @@ final class LoadTarget {
       SchemaStore store,
       LoadPlan plan,
       IgniteCache<Object, Object> cache) {
+    Optional<CacheKeyConfiguration> affinity = affinity(cache);
+    requireSameAffinity(affinity.map(CacheKeyConfiguration::getAffinityKeyFieldName), plan);
     Optional<CacheSchema> schema = schemas.known(cache);
     if (schema.isPresent()) {
       requireSame(schema.get(), plan);
@@ -120,19 +143,42 @@ final class LoadTarget {
       store.put(plan.cache(), plan.schema());
     }
     String valueType = schemas.objectType(cache).orElseGet(() -> newTypeName(ignite, plan));
-    return new LoadTarget(ignite, store, plan.cache(), valueType, false);
+    String keyType =
+        affinity.map(CacheKeyConfiguration::getTypeName).orElse(keyTypeName(valueType));
+    return new LoadTarget(ignite, store, plan.cache(), keyType, valueType, false);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Optional<CacheKeyConfiguration> affinity(IgniteCache<Object, Object> cache) {
+    CacheConfiguration<Object, Object> configuration =
+        cache.getConfiguration(CacheConfiguration.class);
+    CacheKeyConfiguration[] keys = configuration.getKeyConfiguration();
+    return keys == null || keys.length != 1 ? Optional.empty() : Optional.of(keys[0]);
+  }
+
+  private static void requireSameAffinity(Optional<String> affinity, LoadPlan plan) {
+    String brings = plan.command().getAffinityColumn();
+    if (!affinity.orElse("").equals(brings)) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.ROW_MISMATCH,
+          String.format(
+              "rows with affinity column \"%s\" do not fit cache %s, whose affinity column is"
+                  + " \"%s\"; appended rows must have the same; change it, or replace the cache",
+              brings, plan.cache(), affinity.orElse("")));
+    }
   }
 
   private static void requireSame(CacheSchema schema, LoadPlan plan) {
     List<String> has = new ArrayList<>();
     schema.columns().forEach(column -> has.add(describe(schema, column)));
     List<String> brings = new ArrayList<>();
-    for (int i = 0; i < plan.fields().size(); i++) {
-      Field field = plan.fields().get(i);
-      brings.add(describe(schema, field, plan.types().get(i)));
+    if (plan.key().isObject()) {
+      describe(schema, plan.key().fields(), plan.key().types(), brings);
     }
-    Class<?> key = schema.key().type().storage();
-    boolean sameKeys = key == plan.keyType().storage();
+    describe(schema, plan.fields(), plan.types(), brings);
+    // The fields of a key that is an object are columns too.
+    Class<?> key = plan.key().isObject() ? plan.key().storage() : schema.key().type().storage();
+    boolean sameKeys = key == plan.key().storage();
     if (!sameKeys || has.size() != brings.size() || !has.containsAll(brings)) {
       throw new TensorFlowIgniteException(
           ErrorCode.ROW_MISMATCH,
@@ -140,11 +186,18 @@ final class LoadTarget {
               "rows with keys %s and columns %s do not fit cache %s, which has keys %s and columns"
                   + " %s; appended rows must have the same columns; change them, or replace the"
                   + " cache",
-              plan.keyType().storage().getSimpleName(),
+              plan.key().storage().getSimpleName(),
               brings,
               plan.cache(),
               key.getSimpleName(),
               has));
+    }
+  }
+
+  private static void describe(
+      CacheSchema schema, List<Field> fields, List<ColumnType> types, List<String> into) {
+    for (int i = 0; i < fields.size(); i++) {
+      into.add(describe(schema, fields.get(i), types.get(i)));
     }
   }
 
@@ -168,18 +221,24 @@ final class LoadTarget {
     return text.toString();
   }
 
-  private static QueryEntity entity(LoadPlan plan, String valueType) {
-    QueryEntity entity = new QueryEntity(plan.keyType().storage().getName(), valueType);
-    String keyColumn = plan.command().getKeyColumn();
-    if (!keyColumn.isEmpty()) {
-      entity.addQueryField(keyColumn, plan.keyType().storage().getName(), null);
-      entity.setKeyFieldName(keyColumn);
+  private static QueryEntity entity(LoadPlan plan, String keyType, String valueType) {
+    LoadKey key = plan.key();
+    QueryEntity entity =
+        new QueryEntity(key.isObject() ? keyType : key.storage().getName(), valueType);
+    addFields(entity, key.fields(), key.types());
+    if (key.isObject()) {
+      entity.setKeyFields(new LinkedHashSet<>(entity.getFields().keySet()));
+    } else if (!key.isCounted()) {
+      entity.setKeyFieldName(key.fields().get(0).getName());
     }
-    for (int i = 0; i < plan.fields().size(); i++) {
-      entity.addQueryField(
-          plan.fields().get(i).getName(), plan.types().get(i).storage().getName(), null);
-    }
+    addFields(entity, plan.fields(), plan.types());
     return entity;
+  }
+
+  private static void addFields(QueryEntity entity, List<Field> fields, List<ColumnType> types) {
+    for (int i = 0; i < fields.size(); i++) {
+      entity.addQueryField(fields.get(i).getName(), types.get(i).storage().getName(), null);
+    }
   }
 
   /**
@@ -197,16 +256,27 @@ final class LoadTarget {
       name.insert(0, "Row");
     }
     String candidate = name.toString();
-    for (int number = 2; !fits(ignite.binary().type(candidate), plan); number++) {
+    for (int number = 2; !fit(ignite, candidate, plan); number++) {
       candidate = name + "_" + number;
     }
     return candidate;
   }
 
-  private static boolean fits(BinaryType type, LoadPlan plan) {
-    for (int i = 0; type != null && i < plan.fields().size(); i++) {
-      String known = type.fieldTypeName(plan.fields().get(i).getName());
-      if (known != null && !known.equals(plan.types().get(i).binaryName())) {
+  private static String keyTypeName(String valueType) {
+    return valueType + "Key";
+  }
+
+  private static boolean fit(Ignite ignite, String valueType, LoadPlan plan) {
+    BinaryType value = ignite.binary().type(valueType);
+    BinaryType key = plan.key().isObject() ? ignite.binary().type(keyTypeName(valueType)) : null;
+    return fits(value, plan.fields(), plan.types())
+        && fits(key, plan.key().fields(), plan.key().types());
+  }
+
+  private static boolean fits(BinaryType type, List<Field> fields, List<ColumnType> types) {
+    for (int i = 0; type != null && i < fields.size(); i++) {
+      String known = type.fieldTypeName(fields.get(i).getName());
+      if (known != null && !known.equals(types.get(i).binaryName())) {
         return false;
       }
     }

@@ -95,7 +95,8 @@ final class Schemas {
       if (name.equals(CacheSchema.KEY)) {
         key = CacheColumn.of(name, type, field.getType().toString(), RowField::key);
       } else {
-        Supplier<RowField> rowField = () -> RowField.ofValue(name);
+        boolean inKey = CacheSchema.isInKey(field);
+        Supplier<RowField> rowField = () -> inKey ? RowField.ofKey(name) : RowField.ofValue(name);
         columns.add(CacheColumn.of(name, type, field.getType().toString(), rowField));
       }
     }

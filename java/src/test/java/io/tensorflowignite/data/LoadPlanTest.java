@@ -27,7 +27,7 @@ public class LoadPlanTest {
   public void keysAreCountedLongsUnlessAColumnIsNamed() {
     LoadPlan plan = LoadPlan.of(command("c").build(), new Schema(Arrays.asList(ID, N)));
 
-    assertEquals(Long.class, plan.keyType().storage());
+    assertEquals(Long.class, plan.key().storage());
     assertEquals(Arrays.asList("_key", "id", "n"), names(plan.schema().getFields()));
   }
 
@@ -36,9 +36,25 @@ public class LoadPlanTest {
     LoadPlan plan =
         LoadPlan.of(command("c").setKeyColumn("id").build(), new Schema(Arrays.asList(ID, N)));
 
-    assertEquals(String.class, plan.keyType().storage());
+    assertEquals(String.class, plan.key().storage());
     assertEquals(Collections.singletonList("n"), names(plan.fields()));
     assertEquals(Arrays.asList("_key", "n"), names(plan.schema().getFields()));
+  }
+
+  @Test
+  public void withAnAffinityColumnKeysAreObjectsWhoseFieldsStayColumns() {
+    LoadPlan plan =
+        LoadPlan.of(
+            command("c").setKeyColumn("id").setAffinityColumn("n").build(),
+            new Schema(Arrays.asList(X, N, ID)));
+
+    assertTrue(plan.key().isObject());
+    assertEquals(Arrays.asList("id", "n"), names(plan.key().fields()));
+    assertEquals(Collections.singletonList("x"), names(plan.fields()));
+    assertEquals(Arrays.asList("id", "n", "x"), names(plan.schema().getFields()));
+    List<Boolean> inKey =
+        plan.schema().getFields().stream().map(CacheSchema::isInKey).collect(Collectors.toList());
+    assertEquals(Arrays.asList(true, true, false), inKey);
   }
 
   @Test
@@ -65,6 +81,20 @@ public class LoadPlanTest {
         ErrorCode.COLUMN_NOT_FOUND, "no column id to take", command("c").setKeyColumn("id"), N);
     assertRefused(
         ErrorCode.UNSUPPORTED_TYPE, "column x is of type", command("c").setKeyColumn("x"), X, N);
+    assertRefused(
+        ErrorCode.INVALID_REQUEST, "affinity column n", command("c").setAffinityColumn("n"), X, N);
+    assertRefused(
+        ErrorCode.INVALID_REQUEST,
+        "affinity column n and key column \"n\"",
+        command("c").setKeyColumn("n").setAffinityColumn("n"),
+        X,
+        N);
+    assertRefused(
+        ErrorCode.COLUMN_NOT_FOUND,
+        "no column z to take their affinity from",
+        command("c").setKeyColumn("n").setAffinityColumn("z"),
+        X,
+        N);
     assertRefused(
         ErrorCode.UNSUPPORTED_TYPE,
         "column d is of type",

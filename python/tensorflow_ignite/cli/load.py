@@ -1,0 +1,105 @@
+"""``load``: files become rows of a cache."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tensorflow_ignite.cli.options import Address, CommandLineError, Json, one_of
+from tensorflow_ignite.cli.render import count, print_json
+
+__all__ = ["load"]
+
+_IF_EXISTS = ("error", "replace", "append")
+
+
+def load(
+    context: typer.Context,
+    cache: Annotated[str, typer.Argument(metavar="CACHE", help="Name of the cache.", show_default=False)],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Files of one format (.npz, .csv, .parquet, .arrow, .feather), folders of them, or patterns.",
+            show_default=False,
+        ),
+    ],
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="COLUMN", help="The column of the keys; else rows are numbered."),
+    ] = None,
+    affinity: Annotated[
+        str | None,
+        typer.Option(
+            "--affinity", metavar="COLUMN", help="Keep rows with the same value of it in one partition; needs --key."
+        ),
+    ] = None,
+    backups: Annotated[
+        int, typer.Option("--backups", metavar="NUMBER", help="Copies of each partition on other nodes.")
+    ] = 0,
+    partitions: Annotated[
+        int | None, typer.Option("--partitions", metavar="NUMBER", help="Partitions; else Ignite's default, 1,024.")
+    ] = None,
+    replicated: Annotated[bool, typer.Option("--replicated", help="Keep every row on every node.")] = False,
+    if_exists: Annotated[
+        str,
+        typer.Option(
+            "--if-exists",
+            metavar="WHAT",
+            help=f"When the cache exists: {', '.join(_IF_EXISTS)}.",
+            autocompletion=one_of(_IF_EXISTS),
+        ),
+    ] = _IF_EXISTS[0],
+    no_sql: Annotated[bool, typer.Option("--no-sql", help="SQL does not know the cache; it loads faster.")] = False,
+    address: Address = None,
+    json_output: Json = False,
+) -> None:
+    """Load files into a cache, which is made if it does not exist: all their rows or, into a new cache, none.
+
+    \b
+    Examples:
+      tensorflow-ignite load images train.npz --backups 1
+      tensorflow-ignite load trips 'trips/*.parquet' --key id --affinity driver
+      tensorflow-ignite load prices prices.csv --if-exists append --json
+    """
+    if if_exists not in _IF_EXISTS:
+        raise CommandLineError(f"--if-exists {if_exists!r} does not exist. Choices are {', '.join(_IF_EXISTS)}")
+    if affinity is not None and key in (None, affinity):
+        raise CommandLineError(
+            f"--affinity {affinity} needs --key with another column: keys are made of both, and each row needs its own"
+        )
+    if backups < 0 or (partitions is not None and partitions < 1):
+        raise CommandLineError(f"--backups {backups} must be at least 0, --partitions {partitions} at least 1")
+    # Our errors tell what happened; gRPC's own lines on stderr would only stand between them.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from tensorflow_ignite.data.inputs import open_input
+    from tensorflow_ignite.data.loading import EXISTING, load_rows
+    from tensorflow_ignite.data.meter import Meter
+    from tensorflow_ignite.v1 import data_pb2
+
+    command = data_pb2.LoadCommand(
+        cache=cache,
+        key_column=key or "",
+        affinity_column=affinity or "",
+        backups=backups,
+        replicated=replicated,
+        partitions=partitions or 0,
+        existing=EXISTING[if_exists],
+        without_sql=no_sql,
+    )
+    rows = open_input(files)
+    with Meter(cache) as meter:
+        done = load_rows(
+            command, rows, address=address or context.find_root().params.get("address"), progress=meter.show
+        )
+    if json_output:
+        print_json({"cache": cache, "rows": done.rows, "bytes": done.bytes, "seconds": round(done.seconds, 3)})
+        return
+    speed = done.bytes / 1e6 / max(done.seconds, 1e-9)
+    print(
+        f"loaded {count(done.rows, 'row')} into cache {cache}: {done.bytes / 1e6:,.1f} MB in {done.seconds:.1f} s, "
+        f"{speed:,.0f} MB/s"
+    )

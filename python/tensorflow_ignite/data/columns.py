@@ -1,0 +1,157 @@
+"""Arrays and lists as Arrow columns."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.tensors import SHAPE_KEY
+
+Array = npt.NDArray[Any]
+
+
+def table_of(data: Mapping[str, Any]) -> pa.Table:
+    """Arrow columns of arrays and lists, one entry a row.
+
+    Args:
+        data: By name: numpy arrays of any shape ``[rows, ...]``, masked arrays, ragged or other tensors, lists with one
+            entry a row, or again a mapping, which becomes a struct.
+
+    Raises:
+        InvalidRequestError: If there is no column, or the columns differ in length, or a shape has no elements.
+        UnsupportedTypeError: If a column holds what Arrow has no type for.
+    """
+    if not data:
+        raise errors.InvalidRequestError("there is no column to load; give at least one, such as {'label': labels}")
+    fields, columns = _columns("", data)
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _columns(prefix: str, data: Mapping[str, Any]) -> tuple[list[pa.Field], list[pa.Array]]:
+    fields, columns = [], []
+    for name, values in data.items():
+        if not isinstance(name, str) or not name:
+            raise errors.InvalidRequestError(f"{name!r} is not the name of a column; it is a text that is not empty")
+        array, shape = column_of(prefix + name, values)
+        metadata = {SHAPE_KEY: json.dumps(shape).encode()} if len(shape) > 1 else None
+        fields.append(pa.field(name, array.type, nullable=_is_nullable(array), metadata=metadata))
+        columns.append(array)
+    lengths = {prefix + field.name: len(column) for field, column in zip(fields, columns, strict=True)}
+    if len(set(lengths.values())) > 1:
+        raise errors.InvalidRequestError(
+            f"columns differ in length: {lengths}. Each column needs one entry for each row"
+        )
+    return fields, columns
+
+
+def column_of(name: str, values: Any) -> tuple[pa.Array, tuple[int, ...]]:
+    """One column, and the static shape of each of its values (empty: a single value).
+
+    Raises:
+        InvalidRequestError: If it is no column.
+        UnsupportedTypeError: If Arrow has no type for it.
+    """
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values, ()
+    if isinstance(values, Mapping):
+        if not values:
+            raise errors.InvalidRequestError(f"column {name!r} is a mapping without entries; a struct needs a field")
+        fields, columns = _columns(f"{name}.", values)
+        return pa.StructArray.from_arrays(columns, fields=fields), ()
+    if hasattr(values, "row_splits") and hasattr(values, "values"):
+        inner, shape = column_of(name, values.values)
+        return pa.ListArray.from_arrays(_offsets(values.row_splits), shaped(inner, shape)), ()
+    if isinstance(values, np.ndarray) or not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
+        array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+        if array.ndim == 0:
+            raise errors.InvalidRequestError(
+                f"column {name!r} is a single value, {values!r:.80}; it needs one entry for each row"
+            )
+        return _array(name, array)
+    return _listed(name, list(values)), ()
+
+
+def shaped(array: pa.Array, shape: tuple[int, ...]) -> pa.Array:
+    """Values of more than one dimension inside of a list, which carries no metadata: a list for each dimension."""
+    if len(shape) < 2:
+        return array
+    array = array.flatten()
+    for size in reversed(shape):
+        array = pa.FixedSizeListArray.from_arrays(array, size)
+    return array
+
+
+def _is_nullable(array: pa.Array) -> bool:
+    return bool(array.null_count > 0 or pa.types.is_null(array.type))
+
+
+def _offsets(splits: Any) -> pa.Array:
+    splits = np.asarray(splits)
+    if len(splits) and splits[-1] > np.iinfo(np.int32).max:
+        raise errors.InvalidRequestError(
+            f"a ragged column holds {splits[-1]} values in one piece; lists of Arrow count up to 2^31 - 1. Give the "
+            f"rows in several batches"
+        )
+    return pa.array(splits.astype(np.int32))
+
+
+def _listed(name: str, values: list[Any]) -> pa.Array:
+    if any(isinstance(value, np.ndarray) and value.ndim > 1 for value in values[:1]):
+        raise errors.InvalidRequestError(
+            f"column {name!r} is a list of arrays of several dimensions; where all have one shape, give one array: "
+            f"np.stack(values)"
+        )
+    try:
+        array = pa.array(values)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise errors.UnsupportedTypeError(f"column {name!r} mixes what one column cannot hold: {error}") from error
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _array(name: str, array: Array) -> tuple[pa.Array, tuple[int, ...]]:
+    shape = array.shape[1:]
+    if 0 in shape:
+        raise errors.InvalidRequestError(f"column {name!r} has shape {list(array.shape)}: a row of it has no elements")
+    mask = np.ma.getmaskarray(array).reshape(-1) if isinstance(array, np.ma.MaskedArray) else None
+    kind = array.dtype.kind
+    if kind in "OUS":
+        entries = np.ma.getdata(array).reshape(-1).tolist()
+        if mask is not None:
+            entries = [None if hidden else entry for entry, hidden in zip(entries, mask.tolist(), strict=True)]
+        if kind == "O":
+            _require_entries(name, entries)
+        flat = _listed(name, entries)
+        if kind == "U" and not entries:
+            flat = flat.cast(pa.string())
+        if kind == "S" and not entries:
+            flat = flat.cast(pa.binary())
+    elif (kind in "biuf" and array.dtype.itemsize <= 8) or kind == "M":
+        data = np.ma.getdata(array)
+        native = np.ascontiguousarray(data, data.dtype.newbyteorder("="))
+        flat = pa.array(native.reshape(-1), mask=mask)
+    else:
+        raise errors.UnsupportedTypeError(
+            f"column {name!r} is of type {array.dtype}; caches store booleans, integers, floats up to 64 bits, dates, "
+            f"times and text. Convert it first, for example with .astype('float32')"
+        )
+    if not shape:
+        return flat, ()
+    return pa.FixedSizeListArray.from_arrays(flat, math.prod(shape)), tuple(shape)
+
+
+def _require_entries(name: str, entries: list[Any]) -> None:
+    """Numbers in an array of objects are mostly a mistake, and its text hides among them."""
+    kinds = {type(entry) for entry in entries} - {type(None)}
+    if len(kinds) > 1 and kinds & {str, bytes}:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise errors.UnsupportedTypeError(
+            f"column {name!r} is an array of Python objects of types {names}; a column holds values of one "
+            f"type. Convert it first"
+        )

@@ -1,0 +1,98 @@
+"""A tf.data.Dataset as batches of arrays. TensorFlow is not imported here: who has a dataset has imported it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tensorflow_ignite import errors
+
+# Of rows whose size nothing tells.
+_ROWS = 256
+_MAX_ROWS = 65_536
+
+
+def is_dataset(data: Any) -> bool:
+    """Whether it is a tf.data.Dataset."""
+    return hasattr(data, "element_spec") and any(
+        base.__module__.partition(".")[0] == "tensorflow" for base in type(data).__mro__
+    )
+
+
+def batches(dataset: Any, names: Sequence[str], batch_bytes: int, batched: bool | None) -> Iterator[dict[str, Any]]:
+    """The elements as columns by name; TensorFlow itself batches what is not batched.
+
+    Args:
+        dataset: Elements are dicts (of dicts) of tensors, or tuples.
+        names: Of the components of tuples, in their order.
+        batch_bytes: About how large batches that are made here become.
+        batched: Whether each element is a batch; None: told from the element_spec.
+
+    Raises:
+        InvalidRequestError: If the components have no names, or nothing tells whether elements are batches.
+    """
+    spec = dataset.element_spec
+    named = _name(spec, names)
+    leaves = list(_leaves("", named))
+    if batched is None:
+        batched = _is_batched(leaves)
+    if not batched:
+        rows = _rows(leaves, batch_bytes)
+        # Rows of one shape are stacked; others become ragged.
+        fixed = all(shape is not None and None not in shape for _, shape, _ in leaves)
+        dataset = dataset.batch(rows) if fixed else dataset.ragged_batch(rows)
+    for element in dataset.prefetch(1):
+        yield _name(element, names)
+
+
+def _name(element: Any, names: Sequence[str]) -> dict[str, Any]:
+    if isinstance(element, Mapping):
+        return dict(element)
+    parts = list(element) if isinstance(element, tuple) else [element]
+    if len(parts) != len(names):
+        raise errors.InvalidRequestError(
+            f"the dataset's elements are no dicts but have {len(parts)} component(s), and schema= names {len(names)}: "
+            f"{list(names)}. Columns need names. Give one for each component, in their order: "
+            f"schema={{'pixels': None, 'label': None}}"
+        )
+    return dict(zip(names, parts, strict=True))
+
+
+def _leaves(prefix: str, spec: Any) -> Iterator[tuple[str, tuple[int | None, ...] | None, Any]]:
+    """Name, shape (None: not known) and type of each tensor."""
+    for name, part in spec.items():
+        if isinstance(part, Mapping):
+            yield from _leaves(f"{prefix}{name}.", part)
+            continue
+        shape = getattr(part, "shape", None)
+        if shape is None or not hasattr(part, "dtype"):
+            raise errors.InvalidRequestError(
+                f"component {prefix + name!r} of the dataset is a {type(part).__name__}; only tensors and ragged "
+                f"tensors can be loaded. Map the dataset to these first"
+            )
+        yield prefix + name, None if shape.rank is None else tuple(shape.as_list()), part.dtype
+
+
+def _is_batched(leaves: Sequence[tuple[str, tuple[int | None, ...] | None, Any]]) -> bool:
+    shapes = [shape for _, shape, _ in leaves]
+    if any(shape == () for shape in shapes):
+        return False
+    firsts = {shape[0] if shape else None for shape in shapes}
+    if firsts == {None}:
+        return True
+    if len(firsts) > 1:
+        return False
+    raise errors.InvalidRequestError(
+        f"the dataset's element_spec does not tell whether an element is a row or a batch of {firsts.pop()} rows. "
+        f"A row is loaded for each entry of a batch. Say which: batched=True or batched=False"
+    )
+
+
+def _rows(leaves: Sequence[tuple[str, tuple[int | None, ...] | None, Any]], batch_bytes: int) -> int:
+    size = 0
+    for _, shape, dtype in leaves:
+        if shape is None or None in shape or not getattr(dtype, "size", 0):
+            return _ROWS
+        size += math.prod(part or 1 for part in shape) * dtype.size
+    return max(1, min(_MAX_ROWS, batch_bytes // max(1, size)))

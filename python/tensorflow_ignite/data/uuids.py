@@ -1,0 +1,33 @@
+"""UUIDs, which travel as text: 36 characters, and a mark in the field's metadata."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as compute
+
+# Field metadata of text that stands for something else.
+TYPE_KEY = b"tensorflow-ignite.type"
+UUID = b"uuid"
+
+_BYTES, _CHARACTERS = 16, 36
+_PLACES = [place for place in range(_CHARACTERS) if place not in (8, 13, 18, 23)]
+_HEX = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), np.uint8).reshape(256, 2)
+
+
+def is_uuid(kind: pa.DataType) -> bool:
+    """Whether it is Arrow's own type of UUIDs."""
+    return isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid"
+
+
+def text_of(column: pa.Array) -> pa.Array:
+    """A column of UUIDs as text."""
+    storage = column.storage
+    length = len(storage)
+    data = storage.buffers()[1]
+    raw = np.frombuffer(data, np.uint8, length * _BYTES, storage.offset * _BYTES) if length else np.empty(0, np.uint8)
+    text = np.full((length, _CHARACTERS), ord("-"), np.uint8)
+    text[:, _PLACES] = _HEX[raw].reshape(length, 2 * _BYTES)
+    offsets = np.arange(0, (length + 1) * _CHARACTERS, _CHARACTERS, dtype=np.int32)
+    found = pa.StringArray.from_buffers(length, pa.py_buffer(offsets), pa.py_buffer(text))
+    return compute.if_else(storage.is_valid(), found, pa.scalar(None, pa.string()))

@@ -1,0 +1,232 @@
+"""Rows of every kind in a real cluster: loaded, read back, and never half there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite import errors
+from tensorflow_ignite.data import flight, loading
+from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.v1 import data_pb2
+
+ROWS = 60
+PARTITIONS = 16
+LIMIT = 60.0
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (ROWS, 3, 4), np.uint8)
+COLUMNS: dict[str, Any] = {
+    "id": np.arange(ROWS),
+    "image": IMAGES,
+    "name": [f"row {number}" for number in range(ROWS)],
+    "weight": np.arange(ROWS, dtype=np.float32) / 4,
+}
+FLAT = {name: values for name, values in COLUMNS.items() if name != "image"}
+
+
+def read(cache: str, cluster: LocalCluster, partitions: Any = ()) -> pa.Table:
+    """The rows with their keys, in no order."""
+    told = flight.describe(cluster.address, data_pb2.ReadCommand(cache=cache, key=True, partitions=partitions))
+    batches = [batch for endpoint in told.endpoints for batch in flight.BatchStream(endpoint, cache)]
+    return pa.Table.from_batches(batches, told.schema)
+
+
+def exists(cache: str, cluster: LocalCluster) -> bool:
+    """Whether the cluster has the cache."""
+    try:
+        flight.describe(cluster.address, data_pb2.ReadCommand(cache=cache))
+    except errors.CacheNotFoundError:
+        return False
+    return True
+
+
+def assert_loaded(cache: str, cluster: LocalCluster, names: Any = tuple(COLUMNS)) -> None:
+    """Every row once, with its values and its key."""
+    table = read(cache, cluster).sort_by("_key")
+    assert table.column("_key").to_pylist() == list(range(ROWS))
+    for name in names:
+        if name == "image":
+            np.testing.assert_array_equal(np.array(table.column(name).to_pylist()).reshape(IMAGES.shape), IMAGES)
+        else:
+            assert table.column(name).to_pylist() == list(COLUMNS[name])
+
+
+def batches() -> Iterator[dict[str, Any]]:
+    """The rows in three parts."""
+    for first in range(0, ROWS, 20):
+        yield {name: values[first : first + 20] for name, values in COLUMNS.items()}
+
+
+def test_rows_in_memory_and_in_batches_come_back_as_they_were(cluster: LocalCluster) -> None:
+    options: Any = {"partitions": PARTITIONS, "if_exists": "replace", "address": cluster.address}
+    table = loading.table_of(COLUMNS)
+    for data in (COLUMNS, table, table.to_reader(max_chunksize=7), batches()):
+        assert tfi.load("of_memory", data, **options) == ROWS
+        assert_loaded("of_memory", cluster)
+    described = flight.describe(cluster.address, data_pb2.ReadCommand(cache="of_memory"))
+    assert described.schema.field("image").type == pa.list_(pa.uint8(), 12)
+
+
+def test_files_come_back_as_they_were(cluster: LocalCluster, tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", **COLUMNS)
+    table = loading.table_of(FLAT)
+    (tmp_path / "parts").mkdir()
+    for part in range(2):
+        pa.parquet.write_table(table.slice(part * 30, 30), tmp_path / "parts" / f"{part}.parquet")
+    pa.csv.write_csv(table, tmp_path / "a.csv")
+    options: Any = {"partitions": PARTITIONS, "if_exists": "replace", "address": cluster.address}
+    assert tfi.load("of_files", tmp_path / "a.npz", **options) == ROWS
+    assert_loaded("of_files", cluster)
+    for path in ("parts", "a.csv"):
+        assert tfi.load("of_files", tmp_path / path, schema={"weight": "float32"}, **options) == ROWS
+        assert_loaded("of_files", cluster, FLAT)
+
+
+def test_datasets_of_tensors_come_back_as_they_were(cluster: LocalCluster) -> None:
+    tf = pytest.importorskip("tensorflow")
+    options: Any = {
+        "partitions": PARTITIONS,
+        "if_exists": "replace",
+        "address": cluster.address,
+        "schema": {"id": None, "image": None, "name": pa.string(), "weight": None},
+    }
+    rows = tf.data.Dataset.from_tensor_slices(COLUMNS)
+    tuples = tf.data.Dataset.from_tensor_slices(tuple(COLUMNS.values()))
+    for data in (rows, rows.batch(13), tuples):
+        assert tfi.load("of_tensors", data, **options) == ROWS
+        assert_loaded("of_tensors", cluster)
+    same = rows.batch(10, drop_remainder=True)
+    with pytest.raises(errors.InvalidRequestError, match="batched=True or batched=False"):
+        tfi.load("of_tensors", same, **options)
+    assert tfi.load("of_tensors", same, batched=True, **options) == ROWS
+    assert_loaded("of_tensors", cluster)
+    with pytest.raises(errors.InvalidRequestError, match="Columns need names"):
+        tfi.load("of_tensors", tuples, address=cluster.address)
+
+    words = tf.data.Dataset.range(6).map(lambda number: {"n": tf.range(number)})
+    tfi.load("of_tensors", words, batched=False, **{**options, "schema": None})
+    ragged = read("of_tensors", cluster).sort_by("_key")
+    assert ragged.column("n").to_pylist() == [list(range(number)) for number in range(6)]
+
+
+def test_a_source_that_fails_leaves_no_cache_and_its_own_error(cluster: LocalCluster) -> None:
+    def failing() -> Iterator[dict[str, Any]]:
+        yield from batches()
+        raise KeyError("my own")
+
+    def changing() -> Iterator[dict[str, Any]]:
+        yield from batches()
+        yield {**next(batches()), "id": ["now text"] * 20}
+
+    with pytest.raises(KeyError, match="my own"):
+        tfi.load("failing", failing(), address=cluster.address)
+    assert not exists("failing", cluster)
+    with pytest.raises(errors.InvalidRequestError, match="of type string in batch 3, and of int64 in the first"):
+        tfi.load("failing", changing(), address=cluster.address)
+    assert not exists("failing", cluster)
+
+
+def test_keys_that_are_not_unique_leave_no_cache(cluster: LocalCluster) -> None:
+    with pytest.raises(errors.RowMismatchError, match="60 rows were loaded into cache twice, but it holds 30"):
+        tfi.load("twice", {**COLUMNS, "id": np.arange(ROWS) // 2}, key="id", address=cluster.address)
+    assert not exists("twice", cluster)
+
+
+def test_an_appended_load_that_is_refused_leaves_the_rows_as_they_were(cluster: LocalCluster) -> None:
+    options: Any = {"partitions": PARTITIONS, "address": cluster.address}
+    tfi.load("kept", {"id": np.arange(10)}, **options)
+    with pytest.raises(errors.CacheExistsError, match="cache kept exists"):
+        tfi.load("kept", {"id": np.arange(10)}, **options)
+    with pytest.raises(errors.RowMismatchError, match="do not fit cache kept"):
+        tfi.load("kept", {"id": ["a"]}, if_exists="append", **options)
+    assert tfi.load("kept", {"id": np.arange(10, 15)}, if_exists="append", **options) == 5
+    table = read("kept", cluster).sort_by("_key")
+    assert table.to_pydict() == {"_key": list(range(15)), "id": list(range(15))}
+
+
+@pytest.mark.parametrize("sql", [True, False])
+def test_rows_with_the_same_affinity_value_are_read_from_one_partition(cluster: LocalCluster, sql: bool) -> None:
+    groups = np.arange(ROWS) % 7
+    tfi.load(
+        "grouped",
+        {"id": np.arange(ROWS), "group": groups, "weight": COLUMNS["weight"]},
+        key="id",
+        affinity="group",
+        partitions=PARTITIONS,
+        sql=sql,
+        if_exists="replace",
+        address=cluster.address,
+    )
+    homes: dict[int, set[int]] = {}
+    seen = []
+    for partition in range(PARTITIONS):
+        command = data_pb2.ReadCommand(cache="grouped", partitions=[partition])
+        for endpoint in flight.describe(cluster.address, command).endpoints:
+            for batch in flight.BatchStream(endpoint, "grouped"):
+                for row in batch.to_pylist():
+                    homes.setdefault(row["group"], set()).add(partition)
+                    seen.append((row["id"], row["group"], row["weight"]))
+    assert sorted(seen) == [(number, number % 7, number / 4) for number in range(ROWS)]
+    assert {group: len(found) for group, found in homes.items()} == dict.fromkeys(range(7), 1)
+    assert len(set.union(*homes.values())) > 2
+
+
+def test_progress_is_told_after_each_batch(cluster: LocalCluster) -> None:
+    told: list[loading.Progress] = []
+    tfi.load("told", batches(), progress=told.append, partitions=PARTITIONS, address=cluster.address)
+    assert [progress.rows for progress in told] == [20, 40, 60]
+    assert told[-1].bytes > IMAGES.nbytes
+    assert told[-1].total_rows is None
+
+
+def cli(*args: object) -> subprocess.CompletedProcess[str]:
+    """Runs the command line to its end."""
+    command = [sys.executable, "-m", "tensorflow_ignite.cli", *map(str, args)]
+    python = Path(__file__).parents[2] / "python"
+    environment = {**os.environ, "PYTHONPATH": str(python)}
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=environment)
+
+
+def test_the_command_line_loads_files_and_tells_errors(cluster: LocalCluster, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("id,weight\n" + "".join(f"{number},{number / 4}\n" for number in range(ROWS)))
+    ran = cli("load", "by_hand", path, "--key", "id", "--partitions", 8, "--address", cluster.address)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("loaded 60 rows into cache by_hand: ")
+    told = json.loads(
+        cli(
+            "--address", cluster.address, "load", "by_hand", path, "--key", "id", "--if-exists", "replace", "--json"
+        ).stdout
+    )
+    assert (told["cache"], told["rows"]) == ("by_hand", ROWS)
+    assert told["bytes"] > 0 < told["seconds"]
+    assert read("by_hand", cluster).sort_by("_key").column("weight").to_pylist() == [n / 4 for n in range(ROWS)]
+
+    for args, fault in (
+        (["by_hand", path, "--address", cluster.address], "cache by_hand exists"),
+        (["other", path, "--key", "nope", "--address", cluster.address], "key='nope' is not a column of the data"),
+        (["other", path, "--address", "127.0.0.1:1"], "no node answers at 127.0.0.1:1"),
+    ):
+        ran = cli("load", *args)
+        assert (ran.returncode, ran.stdout) == (1, "")
+        assert ran.stderr.startswith("error: ")
+        assert fault in ran.stderr
+        assert "Traceback" not in ran.stderr
+    # Far behind what tells the types of the columns.
+    path.write_text("id,weight\n" + "".join(f"{number},1.0\n" for number in range(200_000)) + "word,1.0\n")
+    ran = cli("load", "broken", path, "--address", cluster.address)
+    assert ran.returncode == 1
+    assert "cannot be read as csv" in ran.stderr
+    assert not exists("broken", cluster)

@@ -1,0 +1,297 @@
+"""Everything that can be loaded, as record batches."""
+
+from __future__ import annotations
+
+import csv
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data import inputs
+from tensorflow_ignite.data.inputs import open_input
+from tensorflow_ignite.data.tensors import SHAPE_KEY
+
+COLUMNS = {"id": list(range(5)), "name": list("abcde")}
+
+
+def read(data: Any, schema: Any = None) -> pa.Table:
+    """Everything that an input gives."""
+    opened = open_input(data, schema)
+    table = pa.Table.from_batches(opened.batches, schema=opened.schema)
+    assert opened.rows in (None, table.num_rows)
+    return table
+
+
+def save_csv(path: Path, rows: list[list[Any]]) -> Path:
+    """Writes rows, of which the first are the names."""
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
+class Stream:
+    """What another library exports."""
+
+    def __arrow_c_stream__(self, requested: object = None) -> object:
+        """An Arrow stream."""
+        return pa.table(COLUMNS).__arrow_c_stream__(requested)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        COLUMNS,
+        {"id": np.arange(5), "name": np.array(list("abcde"))},
+        np.array(list(zip(range(5), "abcde", strict=True)), [("id", "i8"), ("name", "U1")]),
+        pa.table(COLUMNS),
+        pa.table({"id": COLUMNS["id"], "name": pa.array(COLUMNS["name"]).dictionary_encode()}),
+        pa.table({"id": COLUMNS["id"], "name": pa.array(COLUMNS["name"], pa.large_string())}),
+        pa.RecordBatch.from_pydict(COLUMNS),
+        pa.dataset.dataset(pa.table(COLUMNS)),
+        [pa.table(COLUMNS).slice(0, 2), {"name": ["c", "d"], "id": [2, 3]}, pa.table(COLUMNS).slice(4)],
+        Stream(),
+    ],
+)
+def test_every_kind_of_rows_in_memory_becomes_the_same_batches(data: Any) -> None:
+    assert read(data).to_pydict() == COLUMNS
+
+
+def test_readers_and_generators_are_read_once(tmp_path: Path) -> None:
+    table = pa.table(COLUMNS)
+    assert read(table.to_reader(max_chunksize=2)).to_pydict() == COLUMNS
+    assert read({"id": [i], "name": [name]} for i, name in enumerate("abcde")).to_pydict() == COLUMNS
+
+
+@pytest.mark.parametrize("kind", ["npz", "compressed.npz", "csv", "csv.gz", "parquet", "arrow", "feather"])
+def test_every_kind_of_file_is_read_alone_in_folders_and_by_patterns(kind: str, tmp_path: Path) -> None:
+    for number, rows in enumerate((slice(0, 3), slice(3, 5))):
+        part = {name: values[rows] for name, values in COLUMNS.items()}
+        path = tmp_path / f"{number}.{kind}"
+        if kind == "npz":
+            np.savez(path, **part)
+        elif kind == "compressed.npz":
+            np.savez_compressed(path, **part)
+        elif kind.startswith("csv"):
+            import gzip
+
+            text = "id,name\n" + "".join(f"{i},{name}\n" for i, name in zip(*part.values(), strict=True))
+            path.write_bytes(gzip.compress(text.encode()) if kind == "csv.gz" else text.encode())
+        elif kind == "parquet":
+            pa.parquet.write_table(pa.table(part), path)
+        else:
+            pa.feather.write_feather(pa.table(part), path)
+    (tmp_path / "README").write_text("no rows")
+    first = {name: values[:3] for name, values in COLUMNS.items()}
+    assert read(str(tmp_path / f"0.{kind}")).to_pydict() == first
+    assert read(tmp_path / f"0.{kind}").to_pydict() == first
+    for several in (tmp_path, str(tmp_path / f"*.{kind}"), sorted(tmp_path.glob(f"*.{kind}"))):
+        assert read(several).to_pydict() == COLUMNS
+
+
+def test_folders_named_after_a_value_are_a_column(tmp_path: Path) -> None:
+    for year in (2025, 2026):
+        (tmp_path / f"year={year}").mkdir()
+        pa.parquet.write_table(pa.table({"id": [year % 10]}), tmp_path / f"year={year}" / "rows.parquet")
+    assert read(tmp_path).to_pydict() == {"id": [5, 6], "year": [2025, 2026]}
+
+
+def test_shapes_are_kept_from_arrays_and_archives(tmp_path: Path) -> None:
+    images = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
+    np.savez(tmp_path / "a.npz", image=images, by_column=np.asfortranarray(images))
+    for data in ({"image": images}, tmp_path / "a.npz"):
+        table = read(data)
+        for field in table.schema:
+            assert field.type == pa.list_(pa.uint8(), 12)
+            assert field.metadata == {SHAPE_KEY: b"[3, 4]"}
+        for column in table.columns:
+            np.testing.assert_array_equal(np.array(column.to_pylist()).reshape(2, 3, 4), images)
+
+
+def test_nested_columns_become_structs_and_what_is_missing_null() -> None:
+    table = read(
+        {
+            "point": {"x": np.arange(2.0), "name": ["a", None]},
+            "masked": np.ma.MaskedArray([1, 2], [False, True]),
+            "day": np.array(["2026-01-02", "NaT"], "M8[D]"),
+            "words": [["a"], None],
+            "objects": np.array(["a", None], object),
+            "nan": np.array([1.0, np.nan]),
+        }
+    )
+    assert table.schema.field("point").type == pa.struct(
+        [pa.field("x", pa.float64(), nullable=False), pa.field("name", pa.string())]
+    )
+    assert table.column("point").to_pylist() == [{"x": 0.0, "name": "a"}, {"x": 1.0, "name": None}]
+    assert [table.column(name).null_count for name in ("masked", "day", "words", "objects", "nan")] == [1, 1, 1, 1, 0]
+    assert table.schema.field("day").type == pa.date32()
+
+
+def test_uuids_become_marked_text() -> None:
+    numbers = [uuid.UUID(int=1), None, uuid.uuid4()]
+    table = read(pa.table({"id": numbers}).slice(1))
+    assert table.schema.field("id").metadata == {b"tensorflow-ignite.type": b"uuid"}
+    assert table.column("id").to_pylist() == [None, str(numbers[2])]
+    assert read({"id": numbers[:1]}).column("id").to_pylist() == [str(numbers[0])]
+
+
+class Ragged:
+    """Shaped as TensorFlow's ragged tensors."""
+
+    def __init__(self, values: Any, row_splits: list[int]) -> None:
+        """Takes the parts."""
+        self.values = values
+        self.row_splits = np.array(row_splits)
+
+
+def test_ragged_tensors_become_lists_of_any_depth() -> None:
+    inner = Ragged(np.arange(4.0), [0, 1, 1, 4])
+    table = read({"a": inner, "b": Ragged(inner, [0, 2, 2, 3]), "c": Ragged(np.zeros((2, 1, 2)), [0, 1, 2, 2])})
+    assert table.column("a").to_pylist() == [[0.0], [], [1.0, 2.0, 3.0]]
+    assert table.column("b").to_pylist() == [[[0.0], []], [], [[1.0, 2.0, 3.0]]]
+    assert table.column("c").to_pylist() == [[[[0.0, 0.0]]], [[[0.0, 0.0]]], []]
+
+
+def test_pandas_frames_are_loaded_without_their_index() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "id": [1, 2],
+            "x": [1.0, np.nan],
+            "name": ["a", None],
+            "kind": pandas.Categorical(["u", "v"]),
+            "at": pandas.to_datetime(["2026-01-02", None]),
+            "maybe": pandas.array([1, None], "Int32"),
+        },
+        index=[7, 9],
+    )
+    table = read(frame)
+    assert table.column_names == ["id", "x", "name", "kind", "at", "maybe"]
+    assert table.select(["id", "name", "kind", "maybe"]).to_pydict() == {
+        "id": [1, 2],
+        "name": ["a", None],
+        "kind": ["u", "v"],
+        "maybe": [1, None],
+    }
+    assert table.column("x").null_count == 0
+    assert table.column("at").null_count == 1
+    assert read(iter([frame, frame])).num_rows == 4
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kind"),
+    [
+        ({"id": "int32"}, pa.int32()),
+        ({"id": np.float32}, pa.float32()),
+        (pa.schema([("id", pa.string())]), pa.string()),
+        ({"id": pa.field("id", pa.int16(), metadata={"a": "b"})}, pa.int16()),
+    ],
+)
+def test_a_schema_casts_the_columns_that_it_names(wanted: Any, kind: pa.DataType) -> None:
+    table = read(COLUMNS, wanted)
+    assert table.schema.field("id").type == kind
+    assert table.schema.field("name").type == pa.string()
+
+
+def test_a_schema_reaches_into_lists_types_what_is_empty_and_reads_text_as_it_is(tmp_path: Path) -> None:
+    table = read({"v": np.ones((2, 3), np.uint8), "n": [None, None]}, {"v": np.float32, "n": pa.string()})
+    assert table.schema.field("v").type == pa.list_(pa.float32(), 3)
+    assert table.column("n").null_count == 2
+    path = save_csv(tmp_path / "a.csv", [["code", "n"], ["007", 1], ["8", 2]])
+    assert read(path, {"code": pa.string()}).to_pydict() == {"code": ["007", "8"], "n": [1, 2]}
+    assert read(iter(()), pa.schema([("a", pa.int8())])).schema == pa.schema([("a", pa.int8())])
+
+
+def test_large_rows_come_in_batches_of_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "BATCH_BYTES", 1000)
+    rows = np.arange(100 * 100, dtype=np.uint8).reshape(100, 100)
+    np.savez(tmp_path / "a.npz", rows=rows)
+    pa.parquet.write_table(read({"rows": rows}), tmp_path / "a.parquet")
+    for data in ({"rows": rows}, tmp_path / "a.npz", tmp_path / "a.parquet", iter([{"rows": rows}])):
+        opened = open_input(data)
+        batches = list(opened.batches)
+        assert max(batch.num_rows for batch in batches) <= 10
+        assert sum(batch.num_rows for batch in batches) == 100
+
+
+def test_a_source_is_closed_when_its_reader_stops_early() -> None:
+    closed = []
+
+    def source() -> Iterator[dict[str, Any]]:
+        try:
+            while True:
+                yield {"a": np.zeros(2)}
+        finally:
+            closed.append(True)
+
+    opened = open_input(source())
+    next(opened.batches)
+    opened.batches.close()  # type: ignore[attr-defined]
+    assert closed == [True]
+
+
+@pytest.mark.parametrize(
+    ("batches", "kind", "text"),
+    [
+        ([{"a": [1]}, {"a": [1.5]}], errors.InvalidRequestError, "type double in batch 1, and of int64 in the first"),
+        ([{"a": [1]}, {"a": [1]}, {"b": [1]}], errors.InvalidRequestError, r"batch 2 has columns \['b'\]"),
+        ([{"a": np.zeros((1, 2, 3))}, {"a": np.zeros((1, 3, 2))}], errors.InvalidRequestError, "shape in batch 1"),
+        ([{"a": [1]}, {"a": 1}], errors.InvalidRequestError, "batch 1: column 'a' is a single value"),
+        ([{"a": [1]}, 7], errors.InvalidRequestError, "batch 1 is a builtins.int"),
+        ([{"a": [None]}], errors.UnsupportedTypeError, "None in each row"),
+        ([], errors.InvalidRequestError, "no batch to load"),
+        ({"a": []}, errors.UnsupportedTypeError, "None in each row, or there is none"),
+        (7, errors.UnsupportedTypeError, "a builtins.int cannot be loaded"),
+        (np.zeros(3), errors.UnsupportedTypeError, "numpy.ndarray cannot be loaded"),
+        (pa.table([[1], [2]], ["a", "a"]), errors.InvalidRequestError, "two columns of one name"),
+    ],
+)
+def test_batches_that_differ_and_what_is_none_are_refused_by_number(
+    batches: Any, kind: type[Exception], text: str
+) -> None:
+    with pytest.raises(kind, match=text):
+        read(iter(batches) if isinstance(batches, list) else batches)
+
+
+def test_a_cast_that_loses_something_is_refused() -> None:
+    with pytest.raises(errors.UnsupportedTypeError, match="column 'a' of type int64 cannot be loaded as int8"):
+        read({"a": [300]}, {"a": "int8"})
+
+
+def test_files_that_cannot_be_loaded_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in (("a.txt", "x"), ("bad.npz", "x"), ("bad.parquet", "x"), ("a.csv", "a\n1\n")):
+        Path(name).write_text(content)
+    save_csv(tmp_path / "b.csv", [["b"], [1]])
+    save_csv(tmp_path / "words.csv", [["a"], *[[number] for number in range(300_000)], ["word"]])
+    np.savez("objects.npz", a=np.array([{}], object))
+    np.savez("single.npz", a=1)
+    np.savez("uneven.npz", a=np.zeros(2), b=np.zeros(3))
+    np.savez("good.npz", a=np.zeros(20))
+    Path("short.npz").write_bytes(Path("good.npz").read_bytes().replace(b"(20,)", b"(99,)"))
+    Path("folder").mkdir()
+    for data, text in (
+        ("none.csv", "there is no file 'none.csv'"),
+        ("*.none", "there is no file"),
+        ("folder", "there is no file 'folder'"),
+        ("a.txt", "the format of 'a.txt' is not known; files end with .npz, .csv"),
+        (["a.csv", "good.npz"], "two formats"),
+        (["a.csv", "b.csv"], r"'b.csv' has columns \['b'\]"),
+        ("bad.npz", "'bad.npz' cannot be read as npz"),
+        ("bad.parquet", "bad.parquet cannot be read as parquet"),
+        ("words.csv", "words.csv cannot be read as csv.*schema="),
+        ("objects.npz", "Python objects"),
+        ("single.npz", "a single value"),
+        ("uneven.npz", r"differ in length: \{'a': 2, 'b': 3\}"),
+        ("short.npz", "damaged"),
+    ):
+        with pytest.raises(errors.InvalidRequestError, match=text):
+            read(data)
