@@ -21,10 +21,10 @@ import keras  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 
-def example(row: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-    """Pixels from 0 to 1, and the label."""
-    pixels = tf.reshape(tf.cast(row["pixels"], tf.float32) / 16.0, [64])
-    return pixels, tf.cast(row["label"], tf.int32)
+def examples(features: dict[str, tf.Tensor], label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Pixels from 0 to 1, and labels, of a batch."""
+    pixels = tf.reshape(tf.cast(features["pixels"], tf.float32) / 16.0, [-1, 64])
+    return pixels, tf.cast(label, tf.int32)
 
 
 def build_model() -> keras.Model:
@@ -33,8 +33,8 @@ def build_model() -> keras.Model:
 
 
 def evaluate(model: keras.Model, dataset: tf.data.Dataset) -> float:
-    """The share of rows whose digit is recognised."""
-    right = [tf.argmax(model(pixels), 1, tf.int32) == label for pixels, label in dataset.batch(512)]
+    """The share of rows in batches whose digit is recognised."""
+    right = [tf.argmax(model(pixels), 1, tf.int32) == label for pixels, label in dataset]
     return float(tf.reduce_mean(tf.cast(tf.concat(right, 0), tf.float32)))
 
 
@@ -48,9 +48,9 @@ def main() -> None:
 
     context = tfi.train.context(cache="digits")
     steps_per_epoch = context.steps_per_epoch(args.batch_size)
-    rows = tfi.dataset(context.cache, columns=["pixels", "label"]).map(example)
     # Workers have different numbers of rows but must take the same number of steps: those with fewer repeat some.
-    batches = rows.shuffle(10_000).repeat().batch(args.batch_size)
+    rows = tfi.dataset(context.cache, columns=["pixels", "label"], label="label", shuffle=True)
+    batches = rows.repeat().batch(args.batch_size).map(examples)
 
     with strategy.scope():
         model = build_model()
@@ -98,7 +98,8 @@ def main() -> None:
             print(f"step {number}/{last} loss={loss:.4f} accuracy={accuracy:.4f}", flush=True)
 
     if context.index == 0:
-        accuracy = evaluate(model, tfi.dataset(f"{context.cache}_test", columns=["pixels", "label"]).map(example))
+        test = tfi.dataset(f"{context.cache}_test", columns=["pixels", "label"], label="label")
+        accuracy = evaluate(model, test.batch(512).map(examples))
         tfi.train.report(last, last, test_accuracy=accuracy)
         print(f"test accuracy={accuracy:.4f}", flush=True)
 

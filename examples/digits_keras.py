@@ -17,10 +17,10 @@ import tensorflow as tf  # noqa: E402
 import tf_keras as keras  # noqa: E402
 
 
-def example(row: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-    """Pixels from 0 to 1, and the label."""
-    pixels = tf.reshape(tf.cast(row["pixels"], tf.float32) / 16.0, [64])
-    return pixels, tf.cast(row["label"], tf.int32)
+def examples(features: dict[str, tf.Tensor], label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Pixels from 0 to 1, and labels, of a batch."""
+    pixels = tf.reshape(tf.cast(features["pixels"], tf.float32) / 16.0, [-1, 64])
+    return pixels, tf.cast(label, tf.int32)
 
 
 def main() -> None:
@@ -31,7 +31,8 @@ def main() -> None:
     args = arguments.parse_args()
 
     context = tfi.train.context(cache="digits")
-    rows = tfi.dataset(context.cache, columns=["pixels", "label"]).map(example)
+    # Workers have different numbers of rows but must take the same number of steps: those with fewer repeat some.
+    rows = tfi.dataset(context.cache, columns=["pixels", "label"], label="label", shuffle=True)
 
     with strategy.scope():
         model = keras.Sequential([keras.Input([64]), keras.layers.Dense(64, "relu"), keras.layers.Dense(10)])
@@ -43,8 +44,7 @@ def main() -> None:
 
     checkpoints = tfi.train.CheckpointCallback(every_steps=50, directory=context.checkpoint_directory)
     model.fit(
-        # Workers have different numbers of rows but must take the same number of steps: those with fewer repeat some.
-        rows.shuffle(10_000).repeat().batch(args.batch_size),
+        rows.repeat().batch(args.batch_size).map(examples),
         epochs=args.epochs,
         steps_per_epoch=context.steps_per_epoch(args.batch_size),
         callbacks=[checkpoints],
@@ -54,7 +54,7 @@ def main() -> None:
     if context.index == 0:
         if checkpoints.checkpoint.resumed_from_step:
             print(f"resumed from step {checkpoints.checkpoint.resumed_from_step}", flush=True)
-        test = tfi.dataset(f"{context.cache}_test", columns=["pixels", "label"]).map(example).batch(512)
+        test = tfi.dataset(f"{context.cache}_test", columns=["pixels", "label"], label="label").batch(512).map(examples)
         right = tf.concat([tf.argmax(model(pixels), 1, tf.int32) == label for pixels, label in test], 0)
         accuracy = float(tf.reduce_mean(tf.cast(right, tf.float32)))
         done = checkpoints.checkpoint.steps_done

@@ -23,10 +23,10 @@ strategy = tfi.train.strategy()
 import tensorflow as tf  # noqa: E402
 
 
-def example(row: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-    """Pixels from 0 to 1, and the label."""
-    pixels = tf.reshape(tf.cast(row["pixels"], tf.float32) / 16.0, [64])
-    return pixels, tf.cast(row["label"], tf.int32)
+def examples(features: dict[str, tf.Tensor], label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Pixels from 0 to 1, and labels, of a batch."""
+    pixels = tf.reshape(tf.cast(features["pixels"], tf.float32) / 16.0, [-1, 64])
+    return pixels, tf.cast(label, tf.int32)
 
 
 class Perceptron(tf.Module):
@@ -68,8 +68,8 @@ def main() -> None:
 
     def worker_dataset() -> tf.data.Dataset:
         # Built here, run on each worker, where it reads the rows that this worker was assigned.
-        rows = tfi.dataset(context.cache, columns=["pixels", "label"]).map(example)
-        return rows.shuffle(10_000).repeat().batch(args.batch_size)
+        rows = tfi.dataset(context.cache, columns=["pixels", "label"], label="label", shuffle=True)
+        return rows.repeat().batch(args.batch_size).map(examples)
 
     @tf.function
     def step(iterator: tf.data.Iterator) -> tuple[tf.Tensor, tf.Tensor]:
@@ -97,7 +97,7 @@ def main() -> None:
     if checkpoint.saved_step != done:
         checkpoint.save()
 
-    test = tfi.dataset(f"{context.cache}_test", columns=["pixels", "label"]).map(example).batch(512)
+    test = tfi.dataset(f"{context.cache}_test", columns=["pixels", "label"], label="label").batch(512).map(examples)
     right = tf.concat([tf.argmax(model(pixels), 1, tf.int32) == label for pixels, label in test], 0)
     accuracy = float(tf.reduce_mean(tf.cast(right, tf.float32)))
     tfi.train.report(total_steps, total_steps, test_accuracy=accuracy)

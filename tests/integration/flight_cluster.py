@@ -171,9 +171,8 @@ class Node(flight.FlightServerBase):
         self, cache: Cache, command: data_pb2.ReadCommand
     ) -> Iterator[pa.RecordBatch | tuple[pa.RecordBatch, bytes]]:
         self._cluster.stream_began()
-        sent = 0
         try:
-            schema = _columns(cache, command)
+            schema, sent = _columns(cache, command), 0
             for part in command.partitions:
                 self._cluster.sent.append((command.cache, part))
                 table = cache.partitions[part].select(schema.names)
@@ -182,9 +181,8 @@ class Node(flight.FlightServerBase):
                 rows = max(1, (command.batch_bytes or 8 << 20) * table.num_rows // max(1, table.nbytes))
                 yield from table.to_batches(max_chunksize=min(rows, command.batch_rows or 65_536))
                 sent += table.num_rows
-            # A server in Python cannot send metadata alone.
-            nothing = schema.empty_table().to_batches() or [pa.RecordBatch.from_pylist([], schema)]
-            yield nothing[0], data_pb2.ReadResult(rows=sent).SerializeToString()
+            result = data_pb2.ReadResult(rows=sent).SerializeToString()
+            yield pa.RecordBatch.from_pylist([], schema), result
         finally:
             self._cluster.stream_ended()
 

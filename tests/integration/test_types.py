@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from pyignite import Client, GenericObjectMeta
 from pyignite import datatypes as ignite
+from thin_cluster import register_enum
 from type_cases import CLOCKS, NUMBER, SINGLE, Case, name_of, numbers
 
 import tensorflow_ignite as tfi
@@ -23,7 +24,8 @@ from tensorflow_ignite.testing import LocalCluster
 
 tf = pytest.importorskip("tensorflow")
 
-COLLECTION, MAP, ANY = 1, 1, -1
+# A list, a map that keeps its order, an array of any objects.
+COLLECTION, MAP, ANY = 1, 2, -1
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +61,10 @@ def listed(value: Any) -> Any:
     """Tensors as plain Python."""
     if isinstance(value, dict):
         return {name: listed(entry) for name, entry in value.items()}
-    if isinstance(value, tf.RaggedTensor) or hasattr(value, "to_list"):
-        return value.to_list()
+    if isinstance(value, list):
+        return [listed(entry) for entry in value]
+    if hasattr(value, "to_list"):
+        return listed(value.to_list())
     return value.tolist() if hasattr(value, "tolist") else value
 
 
@@ -228,7 +232,7 @@ def test_a_schema_widens_and_names_what_cannot_be(cluster: LocalCluster, thin: C
     schema = {"n": tf.int64, "price": tf.string, "pair": tf.TensorSpec([2], tf.int64)}
     (row,) = rows_of(cluster, cache.name, schema=schema)
     assert (row["n"].dtype, int(row["n"])) == (np.int64, -128)
-    assert row["price"] == b"12.50"
+    assert row["price"] == b"12.5"
     assert (row["pair"].dtype, row["pair"].tolist()) == (np.int64, [1, 2])
     (row,) = rows_of(cluster, cache.name, schema={"price": pa.decimal128(10, 4)})
     assert float(row["price"]) == 12.5
@@ -259,11 +263,11 @@ def test_several_types_of_objects_and_types_that_grew_are_read_by_name(cluster: 
 
 
 def test_an_enum_is_its_ordinal_and_tells_its_names(cluster: LocalCluster, thin: Client) -> None:
-    told = thin.put_binary_type("TypesColor", is_enum=True, schema=OrderedDict([("RED", 0), ("GREEN", 1)]))
+    color = register_enum(thin, "TypesColor", ["RED", "GREEN"])
     painted = row_type("TypesPainted", color=ignite.BinaryEnumObject)
     cache = thin.create_cache("painted")
     for number in range(2):
-        cache.put(number, painted(color=(told["type_id"], number)))
+        cache.put(number, painted(color=(color, number)))
     table = table_of(cluster, cache.name)
     assert (table["color"].type, table["color"].to_pylist()) == (pa.int32(), [0, 1])
     assert table.schema.field("color").metadata[b"tensorflow-ignite.type"] == b"enum"
@@ -300,6 +304,7 @@ def test_rows_that_were_loaded_come_back_as_they_were(cluster: LocalCluster) -> 
     table = pa.table(
         {
             "id": pa.array([0, 1, 2], pa.int64()),
+            "text": pa.array(["", "x\0y", "ä😀"]),
             "unsigned": pa.array([0, 1, 255], pa.uint8()),
             "words": pa.array([["a"], [], ["b", "c"]]),
             "matrix": pa.FixedSizeListArray.from_arrays(pa.array(np.arange(18, dtype=np.float32)), 6),

@@ -90,7 +90,7 @@ SINGLE = [
     ),
     Case(
         "String", ignite.String, ignite.StringArrayObject,
-        ["", "ä😀", "x\0y"], pa.utf8(), **_text(["", "ä😀", "x\0y"]),
+        ["", "ä😀", "x\ny"], pa.utf8(), **_text(["", "ä😀", "x\ny"]),
     ),
     Case(
         "UUID", ignite.UUIDObject, ignite.UUIDArrayObject,

@@ -99,6 +99,8 @@ def test_a_context_that_cannot_be_read_says_which_file(
         ([100, 101], 20, "repeat", 11),
         ([100, 1], 20, "repeat", 10),
         ([100, 101], 20, "drop", 10),
+        ([100, 101], 20, "pad", 11),
+        ([100, 0], 20, "pad", 10),
         ([100, 9], 16, "drop", 1),
         ([100, 100, 100], 64, "repeat", 5),
         ([100, 100, 100], 64, "drop", 4),
@@ -123,8 +125,8 @@ def test_steps_that_cannot_be_are_refused_with_the_reason() -> None:
         in_job([300, 3]).steps_per_epoch(20, "drop")
     with pytest.raises(ValueError, match="must be at least 2"):
         in_job([3, 3]).steps_per_epoch(1)
-    with pytest.raises(ValueError, match="uneven='pad' is unknown"):
-        in_job([3, 3]).steps_per_epoch(2, "pad")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="uneven='fill' is unknown"):
+        in_job([3, 3]).steps_per_epoch(2, "fill")  # type: ignore[arg-type]
     with pytest.raises(errors.TensorFlowIgniteError, match="Name it"):
         Context().steps_per_epoch(2)
 

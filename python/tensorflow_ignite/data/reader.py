@@ -1,24 +1,27 @@
-"""Reads one epoch: a thread for each node that sends, and batches handed out by their index.
+"""Reads ahead in threads, and hands rows out by their place in the epoch.
 
-The order of batches is the same whenever the same nodes send the same rows: they take turns. A batch is asked for by
-index, not by "the next one", so that an iterator that goes on from a checkpoint finds its place.
+Rows are asked for by the number of rows before them, not by "the next ones", so that an iterator that goes on from a
+checkpoint finds its place, however the rows come in batches.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from tensorflow_ignite import errors
-from tensorflow_ignite.data.layout import Column, columns_like, describe
-from tensorflow_ignite.data.tensors import Array, arrays_of
+from tensorflow_ignite.data.layout import Column
+from tensorflow_ignite.data.snapshots import Part
+from tensorflow_ignite.data.tensors import arrays_of
 
-# Batches that wait for the consumer, for each node that sends; one more is in its thread's hands.
+# Batches that wait for the consumer, for each thread that reads; one more is in its hands.
 BATCHES_AHEAD = 2
+
+_T = TypeVar("_T")
 
 
 class Stream(Protocol):
@@ -36,36 +39,29 @@ class ReaderClosed(Exception):
 
 
 class Reader:
-    """The batches of one iterator. Callers are served one by one; any thread may close."""
+    """The rows of one iterator. Callers are served one by one; any thread may close."""
 
-    def __init__(
-        self, open_streams: Callable[[], list[Stream]], layout: tuple[Column, ...], rows: int, what: str
-    ) -> None:
-        """Opens nothing before the first batch is asked for.
+    def __init__(self, parts: Callable[[Threads], Iterator[Part]], layout: tuple[Column, ...]) -> None:
+        """Reads nothing before the first rows are asked for.
 
         Args:
-            open_streams: Opens the streams of an epoch from its start.
-            layout: How each column must arrive.
-            rows: Rows that must arrive in all; -1: any number.
-            what: What is read, for messages.
+            parts: Gives the batches of the epoch from its start, with the help of threads.
+            layout: How TensorFlow takes each column.
         """
-        self._open_streams = open_streams
+        self._begin = parts
         self._layout = layout
-        self._rows = rows
-        self._what = what
         self._closed = False
         self._serving = threading.Lock()
         # Re-entrant: a finalizer may close wherever the interpreter happens to be.
         self._state = threading.RLock()
-        self._fetchers: list[_Fetcher] = []
-        self._turn: Iterator[_Batch] | None = None
-        self._next = 0
-        self._seen = 0
+        self._threads = Threads()
+        self._parts: Iterator[Part] | None = None
+        self._position = 0
 
-    def batch(self, index: int) -> list[Array] | None:
-        """The arrays of one batch, as :func:`arrays_of` lays them out; None after the last.
+    def take(self, offset: int) -> Part | None:
+        """Some rows, with arrays, from ``offset`` on: so many rows of the epoch are before it; None after the last.
 
-        Asking in ascending order reads each batch once; any other index reads from the start again.
+        Asking where the last answer ended reads each row once; any other place reads from the start again.
 
         Raises:
             TensorFlowIgniteError: If a node fails, or other rows arrive than were expected.
@@ -73,147 +69,183 @@ class Reader:
         """
         with self._serving:
             try:
-                return self._batch(index)
+                return self._take(offset)
             except BaseException:
                 # Asked again, it begins again: a stream that broke must not look like one that has ended.
-                self._turn = None
-                self._stop()
+                self._parts = None
+                self._threads.stop()
                 raise
 
-    def _batch(self, index: int) -> list[Array] | None:
-        if self._turn is None or index < self._next:
+    def _take(self, offset: int) -> Part | None:
+        if self._parts is None or offset < self._position:
             self._restart()
-        assert self._turn is not None
+        assert self._parts is not None
         while True:
-            batch = next(self._turn, None)
+            part = next(self._parts, None)
             if self._closed:
                 raise ReaderClosed
-            if batch is None:
-                self._check_rows()
+            if part is None:
                 return None
-            self._seen += batch.rows
-            self._next += 1
-            if self._next > index:
-                return batch.arrays
+            begin = offset - self._position
+            self._position += part.rows
+            if self._position > offset:
+                return self._with_arrays(part.slice(begin, part.rows - begin))
+
+    def _with_arrays(self, part: Part) -> Part:
+        return part if part.arrays is not None else replace(part, arrays=arrays_of(part.batch, self._layout))
 
     def _restart(self) -> None:
-        self._stop()
-        fetchers = [_Fetcher(stream, self._layout, self._what) for stream in self._open_streams()]
+        self._parts = None
+        self._threads.stop()
+        threads = Threads()
         with self._state:
             if self._closed:
                 raise ReaderClosed
-            self._fetchers = fetchers
-        # Whoever closes from here on finds them, started or not.
-        for fetcher in fetchers:
-            fetcher.start()
-        self._turn = _take_turns(fetchers)
-        self._next = 0
-        self._seen = 0
-
-    def _check_rows(self) -> None:
-        if self._rows in (-1, self._seen):
-            return
-        raise errors.RowMismatchError(
-            f"{self._what}: {self._seen} rows arrived, {self._rows} were expected. An epoch must have the rows that "
-            f"were counted when the dataset was made or the attempt started; the cache was written in between, or "
-            f"lost rows. Make the dataset anew, or start the job again"
-        )
-
-    def _stop(self) -> None:
-        for fetcher in self._fetchers:
-            fetcher.cancel()
+            # Whoever closes from here on finds them, started or not.
+            self._threads = threads
+        self._parts = self._begin(threads)
+        self._position = 0
 
     def close(self) -> None:
         """Ends all streams; returns at once."""
         with self._state:
             self._closed = True
-        self._stop()
+        self._threads.stop()
 
     def join(self, seconds: float) -> None:
         """Waits until the threads have ended, each for so many seconds at most."""
-        for fetcher in self._fetchers:
-            if fetcher.ident is not None:
-                fetcher.join(seconds)
+        self._threads.join(seconds)
 
 
-class _Batch:
-    def __init__(self, rows: int, arrays: list[Array]) -> None:
-        self.rows = rows
-        self.arrays = arrays
+class Threads:
+    """The threads of one reading; none runs on after it is stopped."""
+
+    def __init__(self) -> None:
+        """Has none yet."""
+        self._lock = threading.RLock()
+        self._stopped = False
+        self._started: list[Ahead[Part]] = []
+
+    def start(self, items: Iterable[Part], cancel: Callable[[], None]) -> Ahead[Part]:
+        """Begins to iterate in a thread.
+
+        Args:
+            items: What it iterates over.
+            cancel: Makes the iteration end soon; returns at once.
+
+        Raises:
+            ReaderClosed: If they were stopped.
+        """
+        ahead = Ahead(items, cancel)
+        with self._lock:
+            if self._stopped:
+                raise ReaderClosed
+            self._started = [*(other for other in self._started if other.is_alive()), ahead]
+            ahead.start()
+        return ahead
+
+    def stop(self) -> None:
+        """Ends them; returns at once."""
+        with self._lock:
+            self._stopped = True
+            started = self._started
+        for ahead in started:
+            ahead.cancel()
+
+    def join(self, seconds: float) -> None:
+        """Waits until they have ended, each for so many seconds at most."""
+        for ahead in self._started:
+            if ahead is not threading.current_thread():
+                ahead.join(seconds)
 
 
-def _take_turns(fetchers: list[_Fetcher]) -> Iterator[_Batch]:
-    waiting = deque(fetchers)
-    while waiting:
-        fetcher = waiting.popleft()
-        batch = fetcher.take()
-        if batch is not None:
-            yield batch
-            waiting.append(fetcher)
+class Ahead(threading.Thread, Generic[_T]):
+    """Iterates ahead of its consumer by a bounded number of items; to be iterated over once."""
 
-
-class _Fetcher(threading.Thread):
-    """Fetches the batches of one stream ahead of the consumer, a bounded number of them."""
-
-    def __init__(self, stream: Stream, layout: tuple[Column, ...], what: str) -> None:
+    def __init__(self, items: Iterable[_T], cancel: Callable[[], None]) -> None:
+        """Made by :meth:`Threads.start`."""
         super().__init__(name="tensorflow-ignite-reader", daemon=True)
-        self._stream = stream
-        self._layout = layout
-        self._what = what
+        self._items: Iterable[_T] | None = items
+        self._cancel = cancel
         self._changed = threading.Condition()
-        self._ready: deque[_Batch] = deque()
+        self._ready: deque[_T] = deque()
         self._cancelled = False
         self._ended = False
         self._error: BaseException | None = None
 
     def run(self) -> None:
+        """Iterates to the end, or until it is cancelled."""
         error: BaseException | None = None
+        assert self._items is not None
+        items = iter(self._items)
+        # Whatever is held by what was iterated over must not wait for the end of this object.
+        self._items = None
         try:
-            for batch in self._stream:
-                if not self._hand_over(self._convert(batch)):
+            for item in items:
+                if not self._hand_over(item):
                     break
         # Whatever it is, the consumer must get it: a thread that dies in silence looks like the end of the data.
         except BaseException as caught:
             error = caught
+        finally:
+            if isinstance(items, Iterator) and hasattr(items, "close"):
+                items.close()
         with self._changed:
             self._ended = True
             self._error = error
             self._changed.notify_all()
 
-    def _convert(self, batch: pa.RecordBatch) -> _Batch:
-        found = columns_like(batch.schema, self._layout)
-        if found != self._layout:
-            raise errors.RowMismatchError(
-                f"{self._what} arrives as {describe(found)}, but the dataset was made for {describe(self._layout)}. "
-                f"The columns of a dataset are fixed when it is made. Make the dataset anew"
-            )
-        return _Batch(batch.num_rows, arrays_of(batch, self._layout))
-
-    def _hand_over(self, batch: _Batch) -> bool:
+    def _hand_over(self, item: _T) -> bool:
         with self._changed:
             self._changed.wait_for(lambda: self._cancelled or len(self._ready) < BATCHES_AHEAD)
             if self._cancelled:
                 return False
-            self._ready.append(batch)
+            self._ready.append(item)
             self._changed.notify_all()
             return True
 
-    def take(self) -> _Batch | None:
-        """The next batch; None after the last."""
+    def __iter__(self) -> Iterator[_T]:
+        """Yields the items.
+
+        Raises:
+            ReaderClosed: If it was cancelled: what is missing is not known.
+        """
+        while (item := self.take()) is not None:
+            yield item
+
+    def take(self) -> _T | None:
+        """The next item; None after the last.
+
+        Raises:
+            ReaderClosed: If it was cancelled: what is missing is not known.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._cancelled or self._ready or self._ended)
-            if self._ready and not self._cancelled:
-                batch = self._ready.popleft()
+            if self._cancelled:
+                raise ReaderClosed
+            if self._ready:
+                item = self._ready.popleft()
                 self._changed.notify_all()
-                return batch
-            if self._error is not None and not self._cancelled:
+                return item
+            if self._error is not None:
                 raise self._error
             return None
 
     def cancel(self) -> None:
-        """Ends the stream and forgets what waits; returns at once."""
+        """Ends the iteration and forgets what waits; returns at once."""
         with self._changed:
             self._cancelled = True
             self._ready.clear()
             self._changed.notify_all()
-        self._stream.cancel()
+        self._cancel()
+
+
+def in_turns(sources: Iterable[Ahead[_T]]) -> Iterator[_T]:
+    """One item of each in turn, so that their order is the same however fast each is."""
+    waiting = deque(sources)
+    while waiting:
+        source = waiting.popleft()
+        item = source.take()
+        if item is not None:
+            yield item
+            waiting.append(source)

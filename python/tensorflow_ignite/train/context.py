@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import os
 from dataclasses import dataclass
-from typing import Literal
 
 from google.protobuf import json_format
 
+from tensorflow_ignite.data.shares import UNEVEN, Uneven, check_counts
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
@@ -16,8 +16,6 @@ CONTEXT_VARIABLE = "TENSORFLOW_IGNITE_CONTEXT"
 
 MULTI_WORKER_MIRRORED = "multi-worker-mirrored"
 PARAMETER_SERVER = "parameter-server"
-
-Uneven = Literal["repeat", "drop"]
 
 
 @dataclass(frozen=True)
@@ -96,8 +94,10 @@ class Context:
 
         Args:
             global_batch_size: Rows in a step, over all workers.
-            uneven: ``"repeat"``: the worker with the most rows decides, the others read some of theirs again (use
-                ``dataset.repeat()``). ``"drop"``: the worker with the fewest decides, the others leave some unread.
+            uneven: As given to :func:`tensorflow_ignite.dataset`. ``"repeat"`` and ``"pad"``: the worker with the most
+                rows decides, the others read some of theirs again, or zeros of weight 0. ``"drop"``: the worker with
+                the fewest decides, the others leave some unread. Use ``dataset.repeat()``: an epoch may end within a
+                batch.
 
         Returns:
             The number of steps, at least 1.
@@ -106,8 +106,8 @@ class Context:
             InvalidRequestError: If the batch is smaller than the number of workers, or an option is unknown.
             TensorFlowIgniteError: If no number of steps fits, or outside a job, if the rows cannot be asked for.
         """
-        if uneven not in ("repeat", "drop"):
-            raise InvalidRequestError(f'uneven={uneven!r} is unknown; it is "repeat" or "drop"')
+        if uneven not in UNEVEN:
+            raise InvalidRequestError(f'uneven={uneven!r} is unknown; it is "repeat", "drop" or "pad"')
         collective = self.kind == MULTI_WORKER_MIRRORED
         workers = max(1, self.num_workers) if collective else 1
         if global_batch_size < workers:
@@ -116,14 +116,9 @@ class Context:
                 f"it must be at least {workers}"
             )
         shares = [worker.rows for worker in self.assignment] if collective else [self._rows()]
-        if uneven == "repeat":
-            if min(shares) == 0:
-                raise TensorFlowIgniteError(
-                    f"worker {shares.index(0)} has no row of cache {self.cache!r} to repeat: rows a worker are "
-                    f"{shares}, and each needs at least one. Load more rows, or read the cache whole on every worker "
-                    f'with tfi.dataset({self.cache!r}, partitions="all")'
-                )
-            return -(-max(shares) // (global_batch_size // workers))
+        if uneven != "drop":
+            check_counts(uneven, shares, self.cache)
+            return max(1, -(-max(shares) // (global_batch_size // workers)))
         steps = min(shares) // -(-global_batch_size // workers)
         if steps == 0:
             raise TensorFlowIgniteError(

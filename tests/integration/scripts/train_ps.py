@@ -19,7 +19,7 @@ with strategy.scope():
 
 def rows() -> tf.data.Dataset:
     """The rows of the worker that runs it, then the sign of their end."""
-    ids = tfi.dataset(cache, columns=["id"]).map(lambda row: row["id"]).batch(32)
+    ids = tfi.dataset(cache, columns=["id"]).batch(32).map(lambda row: row["id"])
     return ids.concatenate(tf.data.Dataset.from_tensors(tf.constant([-1], tf.int64)).repeat())
 
 

@@ -1,0 +1,100 @@
+"""Checks of what a script gives to a dataset, before anybody is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from tensorflow_ignite.errors import InvalidRequestError
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+
+_T = TypeVar("_T")
+
+
+def one_of(name: str, value: Any, choices: Sequence[_T]) -> _T:
+    """The value, which is one of some texts."""
+    for choice in choices:
+        if value == choice:
+            return choice
+    raise InvalidRequestError(f"{name}={value!r} is unknown; it is {' or '.join(repr(choice) for choice in choices)}")
+
+
+def flag(name: str, value: Any) -> bool | None:
+    """The value, which is True, False or None."""
+    if value is None or isinstance(value, bool):
+        return value
+    raise InvalidRequestError(f"{name}={value!r} is neither True nor False; None leaves the choice to the dataset")
+
+
+def not_negative(name: str, value: Any) -> int:
+    """The value, a number of bytes; 0 where the node may choose."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidRequestError(f"{name}={value!r} is not a size in bytes; it is a whole number, 0 for the default")
+    return value
+
+
+def window(shuffle: Any) -> int | None:
+    """Rows that are shuffled together; 0: as memory suggests; None: none."""
+    if shuffle is None or shuffle is False:
+        return None
+    if shuffle is True:
+        return 0
+    if not isinstance(shuffle, int) or shuffle < 1:
+        raise InvalidRequestError(
+            f"shuffle={shuffle!r} is not a number of rows to shuffle together; it is True, or at least 1"
+        )
+    return shuffle
+
+
+def seed(value: Any) -> int | None:
+    """The seed of an order."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63):
+        return value
+    raise InvalidRequestError(f"seed={value!r} is not a whole number from 0 to 2^63 - 1; None draws one")
+
+
+def memory(value: Any) -> int:
+    """Bytes from a number or a text such as ``"2GB"``; -1: none is given."""
+    if value is None:
+        return -1
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(|[KMGT]I?)B?\s*", value.upper())
+        if match:
+            return int(float(match[1]) * _UNITS[match[2]])
+    elif isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise InvalidRequestError(f'memory={value!r} is not a size; it is a number of bytes, or a text such as "2GB"')
+
+
+def labels(label: Any, columns: Sequence[str] | None, key: bool) -> str | tuple[str, ...] | None:
+    """The column, or the columns, that are labels."""
+    if label is None or isinstance(label, str):
+        found: str | tuple[str, ...] | None = label
+    elif isinstance(label, Sequence) and label and all(isinstance(name, str) for name in label):
+        found = tuple(label)
+    else:
+        raise InvalidRequestError(
+            f'label={label!r} is neither the name of a column, such as "label", nor a list of them'
+        )
+    if columns is not None and not isinstance(columns, str):
+        check_labels(found, [*(["_key"] * key), *columns], "")
+    return found
+
+
+def check_labels(labels: str | tuple[str, ...] | None, columns: Sequence[str], cache: str) -> None:
+    """Checks that labels are columns, and leave features."""
+    names = () if labels is None else (labels,) if isinstance(labels, str) else labels
+    where = f"cache {cache!r} gives" if cache else "columns= names"
+    missing = [name for name in names if name not in columns]
+    if missing or len(set(names)) < len(names):
+        raise InvalidRequestError(
+            f"label={labels!r} is not among the columns, each once: {where} {list(columns)}. A label is one of the "
+            f"columns that are read. Correct label=, or add it to columns=[...]"
+        )
+    if names and len(names) == len(columns):
+        raise InvalidRequestError(
+            f"label={labels!r} leaves no feature: {where} {list(columns)}. Columns that are no label are the features. "
+            f"Read more columns"
+        )

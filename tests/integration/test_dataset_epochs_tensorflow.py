@@ -1,0 +1,281 @@
+"""Batches, labels, shuffles, snapshots and iterator states, in TensorFlow over real Arrow Flight servers."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+from flight_cluster import Cluster  # noqa: E402
+
+import tensorflow_ignite as tfi  # noqa: E402
+from tensorflow_ignite import errors  # noqa: E402
+from tensorflow_ignite.data import remote  # noqa: E402
+from tensorflow_ignite.data.loading import table_of  # noqa: E402
+
+ROWS = 1000
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """Three nodes with the cache ``numbers``: 375, 375 and 250 rows."""
+    cluster = Cluster.start(3)
+    numbers = np.arange(ROWS)
+    cluster.add(
+        "numbers",
+        table_of(
+            {
+                "pixels": np.repeat(numbers, 16).astype(np.float32).reshape(ROWS, 4, 4),
+                "label": numbers.astype(np.int32),
+                "words": [[f"w{number}"] * (number % 3) for number in numbers],
+            }
+        ),
+    )
+    yield cluster
+    cluster.stop()
+    gc.collect()
+    assert remote.open_readers() == 0
+    assert remote.kept_bytes() == 0
+
+
+@pytest.fixture(autouse=True)
+def _no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("IGNITE_DATASET_", "TENSORFLOW_IGNITE_"))]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+    """Makes this process a worker of a mirrored job on ``numbers``."""
+    from tensorflow_ignite.train import context
+
+    read = sys.modules[context.__module__]._read
+
+    def become(index: int) -> None:
+        path = cluster.write_context(tmp_path / "context.json", "numbers", "WORKER", index, "MULTI_WORKER_MIRRORED")
+        monkeypatch.setenv("TENSORFLOW_IGNITE_CONTEXT", str(path))
+        read.cache_clear()
+
+    yield become
+    read.cache_clear()
+
+
+def labels(dataset: Any) -> list[int]:
+    """The column ``label`` of batches."""
+    return [int(number) for batch in dataset for number in batch["label"]]
+
+
+def own(index: int) -> list[int]:
+    """Rows of a node."""
+    return [number for number in range(ROWS) if number % 8 % 3 == index]
+
+
+@pytest.mark.parametrize("drop", [False, True])
+@pytest.mark.parametrize("repeat", [None, 2])
+def test_batches_are_those_of_single_rows(cluster: Cluster, drop: bool, repeat: int | None) -> None:
+    dataset = tfi.dataset("numbers", address=cluster.address, batch_bytes=3000)
+    rows = dataset if repeat is None else dataset.repeat(repeat)
+    fast, slow = rows.batch(64, drop_remainder=drop), rows.map(lambda row: row).batch(64, drop_remainder=drop)
+    assert fast.element_spec == slow.element_spec
+    assert int(fast.cardinality()) == int(slow.cardinality())
+    count = 0
+    for one, other in zip(fast, slow, strict=True):
+        count += 1
+        for name in ("pixels", "label"):
+            np.testing.assert_array_equal(one[name], other[name])
+        assert one["words"].to_list() == other["words"].to_list()
+    assert count == int(fast.cardinality())
+
+
+def test_batches_without_end_are_all_full(cluster: Cluster) -> None:
+    batches = tfi.dataset("numbers", columns=["label"], address=cluster.address).repeat().batch(300)
+    assert int(batches.cardinality()) == tf.data.INFINITE_CARDINALITY
+    assert batches.element_spec["label"] == tf.TensorSpec([300], tf.int32)
+    found = labels(batches.take(10))
+    assert sorted(found) == sorted(list(range(ROWS)) * 3)
+
+
+def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
+    rows = tfi.dataset("numbers", columns=["pixels", "label"], label="label", address=cluster.address)
+    assert rows.element_spec == ({"pixels": tf.TensorSpec([4, 4])}, tf.TensorSpec([], tf.int32))
+    _, both = tfi.dataset("numbers", label=["label", "words"], address=cluster.address).element_spec
+    assert list(both) == ["label", "words"]
+    features, label, weight = tfi.dataset("numbers", label="label", uneven="pad", address=cluster.address).element_spec
+    assert (list(features), label.dtype, weight) == (["pixels", "words"], tf.int32, tf.TensorSpec([], tf.float32))
+
+    import keras
+
+    pixels = keras.Input([4, 4], name="pixels")
+    model = keras.Model(pixels, keras.layers.Dense(1)(keras.layers.Flatten()(pixels)))
+    model.compile("sgd", "mse")
+    history = model.fit(rows.batch(100), epochs=2, verbose=0)
+    assert len(history.history["loss"]) == 2
+    with pytest.raises(ValueError, match="label='nope' is not among the columns"):
+        tfi.dataset("numbers", columns=["label"], label="nope", address="nobody:1")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"shuffle": 0},
+        {"seed": -1},
+        {"uneven": "fill"},
+        {"snapshot": 1},
+        {"memory": "much"},
+        {"nulls": "drop"},
+        {"transport": "mail"},
+        {"batch_bytes": -1},
+        {"label": 3},
+    ],
+    ids=str,
+)
+def test_what_breaks_a_rule_is_refused_before_anybody_is_asked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=next(iter(wrong))):
+        tfi.dataset("numbers", address="nobody:1", **wrong)
+
+
+def test_later_epochs_ask_nobody_and_go_with_the_dataset(cluster: Cluster) -> None:
+    dataset = tfi.dataset("numbers", columns=["pixels", "label"], snapshot=True, address=cluster.address)
+    first = labels(dataset.batch(100))
+    sent = len(cluster.sent)
+    assert sent == 8
+    assert [labels(dataset.batch(70)), labels(dataset.repeat(2).batch(250))] == [first, first * 2]
+    assert labels(dataset.batch(10).take(3)) == first[:30]
+    assert len(cluster.sent) == sent
+    assert remote.kept_bytes() > ROWS * 64
+    iterator = iter(dataset.batch(100))
+    next(iterator)
+    del dataset
+    gc.collect()
+    assert sum(len(batch["label"]) for batch in iterator) == 900
+
+
+def test_fresh_epochs_have_the_rows_that_are_there(cluster: Cluster) -> None:
+    fresh, fixed = (
+        tfi.dataset("numbers", columns=["label"], snapshot=kept, address=cluster.address) for kept in (False, None)
+    )
+    assert int(fresh.cardinality()) == tf.data.UNKNOWN_CARDINALITY
+    assert len(labels(fresh.batch(100))) == len(labels(fixed.batch(100))) == ROWS
+    cluster.add("numbers", table_of({"label": np.arange(7, dtype=np.int32)}))
+    assert sorted(labels(fresh.batch(100))) == list(range(7))
+    with pytest.raises(tf.errors.OpError, match=r"7 rows arrived, 1000 were expected.*snapshot=False"):
+        labels(fixed.batch(100))
+
+
+def test_shuffled_epochs_differ_and_a_seed_repeats_them(cluster: Cluster) -> None:
+    def runs(seed: int | None, **options: Any) -> list[list[int]]:
+        dataset = tfi.dataset(
+            "numbers", columns=["label"], shuffle=200, seed=seed, address=cluster.address, batch_bytes=200, **options
+        )
+        return [labels(dataset.batch(64)) for _ in range(3)]
+
+    for options in ({}, {"snapshot": True}):
+        epochs = runs(5, **options)
+        assert all(sorted(epoch) == list(range(ROWS)) for epoch in epochs)
+        assert len({tuple(epoch) for epoch in epochs}) == 3
+        assert runs(5, **options) == epochs
+        assert runs(6, **options)[0] != epochs[0]
+        assert runs(None, **options)[0] != runs(None, **options)[0]
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"shuffle": 100, "seed": 3}, {"snapshot": True}, {"shuffle": True, "seed": 3, "snapshot": True}],
+    ids=lambda options: "-".join(options) or "plain",
+)
+def test_an_iterator_goes_on_from_its_state_in_another_dataset(
+    cluster: Cluster, tmp_path: Path, options: dict[str, Any], epochs: int
+) -> None:
+    def made() -> Any:
+        dataset = tfi.dataset("numbers", columns=["label"], address=cluster.address, batch_bytes=400, **options)
+        return dataset.repeat(epochs).batch(48)
+
+    whole = labels(made())
+    iterator = iter(made())
+    # In the middle of the last epoch, and of a batch that arrived.
+    count = (epochs * ROWS - 400) // 48
+    begun = [int(number) for _ in range(count) for number in next(iterator)["label"]]
+    path = tf.train.Checkpoint(iterator=iterator).save(tmp_path / "c")
+    resumed = iter(made())
+    tf.train.Checkpoint(iterator=resumed).restore(path)
+    assert begun + labels(resumed) == whole
+
+
+def test_an_iterator_that_would_read_something_else_says_so(
+    cluster: Cluster, task: Callable[[int], None], tmp_path: Path
+) -> None:
+    task(0)
+    iterator = iter(tfi.dataset("numbers", columns=["label"]).batch(10))
+    next(iterator)
+    path = tf.train.Checkpoint(iterator=iterator).save(tmp_path / "c")
+    task(1)
+    other = iter(tfi.dataset("numbers", columns=["label"]).batch(10))
+    tf.train.Checkpoint(iterator=other).restore(path)
+    with pytest.raises(tf.errors.OpError, match=r"AssignmentChangedError.*reads other partitions"):
+        labels(other)
+
+
+@pytest.mark.parametrize(("uneven", "rows"), [("repeat", 375), ("drop", 250), ("pad", 375)])
+def test_workers_of_a_mirrored_job_have_epochs_of_one_length(
+    cluster: Cluster, task: Callable[[int], None], uneven: Any, rows: int
+) -> None:
+    seen: list[int] = []
+    for index in range(3):
+        task(index)
+        dataset = tfi.dataset("numbers", columns=["label"], uneven=uneven)
+        assert int(dataset.cardinality()) == rows
+        for _ in range(2):
+            batches = list(dataset.batch(50))
+            numbers = [int(number) for batch in batches for number in batch["label"]]
+            assert len(numbers) == rows
+            if uneven == "pad":
+                weights = [float(weight) for batch in batches for weight in batch["_weight"]]
+                numbers = [number for number, weight in zip(numbers, weights, strict=True) if weight]
+                assert sorted(numbers) == own(index)
+                assert sum(weights) == len(own(index))
+            assert set(numbers) <= set(own(index))
+        seen += numbers
+    if uneven == "repeat":
+        assert set(seen) == set(range(ROWS))
+
+
+def test_a_cache_that_is_written_does_not_end_a_mirrored_job(
+    cluster: Cluster, task: Callable[[int], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    task(0)
+    dataset = tfi.dataset("numbers", columns=["label"], snapshot=False)
+    cluster.add("numbers", table_of({"label": np.arange(800, dtype=np.int32)}))
+    for _ in range(2):
+        assert len(labels(dataset.batch(50))) == 375
+    assert [record.message for record in caplog.records if "300 rows arrived, 375 were expected" in record.message]
+    assert len(caplog.records) == 1
+
+
+def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task: Callable[[int], None]) -> None:
+    task(2)
+    dataset = tfi.dataset("numbers", columns=["label"])
+    gone = cluster.nodes.pop()
+    try:
+        assert sorted(labels(dataset.batch(50)))[:2] == [2, 2]
+        assert set(labels(dataset.batch(50))) == set(own(2))
+    finally:
+        gone.shutdown()
+
+
+def test_it_may_be_made_and_run_in_a_function(cluster: Cluster) -> None:
+    @tf.function
+    def total() -> Any:
+        rows = tfi.dataset("numbers", columns=["label"], shuffle=True, snapshot=True, address=cluster.address)
+        return rows.batch(64).reduce(tf.constant(0), lambda sum_, batch: sum_ + tf.reduce_sum(batch["label"]))
+
+    assert [int(total()) for _ in range(3)] == [ROWS * (ROWS - 1) // 2] * 3
+    remote._readers.forget(next(iter(remote._readers._datasets)))

@@ -1,0 +1,183 @@
+"""What a graph calls, without a graph: epochs over real Arrow Flight servers, in a job and outside."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flight_cluster import Cluster
+
+import tensorflow_ignite.train
+from tensorflow_ignite import errors
+from tensorflow_ignite.data import reading, remote
+from tensorflow_ignite.data.loading import table_of
+
+ROWS = 1000
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """Three nodes with the cache ``numbers``: 375, 375 and 250 rows."""
+    cluster = Cluster.start(3)
+    cluster.add("numbers", table_of({"id": np.arange(ROWS), "low": (np.arange(ROWS) % 256).astype(np.uint8)}))
+    yield cluster
+    gc.collect()
+    cluster.stop()
+    assert remote.open_readers() == 0
+
+
+@pytest.fixture
+def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+    """Makes this process a worker of a mirrored job on ``numbers``."""
+    read = sys.modules[tensorflow_ignite.train.context.__module__]._read  # type: ignore[attr-defined]
+
+    def become(index: int) -> None:
+        path = cluster.write_context(tmp_path / "context.json", "numbers", "WORKER", index, "MULTI_WORKER_MIRRORED")
+        monkeypatch.setenv("TENSORFLOW_IGNITE_CONTEXT", str(path))
+        read.cache_clear()
+
+    yield become
+    read.cache_clear()
+
+
+class Dataset:
+    """Calls as the graph of a dataset does."""
+
+    def __init__(self, cluster: Cluster, **options: Any) -> None:
+        told: dict[str, Any] = {"columns": ["id", "low"], "key": False, "partitions": None, "batch_bytes": 400}
+        self.request = reading.request("numbers", address=cluster.address, **{**told, **options})
+        self._text = self.request.to_json().encode()
+
+    def open(self) -> Any:
+        """Begins an epoch."""
+        return remote.call(b"open", self._text)
+
+    def read(self, handle: Any, offset: int = 0, rows: int = 2**62) -> tuple[list[int], int]:
+        """At least so many ids from a row on, without those of weight 0, and the row behind them."""
+        found: list[int] = []
+        end = offset
+        while end - offset < rows:
+            following, *arrays = remote.call(b"read", self._text, handle, np.int64(end))
+            if following < 0:
+                return found, end
+            end = int(following)
+            real = arrays.pop(0) > 0 if self.request.weighted else np.ones(len(arrays[0]), np.bool_)
+            ids, low = (array[real] for array in arrays)
+            np.testing.assert_array_equal(low, ids % 256)
+            found += ids.tolist()
+        return found, end
+
+    def epoch(self) -> list[int]:
+        """The ids of a whole epoch."""
+        return self.read(self.open())[0]
+
+    def close(self) -> None:
+        """As when the dataset dies."""
+        remote.forget(self.request.name)
+
+
+def own(index: int) -> set[int]:
+    """Rows of a node."""
+    return {number for number in range(ROWS) if number % 8 % 3 == index}
+
+
+def test_a_snapshot_is_read_once_and_goes_with_its_dataset(cluster: Cluster) -> None:
+    dataset = Dataset(cluster, snapshot=True)
+    before = remote.kept_bytes()
+    first = dataset.epoch()
+    assert sorted(first) == list(range(ROWS))
+    sent = len(cluster.sent)
+    assert dataset.epoch() == dataset.epoch() == first
+    assert len(cluster.sent) == sent
+    assert remote.kept_bytes() - before == ROWS * 9
+    dataset.close()
+    assert remote.kept_bytes() == before
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["fresh", "snapshot"])
+@pytest.mark.parametrize("window", [None, 100, 0], ids=["plain", "window", "large"])
+def test_an_epoch_goes_on_from_the_numbers_of_its_handle(cluster: Cluster, kept: bool, window: int | None) -> None:
+    made = [Dataset(cluster, window=window, seed=3, snapshot=kept) for _ in range(3)]
+    epochs = [made[0].epoch() for _ in range(3)]
+    assert all(sorted(epoch) == list(range(ROWS)) for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) == (1 if window is None else 3)
+    for _ in range(2):
+        made[1].epoch()
+    handle = made[1].open()
+    begun, offset = made[1].read(handle, rows=333)
+    # In a new dataset the handle is what a checkpoint makes of it: numbers.
+    rest, _ = made[2].read(np.array(handle), offset)
+    assert begun + rest == epochs[2]
+    # The epochs behind it go on counting.
+    assert made[2].epoch() == made[0].epoch()
+    other = Dataset(cluster, window=window, seed=4, snapshot=kept)
+    with pytest.raises(errors.AssignmentChangedError, match="with other options"):
+        other.read(np.array(handle), offset)
+    for dataset in made:
+        dataset.close()
+
+
+@pytest.mark.parametrize(("uneven", "rows"), [("repeat", 375), ("drop", 250), ("pad", 375)])
+def test_workers_have_epochs_of_one_length(
+    cluster: Cluster, task: Callable[[int], None], uneven: Any, rows: int
+) -> None:
+    for index in range(3):
+        task(index)
+        dataset = Dataset(cluster, uneven=uneven, snapshot=None)
+        assert dataset.request.rows == rows
+        for _ in range(2):
+            ids, end = dataset.read(dataset.open())
+            assert end == rows
+            assert set(ids) <= own(index)
+            if uneven == "pad":
+                assert sorted(ids) == sorted(own(index))
+            else:
+                assert len(ids) == rows
+        dataset.close()
+
+
+def test_another_assignment_is_an_error_and_not_other_rows(cluster: Cluster, task: Callable[[int], None]) -> None:
+    task(0)
+    before = Dataset(cluster)
+    handle = before.open()
+    _, offset = before.read(handle, rows=50)
+    task(1)
+    with pytest.raises(errors.AssignmentChangedError, match="reads other partitions"):
+        Dataset(cluster).read(np.array(handle), offset)
+
+
+def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task: Callable[[int], None]) -> None:
+    task(2)
+    dataset = Dataset(cluster)
+    gone = cluster.nodes.pop()
+    try:
+        assert set(dataset.epoch()) == own(2)
+    finally:
+        gone.shutdown()
+
+
+def test_a_cache_that_is_written_is_warned_of_once_in_a_job(
+    cluster: Cluster, task: Callable[[int], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    task(0)
+    dataset = Dataset(cluster)
+    cluster.add("numbers", table_of({"id": np.arange(800), "low": (np.arange(800) % 256).astype(np.uint8)}))
+    for _ in range(2):
+        assert len(dataset.epoch()) == 375
+    warnings = [record.message for record in caplog.records if "is written while it is read" in record.message]
+    assert len(warnings) == 1
+    assert "300 rows arrived, 375 were expected" in warnings[0]
+
+
+def test_nobody_is_counted_where_rows_are_read_anew(cluster: Cluster) -> None:
+    fresh, fixed = Dataset(cluster, snapshot=False), Dataset(cluster, snapshot=None)
+    assert (fresh.request.rows, fixed.request.rows) == (-1, ROWS)
+    cluster.add("numbers", table_of({"id": np.arange(7), "low": np.arange(7).astype(np.uint8)}))
+    assert sorted(fresh.epoch()) == list(range(7))
+    with pytest.raises(errors.RowMismatchError, match="7 rows arrived, 1000 were expected"):
+        fixed.epoch()

@@ -1,0 +1,333 @@
+"""Epochs over streams of this process: shares, snapshots and orders."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data import epochs, shares
+from tensorflow_ignite.data.epochs import Epoch, Keep, Keeping, Order
+from tensorflow_ignite.data.layout import columns_of
+from tensorflow_ignite.data.reader import Reader, Stream
+from tensorflow_ignite.data.shares import OPEN, PAD, STRICT, WRAP, Share
+from tensorflow_ignite.data.snapshots import Snapshots
+from tensorflow_ignite.data.tensors import Array, arrays_of
+
+SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string()), pa.field("list", pa.list_(pa.int32()))])
+COLUMNS = columns_of(SCHEMA)
+
+
+def batch_of(numbers: list[int]) -> pa.RecordBatch:
+    """A batch whose other columns follow from its numbers."""
+    columns = [numbers, [f"row {number}" for number in numbers], [[number] * (number % 3) for number in numbers]]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
+    )
+
+
+class Source:
+    """What a cluster would send: lists of batches, which may be changed between passes."""
+
+    def __init__(self, *streams: list[list[int]]) -> None:
+        self.streams = list(streams)
+        self.opened: list[tuple[int, bool]] = []
+
+    def __call__(self, epoch: int, keep: Keep | None) -> list[Stream]:
+        self.opened.append((epoch, keep is not None and keep(1)))
+        return [_Stream(batches) for batches in self.streams]
+
+
+class _Stream:
+    def __init__(self, batches: list[list[int]]) -> None:
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return (batch_of(numbers) for numbers in self._batches)
+
+    def cancel(self) -> None:
+        pass
+
+
+class Told:
+    """Warnings that an epoch gave."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, text: str) -> None:
+        self.texts.append(text)
+
+
+def epoch_of(source: Source, share: Share = Share(), order: Order = Order(), **options: Any) -> Epoch:  # noqa: B008
+    """An epoch over a source."""
+    return Epoch(source, COLUMNS, share, order, "cache 'c'", zeros=SCHEMA, **options)
+
+
+def ids(epoch: Epoch, offset: int = 0) -> list[int]:
+    """The numbers of all rows, checked to be whole; those of weight 0 are -1."""
+    found: list[int] = []
+    reader = Reader(epoch.parts, COLUMNS)
+    while (part := reader.take(offset)) is not None:
+        assert part.arrays is not None
+        numbers, names, values, splits = part.arrays
+        for place, number in enumerate(numbers.tolist()):
+            own = values[splits[place] : splits[place + 1]].tolist()
+            if part.real:
+                assert (names[place], own) == (f"row {number}".encode(), [number] * (number % 3))
+            else:
+                assert (number, names[place], own) == (0, b"", [])
+        found += numbers.tolist() if part.real else [-1] * part.rows
+        offset += part.rows
+    reader.close()
+    reader.join(20)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left() -> Iterator[None]:
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "tensorflow-ignite-reader":
+            thread.join(20)
+            assert not thread.is_alive()
+
+
+# Shares
+
+
+@pytest.mark.parametrize(
+    ("uneven", "counts", "index", "share"),
+    [
+        ("repeat", [5, 3], 1, Share(3, 5, WRAP)),
+        ("drop", [5, 3], 0, Share(5, 3, WRAP)),
+        ("pad", [5, 0], 1, Share(0, 5, PAD)),
+        ("repeat", [4, 4], 0, Share(4, 4, WRAP)),
+    ],
+)
+def test_workers_agree_on_the_rows_of_an_epoch(uneven: Any, counts: list[int], index: int, share: Share) -> None:
+    assert shares.agreed(uneven, counts, index, "c") == share
+
+
+@pytest.mark.parametrize("uneven", ["repeat", "drop"])
+def test_a_worker_without_rows_is_an_error_that_names_the_way_out(uneven: Any) -> None:
+    with pytest.raises(errors.CacheEmptyError, match=r"worker 1 has no row of cache 'c'.*\[3, 0\].*uneven=\"pad\""):
+        shares.agreed(uneven, [3, 0], 0, "c")
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (Share(3, 3, WRAP), [0, 1, 2]),
+        (Share(3, 8, WRAP), [0, 1, 2, 0, 1, 2, 0, 1]),
+        (Share(3, 2, WRAP), [0, 1]),
+        (Share(3, 5, PAD), [0, 1, 2, -1, -1]),
+        (Share(), [0, 1, 2]),
+    ],
+)
+@pytest.mark.parametrize("batches", [[[0, 1, 2]], [[0], [1], [2]], [[0, 1], [], [2]]])
+def test_an_epoch_has_exactly_the_rows_of_its_share(
+    share: Share, expected: list[int], batches: list[list[int]]
+) -> None:
+    told = Told()
+    assert ids(epoch_of(Source(batches), share, warn=told)) == expected
+    assert told.texts == []
+    for offset in range(len(expected) + 1):
+        assert ids(epoch_of(Source(batches), share), offset) == expected[offset:]
+
+
+@pytest.mark.parametrize(
+    ("arriving", "expected"), [([0, 1], [0, 1, 0, 1]), ([0, 1, 2, 3, 4, 5], [0, 1, 2, 3])], ids=["fewer", "more"]
+)
+def test_a_cache_that_is_written_is_cut_or_begun_again_with_a_warning(arriving: list[int], expected: list[int]) -> None:
+    told = Told()
+    assert ids(epoch_of(Source([[number] for number in arriving]), Share(4, 4, WRAP), warn=told)) == expected
+    assert len(told.texts) == 1
+    assert f"{len(arriving)} rows arrived, 4 were expected" in told.texts[0]
+
+
+def test_a_cache_that_became_empty_is_an_error_where_rows_are_needed() -> None:
+    with pytest.raises(errors.RowMismatchError, match="has no row any more, 4 were counted"):
+        ids(epoch_of(Source([]), Share(4, 4, WRAP), warn=Told()))
+    assert ids(epoch_of(Source([]), Share(4, 4, PAD), warn=Told())) == [-1] * 4
+
+
+def test_rows_are_as_they_are_where_nobody_counted() -> None:
+    assert ids(epoch_of(Source([[1, 2]], [[3]]), Share(fill=OPEN))) == [1, 2, 3]
+
+
+def test_zeros_are_rows_of_every_type() -> None:
+    schema = pa.schema(
+        [
+            ("byte", pa.int8()),
+            ("flag", pa.bool_()),
+            ("text", pa.large_string()),
+            ("when", pa.timestamp("ns", "UTC")),
+            ("price", pa.decimal128(10, 2)),
+            ("pixels", pa.list_(pa.list_(pa.uint8(), 3), 2)),
+            ("words", pa.list_(pa.list_(pa.string()))),
+            ("tags", pa.map_(pa.string(), pa.int64())),
+            ("point", pa.struct([("x", pa.float64()), ("names", pa.list_(pa.string()))])),
+            ("fixed", pa.binary(4)),
+        ]
+    )
+    batch = epochs.zeros(schema, 5)
+    batch.validate(full=True)
+    assert (batch.num_rows, batch.schema) == (5, schema)
+    assert all(not column.null_count for column in batch.columns)
+    numbers = [array for array in arrays_of(batch, columns_of(schema)) if array.dtype != object]
+    assert not any(array.any() for array in numbers)
+
+
+# Snapshots
+
+
+def keeping(home: Snapshots, name: str = "d", limit: int = 1 << 30) -> Keeping:
+    """Keeps in these snapshots."""
+    return Keeping(home, name, lambda: limit)
+
+
+def addresses(epoch: Epoch) -> list[int]:
+    """Where the numbers of each batch lie."""
+    reader = Reader(epoch.parts, COLUMNS)
+    found, offset = [], 0
+    while (part := reader.take(offset)) is not None:
+        arrays: list[Array] = part.arrays or []
+        found.append(arrays[0].ctypes.data)
+        offset += part.rows
+    return found
+
+
+def test_later_epochs_are_the_same_memory_and_ask_nobody() -> None:
+    home, source = Snapshots(), Source([[1, 2], [3]], [[4]])
+    first = ids(epoch_of(source, Share(4, 4, STRICT), keeping=keeping(home)))
+    source.streams = [[[99]]]
+    second, third = (epoch_of(source, Share(4, 4, STRICT), keeping=keeping(home)) for _ in range(2))
+    assert ids(second) == ids(third) == first == [1, 2, 4, 3]
+    assert addresses(second) == addresses(third)
+    assert all(address % 64 == 0 for address in addresses(second))
+    assert source.opened == [(0, True)]
+    assert home.size > 0
+
+
+def test_two_datasets_and_two_iterators_keep_apart() -> None:
+    home = Snapshots()
+    one, other = Source([[1], [2]]), Source([[3]])
+    first, second = (
+        Reader(epoch_of(one, keeping=keeping(home)).parts, COLUMNS),
+        Reader(epoch_of(one, keeping=keeping(home)).parts, COLUMNS),
+    )
+    for offset in range(3):
+        parts = [reader.take(offset) for reader in (first, second)]
+        assert [part.rows if part else 0 for part in parts] == [int(offset < 2)] * 2
+    # Only one of them fills it.
+    assert one.opened == [(0, True), (0, False)]
+    assert ids(epoch_of(other, keeping=keeping(home, "e"))) == [3]
+    assert ids(epoch_of(one, keeping=keeping(home))) == [1, 2]
+    assert len(one.opened) == 2
+
+
+def test_an_epoch_that_is_cut_short_keeps_nothing() -> None:
+    home, source = Snapshots(), Source([[number] for number in range(50)])
+    reader = Reader(epoch_of(source, keeping=keeping(home)).parts, COLUMNS)
+    reader.take(0)
+    reader.close()
+    reader.join(20)
+    del reader
+    assert (home.get("d"), home.size) == (None, 0)
+    assert ids(epoch_of(source, keeping=keeping(home))) == list(range(50))
+    assert home.get("d") is not None
+
+
+def test_what_an_epoch_leaves_out_is_kept_all_the_same() -> None:
+    home, source = Snapshots(), Source([[0], [1], [2], [3]])
+    for _ in range(2):
+        assert ids(epoch_of(source, Share(4, 2, WRAP), keeping=keeping(home))) == [0, 1]
+    snapshot = home.get("d")
+    assert snapshot is not None
+    assert sum(part.rows for part in snapshot.parts) == 4
+    assert len(source.opened) == 1
+
+
+def test_what_is_too_large_is_read_anew_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    home, source = Snapshots(), Source([[number] for number in range(50)])
+    for _ in range(3):
+        assert ids(epoch_of(source, keeping=keeping(home, limit=500))) == list(range(50))
+    assert len(source.opened) == 3
+    assert [record.message for record in caplog.records if "is read anew each epoch" in record.message] != []
+    assert len(caplog.records) == 1
+    assert home.size == 0
+
+
+def test_the_oldest_snapshot_makes_room_and_does_not_come_back(caplog: pytest.LogCaptureFixture) -> None:
+    home = Snapshots()
+    old, new = Source([[number] for number in range(20)]), Source([[number] for number in range(20)])
+    ids(epoch_of(old, keeping=keeping(home, "old")))
+    limit = home.size * 3 // 2
+    for _ in range(2):
+        ids(epoch_of(new, keeping=keeping(home, "new", limit)))
+        ids(epoch_of(old, keeping=keeping(home, "old", limit)))
+    assert (len(old.opened), len(new.opened)) == (3, 1)
+    assert home.get("old") is None
+    assert home.size <= limit
+    assert len(caplog.records) == 1
+
+
+def test_a_dataset_that_is_no_more_leaves_its_memory() -> None:
+    home, source = Snapshots(), Source([[1], [2]])
+    ids(epoch_of(source, keeping=keeping(home)))
+    home.drop("d")
+    assert (home.get("d"), home.size) == (None, 0)
+
+
+# Orders
+
+MANY = [[list(range(begin, begin + 10)) for begin in range(0, 300, 10)]]
+
+
+def shuffled(epoch: int, seed: int = 7, base: int = -1, window: int = 40) -> Order:
+    """An order of rows within windows."""
+    return Order(epoch, seed, window, base)
+
+
+def test_each_row_comes_once_in_an_order_of_its_epoch_and_seed() -> None:
+    runs = [ids(epoch_of(Source(*MANY), Share(300, 300, STRICT), shuffled(*of))) for of in [(0, 7), (1, 7), (0, 8)]]
+    for run in runs:
+        assert sorted(run) == list(range(300))
+        assert run != sorted(run)
+    assert len({tuple(run) for run in runs}) == 3
+    assert ids(epoch_of(Source(*MANY), Share(300, 300, STRICT), shuffled(0))) == runs[0]
+
+
+def test_rows_stay_in_their_window() -> None:
+    run = ids(epoch_of(Source(*MANY), order=shuffled(0)))
+    for begin in range(0, 300, 40):
+        assert sorted(run[begin : begin + 40]) == list(range(begin, min(300, begin + 40)))
+
+
+def test_a_shuffled_epoch_goes_on_from_any_row() -> None:
+    whole = ids(epoch_of(Source(*MANY), Share(300, 400, WRAP), shuffled(2)))
+    assert len(whole) == 400
+    for offset in (1, 39, 40, 299, 300, 355, 400):
+        assert ids(epoch_of(Source(*MANY), Share(300, 400, WRAP), shuffled(2)), offset) == whole[offset:]
+
+
+def test_shuffled_snapshots_mix_their_batches_anew_each_epoch() -> None:
+    home, source = Snapshots(), Source(*MANY)
+    ids(epoch_of(source, order=shuffled(0), keeping=keeping(home)))
+    runs = []
+    for number in (1, 2):
+        kept = home.get("d")
+        runs.append(ids(epoch_of(source, order=shuffled(number, base=0), keeping=keeping(home), snapshot=kept)))
+        assert sorted(runs[-1]) == list(range(300))
+        # Rows of far batches meet in one window.
+        assert np.ptp(runs[-1][:40]) > 60
+    assert runs[0] != runs[1]
+    assert source.opened == [(0, True)]
+    # Another process that goes on with that epoch reads the batches again.
+    assert ids(epoch_of(Source(*MANY), order=shuffled(2, base=0)), 123) == runs[1][123:]
