@@ -278,4 +278,6 @@ def test_it_may_be_made_and_run_in_a_function(cluster: Cluster) -> None:
         return rows.batch(64).reduce(tf.constant(0), lambda sum_, batch: sum_ + tf.reduce_sum(batch["label"]))
 
     assert [int(total()) for _ in range(3)] == [ROWS * (ROWS - 1) // 2] * 3
-    remote._readers.forget(next(iter(remote._readers._datasets)))
+    # What lives in a graph lives as long as its process.
+    for name in list(remote._readers._datasets):
+        remote.forget(name)
