@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import rows
-from answer import Pass, serve
 from pyignite import Client, GenericObjectMeta
 from pyignite.datatypes import ByteArrayObject, IntObject
+
+import rows
+from answer import Pass, serve
 
 LARGE_PAGE = 20
 SMALL_PAGE = 1_024

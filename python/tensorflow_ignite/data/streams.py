@@ -67,11 +67,15 @@ def open_stream(endpoint: Endpoint, what: str, transport: str = AUTO, *, keep: K
 def parallel(endpoint: Endpoint, streams: int = STREAMS) -> tuple[Endpoint, ...]:
     """The same rows as several endpoints, each with a part of the partitions: a node serves each by a thread.
 
+    Rows that SQL chooses stay one endpoint: each part would walk the same index again.
+
     Args:
         endpoint: Who sends, and what.
         streams: How many, at most.
     """
     command = data_pb2.ReadCommand.FromString(endpoint.ticket)
+    if command.where or command.sql:
+        return (endpoint,)
     partitions = list(command.partitions)
     parts = []
     for number in range(min(streams, len(partitions))):
