@@ -10,6 +10,8 @@ import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ExistingCache;
 import io.tensorflowignite.v1.LoadCommand;
 import io.tensorflowignite.v1.LoadResult;
+import io.tensorflowignite.v1.Mismatch;
+import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.ReadCommand;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -38,7 +40,6 @@ import org.apache.arrow.vector.VarCharVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.complex.FixedSizeListVector;
 import org.apache.arrow.vector.types.FloatingPointPrecision;
-import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
@@ -325,20 +326,50 @@ public class ItLoading extends DataTest {
   }
 
   @Test
-  public void aNullFailsTheLoadAndLeavesNoCache() {
+  public void nullsAreLoadedAndReadBack() throws Exception {
+    put(
+        into("holes"),
+        new Schema(fields()),
+        1,
+        (root, batch) -> {
+          fill(root, 0, 3);
+          root.getVector("weight").setNull(1);
+          root.getVector("name").setNull(1);
+          root.getVector("pixels").setNull(2);
+        });
+
+    ReadCommand.Builder command =
+        ReadCommand.newBuilder().setCache("holes").setKey(true).setNulls(Nulls.NULLS_KEEP);
+    List<Object> first = Arrays.asList(0L, Collections.nCopies(PIXELS, (byte) 0), "row 0", 0f);
+    List<Object> second = Arrays.asList(1L, Collections.nCopies(PIXELS, (byte) 1), null, null);
+    List<Object> third = Arrays.asList(2L, null, "row 2", 1f);
+    List<List<Object>> rows = cluster.readAll(command.build());
+    assertEquals(3, rows.size());
+    assertEquals(new HashSet<>(Arrays.asList(first, second, third)), new HashSet<>(rows));
+    assertEquals(
+        Collections.singletonList(first),
+        cluster.readAll(
+            command
+                .setNulls(Nulls.NULLS_ERROR)
+                .setOnMismatch(Mismatch.MISMATCH_SKIP)
+                .build(),
+            2));
+  }
+
+  @Test
+  public void aNullKeyFailsTheLoadAndLeavesNoCache() {
     assertFails(
         FlightStatusCode.INVALID_ARGUMENT,
-        "row 1 for cache holes: column weight is null;",
+        "row 1 for cache holes: column name is null, and part of the key;",
         "[code=ROW_MISMATCH]",
         () ->
             put(
-                into("holes"),
-                new Schema(Collections.singletonList(fields().get(2))),
+                into("holes").setKeyColumn("name"),
+                new Schema(fields()),
                 1,
                 (root, batch) -> {
-                  ((Float4Vector) root.getVector(0)).setSafe(0, 1f);
-                  ((Float4Vector) root.getVector(0)).setNull(1);
-                  root.setRowCount(2);
+                  fill(root, 0, 2);
+                  root.getVector("name").setNull(1);
                 }));
     assertFalse(ignite.cacheNames().contains("holes"));
     assertFalse(new SchemaStore(ignite).get("holes").isPresent());
@@ -361,17 +392,15 @@ public class ItLoading extends DataTest {
 
   @Test
   public void aTypeThatCannotBeStoredIsRefusedBeforeACacheIsMade() {
-    Schema times =
-        new Schema(
-            Collections.singletonList(
-                Field.nullable("at", new ArrowType.Timestamp(TimeUnit.SECOND, null))));
+    Schema counts =
+        new Schema(Collections.singletonList(Field.nullable("n", new ArrowType.Int(64, false))));
 
     assertFails(
         FlightStatusCode.INVALID_ARGUMENT,
-        "cache times cannot be loaded: column at is of type at: Timestamp",
+        "cache counts cannot be loaded: column n is of type n: Int(64, false)",
         "[code=UNSUPPORTED_TYPE]",
-        () -> load(into("times"), times, 1));
-    assertFalse(ignite.cacheNames().contains("times"));
+        () -> load(into("counts"), counts, 1));
+    assertFalse(ignite.cacheNames().contains("counts"));
   }
 
   @Test

@@ -7,8 +7,12 @@ import static org.junit.Assert.assertTrue;
 import com.google.protobuf.ByteString;
 import io.tensorflowignite.v1.Parameter;
 import io.tensorflowignite.v1.ReadCommand;
+import java.sql.Timestamp;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Date;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Set;
@@ -281,18 +285,33 @@ public class ItSql extends DataTest {
 
   @Test
   public void keysAndValuesThatSqlTurnsIntoOtherClassesComeAsTheyAreStored() throws Exception {
-    IgniteCache<Object, Object> cache =
+    IgniteCache<Object, Object> moments =
+        create(new CacheConfiguration<>("moments").setIndexedTypes(Date.class, Date.class), 8, 0);
+    IgniteCache<Object, Object> letters =
         create(
             new CacheConfiguration<>("letters").setIndexedTypes(Character.class, Character.class),
             8,
             0);
+    List<List<Object>> cases = new ArrayList<>();
     for (char letter = 'a'; letter < 'k'; letter++) {
-      cache.put(letter, Character.toUpperCase(letter));
+      moments.put(new Date(letter), new Date(-letter));
+      letters.put(letter, Character.toUpperCase(letter));
+      cases.add(Arrays.asList(letter, Character.toUpperCase(letter)));
     }
 
     assertEquals(
-        Collections.singletonList(Arrays.<Object>asList('c', 'C')),
-        cluster.readAll(command("letters").setKey(true).setWhere("_val = 'C'").build()));
+        Collections.singletonList(Arrays.<Object>asList((long) 'c', (long) -'c')),
+        cluster.readAll(
+            command("moments")
+                .setKey(true)
+                .setWhere("_val = ?")
+                .addParameters(value().setStringValue(new Timestamp(-'c').toString()))
+                .build()));
+    // SQL has no type for a char, and compares it with nothing.
+    List<List<Object>> found =
+        cluster.readAll(command("letters").setKey(true).setWhere("_val IS NOT NULL").build());
+    assertEquals(cases.size(), found.size());
+    assertEquals(new HashSet<>(cases), new HashSet<>(found));
   }
 
   @Test

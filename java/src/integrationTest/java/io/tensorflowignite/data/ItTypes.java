@@ -237,7 +237,7 @@ public class ItTypes extends DataTest {
         () -> cluster.readAll(command.build()));
     assertEquals(
         "[[1, x]]",
-        cluster.readAll(command.setOnMismatch(Mismatch.MISMATCH_SKIP).build()).toString());
+        cluster.readAll(command.setOnMismatch(Mismatch.MISMATCH_SKIP).build(), 1).toString());
   }
 
   @Test

@@ -60,7 +60,7 @@ import org.apache.arrow.vector.types.pojo.Field;
  * utf8                                         UUID, Decimal, char, an enum's name
  * decimal128, decimal256                       Decimal, integers
  * fixed_size_binary                            byte[]; of 16: UUID
- * binary                                       String, UUID
+ * binary                                       what utf8 is read from, and String, in UTF-8
  * timestamp of another unit, int64             Date, Timestamp
  * int32, int64                                 java.sql.Date (days), Time (ms)
  * list, fixed_size_list (nested: a shape)      arrays, Object[], collections

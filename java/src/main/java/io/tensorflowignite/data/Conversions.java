@@ -98,11 +98,14 @@ final class Conversions {
     if (to instanceof ArrowType.Decimal) {
       return decimal || integer && !character && !Marks.ENUM.marks(stored);
     }
+    boolean written = decimal || character || Marks.ENUM.marks(stored);
     if (to instanceof ArrowType.Utf8) {
-      return decimal || character || Marks.ENUM.marks(stored);
+      return written;
     }
     if (to instanceof ArrowType.Binary) {
-      return from instanceof ArrowType.Utf8 || from instanceof ArrowType.FixedSizeBinary;
+      return written
+          || from instanceof ArrowType.Utf8
+          || from instanceof ArrowType.FixedSizeBinary;
     }
     if (to instanceof ArrowType.FixedSizeBinary) {
       int width = ((ArrowType.FixedSizeBinary) to).getByteWidth();

@@ -1,5 +1,6 @@
 package io.tensorflowignite.data;
 
+import com.google.gson.Gson;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +21,8 @@ enum Marks {
   static final String NAMES = "tensorflow-ignite.enum";
 
   final String text;
+  private static final Gson JSON = new Gson();
+
   private final ArrowType type;
 
   Marks(String text, ArrowType type) {
@@ -41,7 +44,7 @@ enum Marks {
     if (!names.isEmpty()) {
       metadata.put(
           NAMES,
-          names.stream().map(name -> '"' + name + '"').collect(Collectors.joining(", ", "[", "]")));
+          names.stream().map(JSON::toJson).collect(Collectors.joining(", ", "[", "]")));
     }
     return ENUM.field(metadata);
   }

@@ -15,7 +15,7 @@ import org.apache.ignite.cache.query.ScanQuery;
 
 /**
  * A bounded look at rows of a cache, for the types that no metadata tell: at rows of this node, and
- * only when it has none at those of others.
+ * when these are few also at those of others, so that every node tells the same.
  */
 final class RowLook {
   static final int MAX_ROWS = 1_000;
@@ -134,12 +134,13 @@ final class RowLook {
   }
 
   private void rows(Look look) {
-    if (!rows(true, look)) {
-      rows(false, look);
+    if (!enough(true, look)) {
+      enough(false, look);
     }
   }
 
-  private boolean rows(boolean local, Look look) {
+  /** Whether there were as many rows as are looked at. */
+  private boolean enough(boolean local, Look look) {
     ScanQuery<Object, Object> query = new ScanQuery<>();
     query.setPageSize(MIN_ROWS);
     query.setLocal(local);
@@ -153,11 +154,11 @@ final class RowLook {
           bytes += ((BinaryObject) row.getValue()).size();
         }
         if (rows >= MAX_ROWS || rows >= MIN_ROWS && bytes >= MAX_BYTES) {
-          break;
+          return true;
         }
       }
     }
-    return rows > 0;
+    return false;
   }
 
   private TensorFlowIgniteException disagreement(String column, MismatchException mismatch) {
