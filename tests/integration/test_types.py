@@ -66,7 +66,8 @@ def listed(value: Any) -> Any:
         return [listed(entry) for entry in value]
     if hasattr(value, "to_list"):
         return listed(value.to_list())
-    return value.tolist() if hasattr(value, "tolist") else value
+    # Lists of lists are an array of arrays.
+    return listed(value.tolist()) if hasattr(value, "tolist") else value
 
 
 def test_the_table_of_types_names_each_type_that_is_tested_here() -> None:
@@ -297,18 +298,18 @@ def test_enums_are_keys_and_elements_of_arrays(cluster: LocalCluster, thin: Clie
 
 
 def test_objects_are_keys(cluster: LocalCluster, thin: Client) -> None:
-    place = row_type("TypesPlace", x=ignite.IntObject, name=ignite.String)
+    place = row_type("TypesPlace", x=ignite.IntObject, text=ignite.String)
     home = row_type("TypesHome", place=ignite.BinaryObject, floor=ignite.ShortObject)
     cache = thin.create_cache("homes")
     for number in range(5):
-        cache.put(home(place=place(x=number, name=f"p{number}"), floor=-number), number, None, ignite.LongObject)
-    wanted = [{"place": {"x": number, "name": f"p{number}"}, "floor": -number} for number in range(5)]
+        cache.put(home(place=place(x=number, text=f"p{number}"), floor=-number), number, None, ignite.LongObject)
+    wanted = [{"place": {"x": number, "text": f"p{number}"}, "floor": -number} for number in range(5)]
     table = tfi.read_table(cache.name, key=True, address=cluster.address).sort_by("value")
     assert table["_key"].to_pylist() == wanted
     dataset = tfi.dataset(cache.name, key=True, address=cluster.address)
     rows = sorted(dataset.as_numpy_iterator(), key=lambda row: row["value"])
     assert [listed(row["_key"]["place"]["x"]) for row in rows] == list(range(5))
-    assert [row["_key"]["place"]["name"] for row in rows] == [f"p{number}".encode() for number in range(5)]
+    assert [row["_key"]["place"]["text"] for row in rows] == [f"p{number}".encode() for number in range(5)]
 
 
 def test_a_map_that_has_a_null_among_its_keys_does_not_fit(cluster: LocalCluster, thin: Client) -> None:

@@ -208,6 +208,9 @@ def put(address: str, command: data_pb2.LoadCommand, schema: pa.Schema, batches:
             raise source.error from None
         raise
     if metadata is None:
+        if not source.rows:
+            # The result of zeros has no byte.
+            return 0
         raise errors.InternalError(
             f"cache {command.cache!r} was not loaded: the node at {address} ended the call without its number of "
             f"rows. Every load ends with it. Look into the log of that node"
@@ -222,7 +225,8 @@ def _send(
     try:
         for batch in source:
             writer.write_batch(batch)
-        writer.write_metadata(data_pb2.LoadResult(rows=source.rows).SerializeToString())
+        # A message without a byte would not arrive, and protobuf leaves a zero out: it is field 1, written out.
+        writer.write_metadata(data_pb2.LoadResult(rows=source.rows).SerializeToString() or b"\x08\x00")
         writer.done_writing()
         metadata = results.read()
     except BaseException as error:
