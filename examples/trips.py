@@ -61,9 +61,8 @@ def main() -> None:
 
     # Exact types and nulls, as an Arrow table.
     table = tfi.read_table("trips", columns=["fare", "rating"])
-    print(
-        f"{table.num_rows} rows, {table['rating'].null_count} without a rating; fares are {table.schema.field('fare').type}"
-    )
+    unrated, money = table["rating"].null_count, table.schema.field("fare").type
+    print(f"{table.num_rows} rows, {unrated} without a rating; fares are {money}")
 
 
 if __name__ == "__main__":
