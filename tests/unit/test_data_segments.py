@@ -137,6 +137,9 @@ def test_batches_of_nested_columns_lie_where_the_answer_says() -> None:
             "map": pa.array([[("k", 1)], [], [("l", 2), ("m", 3)]], pa.map_(pa.string(), pa.int64())),
             "fixed": pa.array([[1, 2], [3, 4], [5, 6]], pa.list_(pa.uint8(), 2)),
             "flag": pa.array([True, None, False]),
+            # Their values have no byte.
+            "void": pa.array(["", "", ""]),
+            "voids": pa.array([[], [], []], pa.list_(pa.binary())),
         }
     )
     (batch,) = table.to_batches()

@@ -30,12 +30,15 @@ def _array(
     memory: pa.Buffer,
 ) -> pa.Array:
     node = next(nodes)
-    own = [_slice(next(buffers), memory) for _ in range(kind.num_buffers)]
+    told = [next(buffers) for _ in range(kind.num_buffers)]
+    # Nothing stands for a validity without nulls; but Arrow takes no text without bytes.
+    validity = _slice(told[0], memory) if told[0].bytes else None
+    own = [validity, *(_slice(buffer, memory) for buffer in told[1:])]
     # A validity that came along is counted by Arrow, where somebody asks.
-    nulls = node.nulls or (0 if own[0] is None else -1)
+    nulls = node.nulls or (0 if validity is None else -1)
     children = [_array(kind.field(index).type, nodes, buffers, memory) for index in range(kind.num_fields)]
     return pa.Array.from_buffers(kind, node.length, own, nulls, children=children)
 
 
-def _slice(buffer: shared_pb2.SharedBuffer, memory: pa.Buffer) -> pa.Buffer | None:
-    return memory.slice(buffer.offset, buffer.bytes) if buffer.bytes else None
+def _slice(buffer: shared_pb2.SharedBuffer, memory: pa.Buffer) -> pa.Buffer:
+    return memory.slice(buffer.offset if buffer.bytes else 0, buffer.bytes)

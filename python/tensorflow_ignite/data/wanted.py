@@ -134,7 +134,8 @@ def _shape(spec: Any, shape: Any, path: tuple[str, ...]) -> tuple[int | None, ..
 def _arrow(dtype: str, path: tuple[str, ...]) -> pa.DataType:
     """The type that a node is asked for, for a tensor's elements."""
     if dtype == "string":
-        return pa.string()
+        # TensorFlow's strings are bytes: those of a text, or any.
+        return pa.binary()
     try:
         kind = pa.from_numpy_dtype(np.dtype(dtype))
     except (TypeError, pa.ArrowNotImplementedError):

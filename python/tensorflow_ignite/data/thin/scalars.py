@@ -174,9 +174,9 @@ def _fitting(field: pa.Field) -> Read:
 
 
 def _texts(field: pa.Field) -> dict[int, Read]:
-    if is_binary(field.type):
-        return {layout.BYTES: _bytes}
     mark = (field.metadata or {}).get(TYPE_KEY)
     found: dict[int, Read] = {layout.STRING: _bytes, layout.UUID: _uuid, layout.DECIMAL: _plain}
+    if is_binary(field.type):
+        found[layout.BYTES] = _bytes
     only = {b"uuid": layout.UUID, b"decimal": layout.DECIMAL}.get(mark or b"")
     return {only: found[only]} if only else found
