@@ -70,7 +70,7 @@ def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 
 def labels(dataset: Any) -> list[int]:
     """The column ``label`` of batches."""
-    return [int(number) for batch in dataset for number in batch["label"]]
+    return [number for batch in dataset for number in batch["label"].numpy().tolist()]
 
 
 def own(index: int) -> list[int]:
@@ -205,7 +205,7 @@ def test_an_iterator_goes_on_from_its_state_in_another_dataset(
     iterator = iter(made())
     # In the middle of the last epoch, and of a batch that arrived.
     count = (epochs * ROWS - 400) // 48
-    begun = [int(number) for _ in range(count) for number in next(iterator)["label"]]
+    begun = [number for _ in range(count) for number in next(iterator)["label"].numpy().tolist()]
     path = tf.train.Checkpoint(iterator=iterator).save(tmp_path / "c")
     resumed = iter(made())
     tf.train.Checkpoint(iterator=resumed).restore(path)
