@@ -79,6 +79,9 @@ def _things() -> dict[object, str]:
         if child.pid not in {node.process.pid for node in nodes}:
             things["process", child.pid, child.create_time()] = f"process {child.pid}: {child.name()}"
     for thread in threading.enumerate():
+        # Python's note of a thread of TensorFlow's pools that has logged something; nobody started one.
+        if isinstance(thread, threading._DummyThread):
+            continue
         if thread.name not in {f"events of {node.name}" for node in nodes}:
             things[thread] = f"thread {thread.name}"
     for inode, port in listening_sockets([os.getpid()]).items():

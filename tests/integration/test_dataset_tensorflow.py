@@ -144,7 +144,8 @@ def test_tensors_that_are_kept_do_not_change(cluster: Cluster) -> None:
 
 
 def test_an_iterator_that_is_dropped_early_ends_its_streams(cluster: Cluster) -> None:
-    cluster.add("large", table_of({"x": np.zeros((4000, 5000), np.uint8)}))
+    # More than the buffers of a connection hold, so that no stream ends while nobody takes its batches.
+    cluster.add("large", table_of({"x": np.zeros((4000, 40_000), np.uint8)}))
     iterator = iter(tfi.dataset("large", address=cluster.address, batch_bytes=100_000).prefetch(2))
     next(iterator)
     assert cluster.wait_for_streams(6)

@@ -182,6 +182,8 @@ def test_zeros_are_rows_of_every_type() -> None:
     assert all(not column.null_count for column in batch.columns)
     numbers = [array for array in arrays_of(batch, columns_of(schema)) if array.dtype != object]
     assert not any(array.any() for array in numbers)
+    missing = [array for array in arrays_of(batch, columns_of(schema, "mask"), real=False) if array.dtype != object]
+    assert not any(array.any() for array in missing)
 
 
 # Snapshots
@@ -201,6 +203,29 @@ def addresses(epoch: Epoch) -> list[int]:
         found.append(arrays[0].ctypes.data)
         offset += part.rows
     return found
+
+
+@pytest.mark.parametrize("window", [None, 4], ids=["plain", "shuffled"])
+def test_a_mask_tells_that_rows_which_fill_an_epoch_have_no_values(window: int | None) -> None:
+    columns = columns_of(SCHEMA, "mask")
+    epoch = Epoch(
+        Source([[1, 2]]), columns, Share(2, 5, PAD), Order(0, 7, window), "cache 'c'", zeros=SCHEMA, warn=Told()
+    )
+    reader = Reader(epoch.parts, columns)
+    masks: dict[str, list[bool]] = {"id": [], "name": [], "list": []}
+    offset = 0
+    while (part := reader.take(offset)) is not None:
+        _, ids, names, text_mask, _, elements, splits = part.arrays or ()
+        assert len(splits) == part.rows + 1
+        masks["id"] += ids.tolist()
+        masks["name"] += text_mask.tolist()
+        masks["list"] += elements.tolist()
+        assert len(names) == part.rows
+        offset += part.rows
+    reader.close()
+    reader.join(10)
+    there = [True] * 2 + [False] * 3
+    assert masks == {"id": there, "name": there, "list": [True] * 3}
 
 
 def test_later_epochs_are_the_same_memory_and_ask_nobody() -> None:

@@ -9,6 +9,7 @@ from pyarrow import flight
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.flight import translate
 from tensorflow_ignite.data.reading import ALL, ASSIGNED, Request, request
+from tensorflow_ignite.data.shares import Share
 from tensorflow_ignite.data.tensors import Column
 
 TEXT = "cache 'x' does not exist.\nThe rule. What to do"
@@ -67,7 +68,7 @@ def test_a_request_survives_its_way_through_a_graph(partitions: str | tuple[int,
         5,
         where="a > ?",
         parameters=(1, "x", None),
-        rows=7,
+        share=Share(7, 9),
         layout=(Column("a", "int8", (2, 3)), Column("b", "string", (), 1)),
     )
     assert Request.from_json(asked.to_json().encode()) == asked

@@ -161,7 +161,8 @@ def test_ragged_tensors_become_lists_of_any_depth() -> None:
 
 
 def test_pandas_frames_are_loaded_without_their_index() -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame(
         {
             "id": [1, 2],

@@ -112,7 +112,7 @@ class Epoch:
     def _converted(self, parts: Parts) -> Parts:
         with closing(parts):
             for part in parts:
-                yield replace(part, arrays=arrays_of(part.batch, self.layout))
+                yield replace(part, arrays=arrays_of(part.batch, self.layout, part.real))
 
 
 class _Reading:

@@ -92,7 +92,7 @@ class Reader:
                 return self._with_arrays(part.slice(begin, part.rows - begin))
 
     def _with_arrays(self, part: Part) -> Part:
-        return part if part.arrays is not None else replace(part, arrays=arrays_of(part.batch, self._layout))
+        return part if part.arrays is not None else replace(part, arrays=arrays_of(part.batch, self._layout, part.real))
 
     def _restart(self) -> None:
         self._parts = None

@@ -23,7 +23,6 @@ import logging
 import os
 import secrets
 import threading
-import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ import pyarrow as pa
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import reading, snapshots, ways
+from tensorflow_ignite.data.endings import Endings
 from tensorflow_ignite.data.epochs import Epoch, Keep, Keeping, Order
 from tensorflow_ignite.data.reader import Reader, ReaderClosed, Stream
 from tensorflow_ignite.data.tensors import Array, empty_arrays
@@ -103,16 +103,17 @@ class _Readers:
     """The readers of this process, by their datasets and the numbers of their handles."""
 
     def __init__(self) -> None:
-        # Re-entrant: a finalizer may close a reader wherever the interpreter happens to be.
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._open: dict[_Key, Reader] = {}
         # Those of restored iterators: they have no handle whose end would tell that they are not needed any more.
         self._restored: set[_Key] = set()
         self._datasets: dict[str, _Dataset] = {}
         self._ending = False
+        self.endings = Endings(lambda: bool(self.count() or _kept.size))
 
     def open(self, request: bytes) -> Array:
         """A new reader's handle."""
+        self.endings.settle()
         asked = _parse(request)
         snapshot = _kept.get(asked.name)
         # Who has the rows matters to those who will read them; a snapshot needs nobody.
@@ -126,7 +127,8 @@ class _Readers:
             key = asked.name, place.name
             self._open[key] = self._reader(asked, plan, place)
         handle = _Handle(place.numbers())
-        weakref.finalize(handle, self.close, key).atexit = False
+        self.endings.when_gone(handle, functools.partial(self.close, key))
+        self.endings.watch()
         return np.asarray(handle)
 
     def read(self, request: bytes, handle: Array, offset: int) -> list[Array]:
@@ -214,6 +216,7 @@ class _Readers:
         for key in left:
             self.close(key)
         _kept.drop(name)
+        self.endings.watch()
 
     def close(self, key: _Key) -> None:
         """Ends a reader; returns at once."""
@@ -222,6 +225,7 @@ class _Readers:
             self._restored.discard(key)
         if reader is not None:
             reader.close()
+            self.endings.watch()
 
     def close_all(self) -> None:
         """Ends every reader and waits for its threads, so that none runs while the interpreter goes down."""
@@ -233,6 +237,7 @@ class _Readers:
             reader.close()
         for reader in readers:
             reader.join(SECONDS_TO_END_AT_EXIT)
+        self.endings.stop()
 
     def count(self) -> int:
         """Readers that are open."""
@@ -242,6 +247,7 @@ class _Readers:
 
 def open_readers() -> int:
     """How many iterators of this process read a cache right now."""
+    _readers.endings.settle()
     return _readers.count()
 
 
@@ -250,8 +256,14 @@ def forget(name: str) -> None:
     _readers.forget(name)
 
 
+def forget_with(thing: object, name: str) -> None:
+    """Forgets a dataset soon after the thing has gone that all who use the dataset hold."""
+    _readers.endings.when_gone(thing, functools.partial(forget, name))
+
+
 def kept_bytes() -> int:
     """Bytes of all snapshots of this process."""
+    _readers.endings.settle()
     return _kept.size
 
 

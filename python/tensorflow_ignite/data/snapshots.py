@@ -83,7 +83,7 @@ class Snapshots:
 
     def __init__(self) -> None:
         """Holds nothing yet."""
-        # Re-entrant: a finalizer may drop a snapshot wherever the interpreter happens to be.
+        # Re-entrant: who grows a snapshot under it asks for the size of all.
         self._lock = threading.RLock()
         self._states: dict[str, _State] = {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -197,7 +196,7 @@ def _batches(request: reading.Request, labels: str | tuple[str, ...] | None) -> 
     begun = tf.data.Dataset.from_tensors(0)
     if tf.executing_eagerly():
         # Every dataset that is made of this one holds it; one that lives in a graph is run for as long as the graph.
-        weakref.finalize(begun, remote.forget, request.name).atexit = False
+        remote.forget_with(begun, request.name)
     return begun.map(begin).flat_map(epoch)
 
 

@@ -32,12 +32,13 @@ Array = npt.NDArray[Any]
 Validity = npt.NDArray[np.bool_] | None
 
 
-def arrays_of(batch: pa.RecordBatch, layout: Sequence[Column]) -> list[Array]:
+def arrays_of(batch: pa.RecordBatch, layout: Sequence[Column], real: bool = True) -> list[Array]:
     """The arrays of a batch: for each leaf its values, its mask if it has one, then its row splits, outermost first.
 
     Args:
         batch: Rows with exactly these columns.
         layout: As :func:`columns_of` tells for the schema of the batch.
+        real: Whether these are rows; of what only fills an epoch no value is there, as masks tell.
 
     Returns:
         As many arrays as :func:`types_of` names types. Values and masks of a dense leaf are ``[rows, *shape]``, those
@@ -48,8 +49,9 @@ def arrays_of(batch: pa.RecordBatch, layout: Sequence[Column]) -> list[Array]:
         RowMismatchError: If a value is null where nulls are an error.
     """
     arrays: list[Array] = []
+    valid = None if real else np.zeros(batch.num_rows, np.bool_)
     for column, array in zip(layout, batch.columns, strict=True):
-        _Walk(column.name, column.nulls == "error", arrays).down(column, _Level(array, None, batch.num_rows, ()))
+        _Walk(column.name, column.nulls == "error", arrays).down(column, _Level(array, valid, batch.num_rows, ()))
     return arrays
 
 
