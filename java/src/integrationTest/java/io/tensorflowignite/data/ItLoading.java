@@ -349,11 +349,7 @@ public class ItLoading extends DataTest {
     assertEquals(
         Collections.singletonList(first),
         cluster.readAll(
-            command
-                .setNulls(Nulls.NULLS_ERROR)
-                .setOnMismatch(Mismatch.MISMATCH_SKIP)
-                .build(),
-            2));
+            command.setNulls(Nulls.NULLS_ERROR).setOnMismatch(Mismatch.MISMATCH_SKIP).build(), 2));
   }
 
   @Test

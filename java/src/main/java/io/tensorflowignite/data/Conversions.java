@@ -103,9 +103,7 @@ final class Conversions {
       return written;
     }
     if (to instanceof ArrowType.Binary) {
-      return written
-          || from instanceof ArrowType.Utf8
-          || from instanceof ArrowType.FixedSizeBinary;
+      return written || from instanceof ArrowType.Utf8 || from instanceof ArrowType.FixedSizeBinary;
     }
     if (to instanceof ArrowType.FixedSizeBinary) {
       int width = ((ArrowType.FixedSizeBinary) to).getByteWidth();

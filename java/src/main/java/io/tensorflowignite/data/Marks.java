@@ -43,8 +43,7 @@ enum Marks {
     metadata.put(TYPE, ENUM.text);
     if (!names.isEmpty()) {
       metadata.put(
-          NAMES,
-          names.stream().map(JSON::toJson).collect(Collectors.joining(", ", "[", "]")));
+          NAMES, names.stream().map(JSON::toJson).collect(Collectors.joining(", ", "[", "]")));
     }
     return ENUM.field(metadata);
   }
