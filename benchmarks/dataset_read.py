@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import tensorflow as tf
 
 import rows
 import tensorflow_ignite as tfi
@@ -19,9 +20,20 @@ WAYS = {
 LARGE_LOADS = 100
 
 
-def read(cache: str, column: str, size: int, prefetch: int, address: str, **way: object) -> Pass:
-    """A pass over one epoch, in batches as a training would have them."""
-    dataset = tfi.dataset(cache, address=address, **way).batch(size).prefetch(prefetch)
+def read_large(cache: str, address: str, **way: object) -> Pass:
+    """A pass over one epoch of plain byte[] of one length."""
+    schema = {"value": tf.TensorSpec([rows.LARGE_BYTES], tf.uint8)}
+    return _read("value", rows.LARGE_BATCH, 2, cache, address=address, schema=schema, **way)
+
+
+def read_small(cache: str, address: str, **way: object) -> Pass:
+    """A pass over one epoch of objects."""
+    return _read("pixels", rows.SMALL_BATCH, 4, cache, address=address, **way)
+
+
+def _read(column: str, size: int, prefetch: int, cache: str, **how: object) -> Pass:
+    """In batches as a training would have them."""
+    dataset = tfi.dataset(cache, **how).batch(size).prefetch(prefetch)
     return consumed(lambda: dataset, lambda batch: batch[column])
 
 
@@ -45,15 +57,12 @@ def main() -> None:
     told = options.parse_args()
     passes: dict[str, Pass] = {}
     for name, way in WAYS.items():
-        passes[f"{name}_1mb"] = read("large", "data", rows.LARGE_BATCH, 2, told.address, **way)
-        passes[f"{name}_small"] = read("small", "pixels", rows.SMALL_BATCH, 4, told.address, **way)
+        passes[f"{name}_1mb"] = read_large("large", told.address, **way)
+        passes[f"{name}_small"] = read_small("small", told.address, **way)
     for partitions in told.sweep:
-        for kind, column, size, prefetch in (
-            ("1mb", "data", rows.LARGE_BATCH, 2),
-            ("small", "pixels", rows.SMALL_BATCH, 4),
-        ):
+        for kind, read in (("1mb", read_large), ("small", read_small)):
             cache = f"sweep_{kind}_{partitions}"
-            passes[cache] = read(cache, column, size, prefetch, told.address, **WAYS["local"])
+            passes[cache] = read(cache, told.address, **WAYS["local"])
     large = np.repeat(rows.large_row()[None], min(LARGE_LOADS, told.large), axis=0)
     pixels, labels = rows.small_rows(told.small)
     passes["load_1mb"] = load({"data": large}, "data", told.address)

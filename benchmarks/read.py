@@ -12,16 +12,16 @@ import platform
 import shutil
 import statistics
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-import numpy as np
 import psutil
 
+import caches
 import goals
 import rows
-import tensorflow_ignite as tfi
 from contender import Contender, Measurement
 from tensorflow_ignite.node.runtime import JARS
 from tensorflow_ignite.testing import LocalCluster
@@ -32,10 +32,7 @@ PEERS = HERE / "peers"
 BUILD = HERE.parent / "build" / "bench"
 RAY_PYTHON = BUILD / "ray-venv" / "bin" / "python"
 ROUNDS = 5
-PARTITIONS = 16
 SWEEP = (1, 16, 256, 2_048)
-SWEEP_LARGE = 200
-CHUNK_ROWS = 100
 THIN_PORTS = range(10_800, 10_901)
 # Of both nodes, ours and that of the bound.
 HEAP = "-Xmx2g"
@@ -51,26 +48,6 @@ ENVIRONMENT = {
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "IGNITE_UPDATE_NOTIFIER": "false",
 }
-
-
-def fill(address: str, large: int, small: int, sweep: Sequence[int]) -> None:
-    """Makes the caches that are read."""
-    pixels, labels = rows.small_rows(small)
-    digits = {"pixels": pixels, "label": labels}
-    tfi.load("small", digits, partitions=PARTITIONS, address=address)
-    fill_large("large", large, PARTITIONS, address)
-    for partitions in sweep:
-        tfi.load(f"sweep_small_{partitions}", digits, partitions=partitions, address=address)
-        fill_large(f"sweep_1mb_{partitions}", min(SWEEP_LARGE, large), partitions, address)
-
-
-def fill_large(cache: str, count: int, partitions: int, address: str) -> None:
-    """A piece at a time, so that this process does not need the memory of them all."""
-    row = rows.large_row()
-    for first in range(0, count, CHUNK_ROWS):
-        keys = np.arange(first, min(first + CHUNK_ROWS, count))
-        data = {"id": keys, "data": np.repeat(row[None], len(keys), axis=0)}
-        tfi.load(cache, data, key="id", partitions=partitions, if_exists="append", address=address)
 
 
 def thin_port(cluster: LocalCluster) -> int:
@@ -200,8 +177,11 @@ def main() -> None:
     profile = told.output.parent.resolve() / "node.jfr"
     recording = [f"-XX:StartFlightRecording=settings=profile,filename={profile}"] if told.profile else []
     with ExitStack() as ends:
-        cluster = ends.enter_context(LocalCluster(nodes=1, data_region_bytes=REGION_BYTES, jvm_args=[*JVM, *recording]))
-        fill(cluster.address, told.large, told.small, sweep)
+        config = Path(ends.enter_context(tempfile.TemporaryDirectory()), "node.xml")
+        config.write_text(caches.configuration(sweep))
+        jvm = [*JVM, *recording]
+        cluster = ends.enter_context(LocalCluster(nodes=1, config=config, data_region_bytes=REGION_BYTES, jvm_args=jvm))
+        caches.fill(cluster.address, thin_port(cluster), told.large, told.small, sweep)
         ports = PortBlock()
         ends.callback(ports.release)
         contenders = [

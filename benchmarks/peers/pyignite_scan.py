@@ -32,7 +32,7 @@ class Digit(
 
 
 def scan(client: Client, name: str, column: str, page: int, partitions: Sequence[int]) -> Pass:
-    """A pass over partitions of a cache."""
+    """A pass over partitions of a cache: over a column of its objects, or over its values where no column is named."""
 
     def one_pass() -> tuple[int, int, int]:
         count = read = total = 0
@@ -71,7 +71,7 @@ def main() -> None:
     with client.connect("127.0.0.1", told.port):
         serve(
             {
-                "pyignite_1mb": scan(client, "large", "data", LARGE_PAGE, LARGE_PARTITIONS),
+                "pyignite_1mb": scan(client, "large", "", LARGE_PAGE, LARGE_PARTITIONS),
                 "pyignite_small": scan(client, "small", "pixels", SMALL_PAGE, [WHOLE_CACHE]),
                 "pyignite_put_1mb": put(client, large_puts, rows.LARGE_BYTES, rows.LARGE_BATCH),
                 "pyignite_put_small": put(client, small_puts, rows.SMALL_BYTES, SMALL_PAGE),

@@ -19,6 +19,8 @@ TRANSPORTS = (SHARED, FLIGHT)
 # By default a node takes thin clients on the first free port of these.
 _THIN_PORTS = range(10_800, 10_901)
 _BALANCE_SECONDS = 60.0
+# Few rows need little memory.
+_BATCH_BYTES = 64 * 1024
 _POLL = 0.1
 # The map of partitions changes once more, a moment after the last one has moved.
 _STEADY_POLLS = 4
@@ -158,7 +160,8 @@ class Reading:
 
 def read(cache: Cache, address: str, transport: str) -> Reading:
     """Reads a cache from all its nodes, as Arrow batches."""
-    told = flight.describe(address, data_pb2.ReadCommand(cache=cache.name, key=True))
+    command = data_pb2.ReadCommand(cache=cache.name, key=True, batch_bytes=_BATCH_BYTES)
+    told = flight.describe(address, command)
     keys: dict[str, list[int]] = {}
     partitions: dict[str, list[int]] = {}
     values: dict[int, int] = {}

@@ -105,6 +105,16 @@ def test_batches_without_end_are_all_full(cluster: Cluster) -> None:
     assert sorted(found) == sorted(list(range(ROWS)) * 3)
 
 
+def test_a_strategy_knows_the_size_of_batches_that_are_all_full(cluster: Cluster) -> None:
+    from tensorflow.python.data.experimental.ops import distribute
+
+    rows = tfi.dataset("numbers", columns=["label"], address=cluster.address)
+    assert rows.batch(250).element_spec["label"] == tf.TensorSpec([250], tf.int32)
+    assert sorted(labels(rows.batch(250))) == list(range(ROWS))
+    for batches in (rows.batch(250), rows.repeat(3).batch(600), rows.repeat().batch(300), rows.batch(300, True)):
+        assert int(distribute.compute_batch_size(batches)) == batches.element_spec["label"].shape[0]
+
+
 def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
     rows = tfi.dataset("numbers", columns=["pixels", "label"], label="label", address=cluster.address)
     assert rows.element_spec == ({"pixels": tf.TensorSpec([4, 4])}, tf.TensorSpec([], tf.int32))

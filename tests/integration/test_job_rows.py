@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from jobs import LIMIT, PARTITIONS, ROWS, SCRIPTS, environment, partition_of, read, workers
+from jobs import LIMIT, PARTITIONS, ROWS, SCRIPTS, await_files, environment, partition_of, read, workers
 
 import tensorflow_ignite as tfi
+from tensorflow_ignite.data import reading
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 
@@ -79,3 +81,28 @@ def test_a_cache_is_split_by_its_primary_partitions(
     assert_read_once(tmp_path, job, 2, partition_of(cache, partitions, cluster.address))
     assert job.attempt is not None
     assert sum(task.status.rows for task in job.attempt.tasks) == ROWS
+
+
+def test_a_job_that_ignores_who_joins_reads_its_partitions_where_they_have_moved(
+    nodes: LocalCluster, tmp_path: Path
+) -> None:
+    # So many that the new node surely gets some.
+    cache, partitions = f"moved_{tmp_path.name}", 64
+    tfi.load(cache, {"id": np.arange(ROWS)}, backups=1, partitions=partitions, address=nodes.address)
+    asked = reading.request(cache, columns=["id"], key=False, partitions="all", address=nodes.address, batch_bytes=0)
+    with tfi.connect(nodes.address) as client:
+        handle = client.submit(
+            SCRIPTS / "read_ids.py", cache=cache, on_join="ignore", args=[str(tmp_path), cache, "2", "held"]
+        )
+        await_files(handle, *(tmp_path / f"worker-{index}-0.json" for index in range(3)))
+        nodes.start_node()
+        deadline = time.monotonic() + LIMIT / 3
+        while len({endpoint.address for endpoint in reading.plan(asked).endpoints}) < 4:
+            assert time.monotonic() < deadline, f"no partition moved to the new node: {reading.plan(asked)}"
+            # Nothing tells that a cluster is balanced.
+            time.sleep(0.1)
+        (tmp_path / "go").touch()
+        job = handle.wait(LIMIT)
+    assert job.attempt is not None
+    assert job.attempt.number == 1
+    assert_read_once(tmp_path, job, 2, partition_of(cache, partitions, nodes.address))

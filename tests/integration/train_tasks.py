@@ -15,7 +15,7 @@ from google.protobuf import json_format
 
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
-SECONDS = 120
+SECONDS = 300
 
 
 class Task:

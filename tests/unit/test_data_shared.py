@@ -14,7 +14,7 @@ from shared_memory_node import Node
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import segments, shared, streams
-from tensorflow_ignite.data.flight import Endpoint
+from tensorflow_ignite.data.flight import BatchStream, Endpoint
 from tensorflow_ignite.data.shared import SharedStream
 from tensorflow_ignite.v1 import data_pb2
 
@@ -166,8 +166,21 @@ def test_this_host_is_known_by_its_addresses() -> None:
     assert streams.on_this_host("localhost:1")
     assert streams.on_this_host("127.0.0.1:1")
     # TEST-NET-1 belongs to nobody.
-    assert not streams.on_this_host("192.0.2.1:1")
+    assert not streams.on_this_host("198.51.100.1:1")
     assert not streams.on_this_host("no.such.host.invalid:1")
+
+
+def test_rows_of_other_hosts_take_the_network_and_the_log_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(streams, "_said", set())
+    for host in ("198.51.100.1", "198.51.100.2"):
+        assert isinstance(streams.open_stream(Endpoint(f"{host}:1", b""), "x"), BatchStream)
+    (said,) = caplog.messages
+    assert "other hosts, such as 198.51.100.1:1, come over the network" in said
+    streams.open_stream(Endpoint("198.51.100.1:1", b""), "x", "flight")
+    streams.open_stream(Endpoint("127.0.0.1:1", b""), "x")
+    assert len(caplog.messages) == 1
 
 
 def test_an_unknown_transport_is_refused(node: Node) -> None:

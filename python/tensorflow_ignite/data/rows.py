@@ -58,12 +58,12 @@ class Rows(tf.data.Dataset):  # type: ignore[misc]
         """As tf.data.Dataset.batch; rows are never gathered one by one, so there is nothing to do in parallel."""
         if not isinstance(batch_size, (int, np.integer)) or not isinstance(drop_remainder, bool) or batch_size < 1:
             return super().batch(batch_size, drop_remainder, num_parallel_calls, deterministic, name=name)
-        # What has no end has no remainder: all its batches are full, and their shape is known.
-        endless = self._rows == tf.data.INFINITE_CARDINALITY
-        batches = self._batches.rebatch(batch_size, drop_remainder=drop_remainder or endless, name=name)
+        full, rest = divmod(self._rows, int(batch_size))
+        # Without a remainder all batches are full, and their shape is known: to strategies too, which look for it.
+        whole = self._rows == tf.data.INFINITE_CARDINALITY or (self._rows > 0 and not rest)
+        batches = self._batches.rebatch(batch_size, drop_remainder=drop_remainder or whole, name=name)
         if self._rows < 0:
             return _with_cardinality(batches, self._rows)
-        full, rest = divmod(self._rows, int(batch_size))
         return _with_cardinality(batches, full if drop_remainder or not rest else full + 1)
 
 

@@ -24,7 +24,9 @@ FLIGHT = "flight"
 STREAMS = 2
 
 _log = logging.getLogger("tensorflow_ignite.data")
-_said = threading.Event()
+# What the log has been told: each way in which memory cannot be shared is said once.
+_said: set[str] = set()
+_saying = threading.Lock()
 
 
 class Stream(Protocol):
@@ -53,7 +55,7 @@ def open_stream(endpoint: Endpoint, what: str, transport: str = AUTO, *, keep: K
             its own, that is not used again for a later batch. After a False it is not asked again. Batches that came
             over the network have memory of their own anyway, and nobody is asked.
     """
-    if transport == FLIGHT or (transport == AUTO and not on_this_host(endpoint.address)):
+    if transport == FLIGHT:
         return BatchStream(endpoint, what)
     if transport == SHARED:
         return SharedStream(endpoint, what, keep)
@@ -61,6 +63,9 @@ def open_stream(endpoint: Endpoint, what: str, transport: str = AUTO, *, keep: K
         raise errors.InvalidRequestError(
             f'transport={transport!r} is unknown; it is "auto", "shared" or "flight". Leave it out for "auto"'
         )
+    if not on_this_host(endpoint.address):
+        _say_once("Rows of nodes on other hosts, such as %s, come over the network", endpoint.address)
+        return BatchStream(endpoint, what)
     return _SharedOrFlight(endpoint, what, keep)
 
 
@@ -106,9 +111,7 @@ class _SharedOrFlight:
         except errors.SharingUnavailableError as error:
             if begun:
                 raise
-            if not _said.is_set():
-                _said.set()
-                _log.warning("Rows of nodes on this host come over the network: %s", error)
+            _say_once("Rows of nodes on this host come over the network: %s", error)
         else:
             return
         yield from self._flight
@@ -116,6 +119,14 @@ class _SharedOrFlight:
     def cancel(self) -> None:
         self._shared.cancel()
         self._flight.cancel()
+
+
+def _say_once(text: str, *about: object) -> None:
+    with _saying:
+        if text in _said:
+            return
+        _said.add(text)
+    _log.warning(text, *about)
 
 
 def on_this_host(address: str) -> bool:

@@ -1,7 +1,11 @@
-"""read_ids.py FOLDER CACHE EPOCHS: writes the ids of the rows that it may read, one file an epoch. No TensorFlow."""
+"""read_ids.py FOLDER CACHE EPOCHS [held]: writes the ids of the rows that it may read, one file an epoch.
+
+Held, it begins later epochs when there is a file FOLDER/go. No TensorFlow.
+"""
 
 import json
 import sys
+import time
 from pathlib import Path
 
 from tensorflow_ignite.data import flight, reading
@@ -11,9 +15,13 @@ folder, cache, epochs = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 here = context(cache=cache)
 asked = reading.request(cache, columns=["id"], key=False, partitions=None, address=None, batch_bytes=0)
 for epoch in range(epochs):
+    while epoch and "held" in sys.argv and not (folder / "go").exists():
+        time.sleep(0.05)
     plan = reading.plan(asked)
     ids: list[int] = []
     for endpoint in plan.endpoints:
         for batch in flight.BatchStream(endpoint, plan.what):
             ids += batch.column("id").to_pylist()
-    (folder / f"{here.role}-{here.index}-{epoch}.json").write_text(json.dumps(ids))
+    part = folder / f"{here.role}-{here.index}-{epoch}.part"
+    part.write_text(json.dumps(ids))
+    part.replace(part.with_suffix(".json"))
