@@ -51,6 +51,7 @@ class Reader:
         self._begin = parts
         self._layout = layout
         self._closed = False
+        self._broken = False
         self._serving = threading.Lock()
         # Re-entrant: a finalizer may close wherever the interpreter happens to be.
         self._state = threading.RLock()
@@ -74,7 +75,13 @@ class Reader:
                 # Asked again, it begins again: a stream that broke must not look like one that has ended.
                 self._parts = None
                 self._threads.stop()
+                self._broken = True
                 raise
+
+    @property
+    def broken(self) -> bool:
+        """Whether it holds nothing since an error, until it is asked again."""
+        return self._broken
 
     def _take(self, offset: int) -> Part | None:
         if self._parts is None or offset < self._position:
@@ -104,6 +111,7 @@ class Reader:
             # Whoever closes from here on finds them, started or not.
             self._threads = threads
         self._parts = self._begin(threads)
+        self._broken = False
         self._position = 0
 
     def close(self) -> None:

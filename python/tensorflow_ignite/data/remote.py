@@ -109,7 +109,7 @@ class _Readers:
         self._restored: set[_Key] = set()
         self._datasets: dict[str, _Dataset] = {}
         self._ending = False
-        self.endings = Endings(lambda: bool(self.count() or _kept.size))
+        self.endings = Endings(lambda: self._hold() or bool(_kept.size))
 
     def open(self, request: bytes) -> Array:
         """A new reader's handle."""
@@ -135,13 +135,21 @@ class _Readers:
         """The rows of one batch, preceded by the offset of the next."""
         asked, place = _parse(request), _Place.of(handle)
         while True:
+            reader = self._find(place, asked)
+            again = reader.broken
             try:
-                part = self._find(place, asked).take(offset)
+                part = reader.take(offset)
                 break
             except ReaderClosed:
                 # Closed with the iterator that began it, while one that was restored from it reads on.
                 if self._ending:
                     raise
+            except BaseException:
+                # TensorFlow may let go of the handle no sooner than it is called again, and nobody needs to wait.
+                self.endings.watch()
+                raise
+        if again:
+            self.endings.watch()
         if part is None:
             self.close((asked.name, place.name))
             weights = [np.empty(0, np.float32)] * asked.weighted
@@ -238,6 +246,11 @@ class _Readers:
         for reader in readers:
             reader.join(SECONDS_TO_END_AT_EXIT)
         self.endings.stop()
+
+    def _hold(self) -> bool:
+        """Whether a reader holds what must end with it."""
+        with self._lock:
+            return any(not reader.broken for reader in self._open.values())
 
     def count(self) -> int:
         """Readers that are open."""
