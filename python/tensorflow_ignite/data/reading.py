@@ -37,6 +37,9 @@ WEIGHT_COLUMN = "_weight"
 # Rows of fixed length below this many bytes travel in batches of about so many; others as the node chooses, 8 MiB.
 SMALL_ROW_BYTES = 64 << 10
 SMALL_ROWS_BATCH_BYTES = 4 << 20
+LARGE_ROWS_BATCH_BYTES = 8 << 20
+# Of batches that are as large as the script's own.
+LARGEST_BATCH_BYTES = 64 << 20
 
 _NULLS = {"error": data_pb2.NULLS_ERROR, "default": data_pb2.NULLS_DEFAULT, "mask": data_pb2.NULLS_KEEP}
 _MISMATCHES = {"error": data_pb2.MISMATCH_ERROR, "skip": data_pb2.MISMATCH_SKIP}
@@ -55,6 +58,7 @@ class Request:
         partitions: ``"assigned"``, ``"all"``, ``"local"`` or numbers of partitions.
         address: ``host:port[,host:port]`` given by the script, for processes outside a job.
         batch_bytes: Size of a batch in bytes, about; 0: the node's choice.
+        batch_rows: Rows of a batch, at most; 0: as many as it has bytes for.
         schema: Types that the reader wants, an Arrow schema as an IPC message in base 64; empty: those of the cache.
         nulls: What becomes of nulls: ``"error"``, ``"default"`` or ``"mask"``.
         on_mismatch: What becomes of rows that do not fit the schema: ``"error"`` or ``"skip"``.
@@ -80,6 +84,7 @@ class Request:
     partitions: str | tuple[int, ...]
     address: str | None
     batch_bytes: int
+    batch_rows: int = 0
     schema: str = ""
     nulls: str = "error"
     on_mismatch: str = "error"
@@ -125,6 +130,7 @@ class Request:
             key=self.key,
             partitions=partitions,
             batch_bytes=self.batch_bytes,
+            batch_rows=self.batch_rows,
             schema=base64.b64decode(self.schema),
             nulls=_NULLS[self.nulls],
             on_mismatch=_MISMATCHES[self.on_mismatch],
@@ -133,6 +139,23 @@ class Request:
             parameters=[_parameter(value) for value in self.parameters],
             uncounted=uncounted,
         )
+
+    def in_batches_of(self, rows: int) -> Request:
+        """The same rows, in batches out of which batches of so many rows can be cut without a copy.
+
+        Rows of a length that is not known, and more of them than memory should hold at once, come as they would.
+        """
+        row = _row_bytes(self.layout)
+        if row == 0:
+            return self
+        size = self.batch_bytes or LARGE_ROWS_BATCH_BYTES
+        # Only what is kept is worth batches as large as the script's: rows on their way want to stay in a cache.
+        limit = LARGEST_BATCH_BYTES if self.snapshot else size
+        if rows * row > limit:
+            return self
+        whole = rows * max(1, size // (rows * row))
+        # Validity and the like are extra: the number of rows ends a batch, not its size.
+        return replace(self, batch_rows=whole, batch_bytes=max(size, whole * row + whole * row // 8))
 
     def arrow_of_zeros(self) -> bytes:
         """The schema of rows that fill an epoch, as an IPC message."""
@@ -277,12 +300,17 @@ def request(
 
 def _batch_bytes(layout: Sequence[Column]) -> int:
     """Small rows are read fastest in batches that stay in a processor's cache; large ones in fewer messages."""
+    return SMALL_ROWS_BATCH_BYTES if 0 < _row_bytes(layout) < SMALL_ROW_BYTES else 0
+
+
+def _row_bytes(layout: Sequence[Column]) -> int:
+    """Bytes of one row's tensors; 0 when they differ."""
     row = 0
     for column in layout:
         if column.children or column.ragged or column.dtype == "string":
             return 0
         row += np.dtype(column.dtype).itemsize * math.prod(column.shape)
-    return SMALL_ROWS_BATCH_BYTES if row < SMALL_ROW_BYTES else 0
+    return row
 
 
 def _share(asked: Request, here: Context, counted: int, uneven: shares.Uneven, snapshot: bool | None) -> Share:

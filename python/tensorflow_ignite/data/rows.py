@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,16 @@ class Rows(tf.data.Dataset):  # type: ignore[misc]
     ``repeat``; whatever else comes between goes row by row.
     """
 
-    def __init__(self, batches: tf.data.Dataset, rows: int) -> None:
+    def __init__(self, batches_for: Callable[[int], tf.data.Dataset], rows: int) -> None:
         """Wraps the batches.
 
         Args:
-            batches: Elements whose components have one more dimension than a row's, of any size.
+            batches_for: Gives elements whose components have one more dimension than a row's, of any size, but best
+                suited for cutting so many rows out of them; 0: for whatever comes.
             rows: Their rows in all; else one of tf.data.INFINITE_CARDINALITY and UNKNOWN_CARDINALITY.
         """
-        self._batches = batches
+        self._batches_for = batches_for
+        batches = batches_for(0)
         self._rows = rows
         self._plain = _with_cardinality(batches.unbatch(), rows)
         super().__init__(self._plain._variant_tensor)
@@ -45,7 +48,7 @@ class Rows(tf.data.Dataset):  # type: ignore[misc]
             rows = self._rows * int(count) if self._rows >= 0 else self._rows
         if count == 0:
             rows = 0
-        return Rows(self._batches.repeat(count), rows)
+        return Rows(lambda size: self._batches_for(size).repeat(count), rows)
 
     def batch(
         self,
@@ -61,7 +64,9 @@ class Rows(tf.data.Dataset):  # type: ignore[misc]
         full, rest = divmod(self._rows, int(batch_size))
         # Without a remainder all batches are full, and their shape is known: to strategies too, which look for it.
         whole = self._rows == tf.data.INFINITE_CARDINALITY or (self._rows > 0 and not rest)
-        batches = self._batches.rebatch(batch_size, drop_remainder=drop_remainder or whole, name=name)
+        batches = self._batches_for(int(batch_size)).rebatch(
+            batch_size, drop_remainder=drop_remainder or whole, name=name
+        )
         if self._rows < 0:
             return _with_cardinality(batches, self._rows)
         return _with_cardinality(batches, full if drop_remainder or not rest else full + 1)

@@ -163,11 +163,19 @@ def dataset(
 
 def _rows(request: reading.Request, labels: str | tuple[str, ...] | None) -> tf.data.Dataset:
     arguments.check_labels(labels, [column.name for column in request.layout], request.cache)
-    batches = _batches(request, labels).with_options(_options())
-    return Rows(batches, request.rows if request.rows >= 0 else tf.data.UNKNOWN_CARDINALITY)
+    begun = tf.data.Dataset.from_tensors(0)
+    if tf.executing_eagerly():
+        # Every dataset that is made of this one holds it; one that lives in a graph is run for as long as the graph.
+        remote.forget_with(begun, request.name)
+
+    def batches_for(rows: int) -> tf.data.Dataset:
+        suited = request.in_batches_of(rows) if rows else request
+        return _batches(begun, suited, labels).with_options(_options())
+
+    return Rows(batches_for, request.rows if request.rows >= 0 else tf.data.UNKNOWN_CARDINALITY)
 
 
-def _batches(request: reading.Request, labels: str | tuple[str, ...] | None) -> tf.data.Dataset:
+def _batches(begun: tf.data.Dataset, request: reading.Request, labels: str | tuple[str, ...] | None) -> tf.data.Dataset:
     """Whole batches. Reading is addressed by row, so that the position of an iterator can be saved and restored."""
     layout, text = request.layout, request.to_json()
     types = [tf.int64, *([tf.float32] * request.weighted), *map(tf.as_dtype, types_of(layout))]
@@ -193,10 +201,6 @@ def _batches(request: reading.Request, labels: str | tuple[str, ...] | None) -> 
             weights.set_shape([None])
         return _element(pack(layout, arrays, _tensor), labels, weights)
 
-    begun = tf.data.Dataset.from_tensors(0)
-    if tf.executing_eagerly():
-        # Every dataset that is made of this one holds it; one that lives in a graph is run for as long as the graph.
-        remote.forget_with(begun, request.name)
     return begun.map(begin).flat_map(epoch)
 
 

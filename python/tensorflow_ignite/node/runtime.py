@@ -118,7 +118,7 @@ def jvm_options(
         # Signals stay Python's: without this the JVM takes SIGTERM, and crashes on it when JPype leaves SIGINT alone.
         "-Xrs",
         *(() if any(option.startswith(("-Xmx", "-Xms")) for option in extra) else ("-Xms512m", "-Xmx1g")),
-        # G1's regions of a small heap have 1 MiB, and arrays of half of that are collected one by one, at twice the cost.
+        # A small heap's regions have 1 MiB, and G1 collects arrays of half of that one by one, at twice the cost.
         "-XX:G1HeapRegionSize=8m",
         # A JVM out of memory serves nobody, however long it stays.
         "-XX:+ExitOnOutOfMemoryError",
