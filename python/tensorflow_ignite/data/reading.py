@@ -58,7 +58,6 @@ class Request:
         partitions: ``"assigned"``, ``"all"``, ``"local"`` or numbers of partitions.
         address: ``host:port[,host:port]`` given by the script, for processes outside a job.
         batch_bytes: Size of a batch in bytes, about; 0: the node's choice.
-        batch_rows: Rows of a batch, at most; 0: as many as it has bytes for.
         schema: Types that the reader wants, an Arrow schema as an IPC message in base 64; empty: those of the cache.
         nulls: What becomes of nulls: ``"error"``, ``"default"`` or ``"mask"``.
         on_mismatch: What becomes of rows that do not fit the schema: ``"error"`` or ``"skip"``.
@@ -76,6 +75,7 @@ class Request:
         layout: How the graph expects each column.
         zeros: Schema of rows that fill an epoch, an Arrow schema as an IPC message in base 64; empty: none are needed.
         name: Tells this dataset from others, of the same rows too.
+        batch_rows: Rows of a batch, at most; 0: as many as it has bytes for.
     """
 
     cache: str
@@ -84,7 +84,6 @@ class Request:
     partitions: str | tuple[int, ...]
     address: str | None
     batch_bytes: int
-    batch_rows: int = 0
     schema: str = ""
     nulls: str = "error"
     on_mismatch: str = "error"
@@ -102,6 +101,7 @@ class Request:
     layout: tuple[Column, ...] = ()
     zeros: str = ""
     name: str = field(default_factory=lambda: secrets.token_hex(8))
+    batch_rows: int = 0
 
     @property
     def rows(self) -> int:
