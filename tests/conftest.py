@@ -61,8 +61,8 @@ def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     before = _things()
     yield
     # Segments stay warm for seconds after a stream, with a thread that waits for that; no test needs to.
-    if "tensorflow_ignite.data.segments" in sys.modules:
-        sys.modules["tensorflow_ignite.data.segments"].pool().clear()
+    if "tensorflow_ignite.data.transport.segments" in sys.modules:
+        sys.modules["tensorflow_ignite.data.transport.segments"].pool().clear()
     deadline = time.monotonic() + _LEAVING_SECONDS
     while (left := _things().keys() - before.keys()) and time.monotonic() < deadline:
         # An error holds the frames that it went through, and these hold it: what it kept is garbage, not left behind.

@@ -14,7 +14,8 @@ from typing import Any
 import psutil
 
 from tensorflow_ignite.client import JobHandle
-from tensorflow_ignite.data import flight, reading
+from tensorflow_ignite.data import reading
+from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.spec import Job
 
 SCRIPTS = Path(__file__).with_name("scripts")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import psutil
 from pyignite import Client
 
-from tensorflow_ignite.data import flight
-from tensorflow_ignite.data.streams import FLIGHT, SHARED, open_stream
+from tensorflow_ignite.data.transport import flight
+from tensorflow_ignite.data.transport.streams import FLIGHT, SHARED, open_stream
 from tensorflow_ignite.testing import LocalCluster, LocalNode
 from tensorflow_ignite.v1 import data_pb2
 

@@ -19,7 +19,7 @@ from flight_cluster import Cluster  # noqa: E402
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
 from tensorflow_ignite.data import remote  # noqa: E402
-from tensorflow_ignite.data.loading import table_of  # noqa: E402
+from tensorflow_ignite.data.loading.load import table_of  # noqa: E402
 
 ROWS = 1000
 

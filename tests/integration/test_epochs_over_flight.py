@@ -15,7 +15,7 @@ from flight_cluster import Cluster
 import tensorflow_ignite.train
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import reading, remote
-from tensorflow_ignite.data.loading import table_of
+from tensorflow_ignite.data.loading.load import table_of
 
 ROWS = 1000
 

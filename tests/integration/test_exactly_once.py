@@ -16,7 +16,7 @@ from datetime import timedelta
 import pytest
 from many_caches import TRANSPORTS, Cache, Reading, await_balanced, configuration, fill, read, thin_client
 
-from tensorflow_ignite.data.streams import FLIGHT, SHARED
+from tensorflow_ignite.data.transport.streams import FLIGHT, SHARED
 from tensorflow_ignite.testing import LocalCluster
 
 ROWS = 300

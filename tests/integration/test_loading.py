@@ -18,7 +18,8 @@ import pytest
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import flight, loading
+from tensorflow_ignite.data.loading import load as loading
+from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.v1 import data_pb2
 

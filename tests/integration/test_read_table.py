@@ -11,7 +11,7 @@ from flight_cluster import Cluster
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.loading import table_of
+from tensorflow_ignite.data.loading.load import table_of
 
 ROWS = 1000
 

@@ -24,7 +24,7 @@ tf = pytest.importorskip("tensorflow")
 
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
-from tensorflow_ignite.data import flight, segments, shared, streams  # noqa: E402
+from tensorflow_ignite.data.transport import flight, segments, shared, streams  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
 from tensorflow_ignite.v1 import data_pb2  # noqa: E402
 
@@ -287,7 +287,7 @@ def test_where_there_is_no_such_memory_the_network_takes_over(
 
 READER = """
 import sys
-from tensorflow_ignite.data import flight, streams
+from tensorflow_ignite.data.transport import flight, streams
 from tensorflow_ignite.v1 import data_pb2
 address, cache, batch = sys.argv[1:]
 told = flight.describe(address, data_pb2.ReadCommand(cache=cache, batch_bytes=int(batch)))

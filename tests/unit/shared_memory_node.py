@@ -12,7 +12,7 @@ import grpc
 import numpy as np
 import pyarrow as pa
 
-from tensorflow_ignite.data.flight import Endpoint
+from tensorflow_ignite.data.transport.flight import Endpoint
 from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc
 
 SCHEMA = pa.schema([pa.field("x", pa.int64(), nullable=False)])

@@ -7,10 +7,10 @@ import pytest
 from pyarrow import flight
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.flight import translate
 from tensorflow_ignite.data.reading import ALL, ASSIGNED, Request, request
 from tensorflow_ignite.data.shares import Share
 from tensorflow_ignite.data.tensors import Column
+from tensorflow_ignite.data.transport.flight import translate
 
 TEXT = "cache 'x' does not exist.\nThe rule. What to do"
 CONTEXT = ". gRPC client debug context: UNKNOWN:Error received from peer. Client context: OK"

@@ -16,8 +16,8 @@ import pyarrow.parquet
 import pytest
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import inputs
-from tensorflow_ignite.data.inputs import open_input
+from tensorflow_ignite.data.loading import inputs
+from tensorflow_ignite.data.loading.inputs import open_input
 from tensorflow_ignite.data.tensors import SHAPE_KEY
 
 COLUMNS = {"id": list(range(5)), "name": list("abcde")}

@@ -10,7 +10,7 @@ import pytest
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import load
-from tensorflow_ignite.data.columns import table_of
+from tensorflow_ignite.data.loading.columns import table_of
 from tensorflow_ignite.data.tensors import arrays_of, columns_of
 
 

@@ -8,8 +8,8 @@ import pytest
 from pyarrow import flight
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import place
-from tensorflow_ignite.data.flight import translate
+from tensorflow_ignite.data.transport import place
+from tensorflow_ignite.data.transport.flight import translate
 
 
 @pytest.mark.parametrize(

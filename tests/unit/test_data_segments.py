@@ -16,9 +16,9 @@ import pyarrow as pa
 import pytest
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import segments
-from tensorflow_ignite.data.batches import record_batch
-from tensorflow_ignite.data.segments import Lease, Pool, Segment, copy
+from tensorflow_ignite.data.transport import segments
+from tensorflow_ignite.data.transport.batches import record_batch
+from tensorflow_ignite.data.transport.segments import Lease, Pool, Segment, copy
 from tensorflow_ignite.v1 import shared_pb2
 
 SIZE = 16 * mmap.PAGESIZE

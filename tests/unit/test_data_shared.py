@@ -13,9 +13,9 @@ import pytest
 from shared_memory_node import Node
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import segments, shared, streams
-from tensorflow_ignite.data.flight import BatchStream, Endpoint
-from tensorflow_ignite.data.shared import SharedStream
+from tensorflow_ignite.data.transport import segments, shared, streams
+from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint
+from tensorflow_ignite.data.transport.shared import SharedStream
 from tensorflow_ignite.v1 import data_pb2
 
 

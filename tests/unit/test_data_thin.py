@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from pyignite.exceptions import AuthenticationError
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import credentials, thin
-from tensorflow_ignite.data.credentials import Credentials
-from tensorflow_ignite.data.thin import layout, types, values
-from tensorflow_ignite.data.thin.connection import BinaryType, Page
-from tensorflow_ignite.data.thin.failures import Refused, translate
-from tensorflow_ignite.data.thin.rows import FIELD_OF_VALUE, KEY, VALUE, Rows, placed
-from tensorflow_ignite.data.thin.scalars import Mismatch
+from tensorflow_ignite.data.transport import credentials, thin
+from tensorflow_ignite.data.transport.credentials import Credentials
+from tensorflow_ignite.data.transport.thin import layout, types, values
+from tensorflow_ignite.data.transport.thin.connection import BinaryType, Page
+from tensorflow_ignite.data.transport.thin.failures import Refused, translate
+from tensorflow_ignite.data.transport.thin.rows import FIELD_OF_VALUE, KEY, VALUE, Rows, placed
+from tensorflow_ignite.data.transport.thin.scalars import Mismatch
 from tensorflow_ignite.v1 import data_pb2
 
 POINT = 77

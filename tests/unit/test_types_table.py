@@ -12,7 +12,7 @@ from tensorflow_ignite.data.layout import TYPE_KEY, Column, columns_of
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "types.md"
-JAVA = ROOT / "java/src/main/java/io/tensorflowignite/data/ColumnTypes.java"
+JAVA = ROOT / "java/src/main/java/io/tensorflowignite/data/schema/ColumnTypes.java"
 
 # What the comment of the node's table calls them.
 GROUPS = {

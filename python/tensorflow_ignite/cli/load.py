@@ -75,9 +75,9 @@ def load(
         raise CommandLineError(f"--backups {backups} must be at least 0, --partitions {partitions} at least 1")
     # Our errors tell what happened; gRPC's own lines on stderr would only stand between them.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    from tensorflow_ignite.data.inputs import open_input
-    from tensorflow_ignite.data.loading import EXISTING, load_rows
-    from tensorflow_ignite.data.meter import Meter
+    from tensorflow_ignite.data.loading.inputs import open_input
+    from tensorflow_ignite.data.loading.load import EXISTING, load_rows
+    from tensorflow_ignite.data.loading.meter import Meter
     from tensorflow_ignite.v1 import data_pb2
 
     command = data_pb2.LoadCommand(

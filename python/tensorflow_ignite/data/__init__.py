@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tensorflow_ignite.data.loading import load
+    from tensorflow_ignite.data.loading.load import load
     from tensorflow_ignite.data.source import dataset
     from tensorflow_ignite.data.table import read_table
 
@@ -18,7 +18,7 @@ __all__ = ["dataset", "load", "read_table"]
 
 _HOMES = {
     "dataset": "tensorflow_ignite.data.source",
-    "load": "tensorflow_ignite.data.loading",
+    "load": "tensorflow_ignite.data.loading.load",
     "read_table": "tensorflow_ignite.data.table",
 }
 

@@ -16,9 +16,10 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import flight, place, shares, shuffling, ways
+from tensorflow_ignite.data import shares, shuffling
 from tensorflow_ignite.data.layout import Column, columns_of, layout_of
 from tensorflow_ignite.data.shares import NOT_COUNTED, Share
+from tensorflow_ignite.data.transport import flight, place, ways
 from tensorflow_ignite.data.wanted import WantedSchema
 from tensorflow_ignite.train.context import MULTI_WORKER_MIRRORED, Context, context
 from tensorflow_ignite.v1 import data_pb2

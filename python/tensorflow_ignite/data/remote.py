@@ -29,11 +29,12 @@ import numpy as np
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import reading, snapshots, ways
+from tensorflow_ignite.data import reading, snapshots
 from tensorflow_ignite.data.endings import Endings
 from tensorflow_ignite.data.epochs import Epoch, Keep, Keeping, Order
 from tensorflow_ignite.data.reader import Reader, ReaderClosed, Stream
 from tensorflow_ignite.data.tensors import Array, empty_arrays
+from tensorflow_ignite.data.transport import ways
 from tensorflow_ignite.train.context import context
 
 _log = logging.getLogger(__name__)

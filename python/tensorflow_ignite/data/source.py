@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
-from tensorflow_ignite.data import arguments, queries, reading, remote, ways
+from tensorflow_ignite.data import arguments, queries, reading, remote
 from tensorflow_ignite.data.layout import pack, types_of
 from tensorflow_ignite.data.rows import Rows
 from tensorflow_ignite.data.shares import UNEVEN, Uneven
+from tensorflow_ignite.data.transport import ways
 from tensorflow_ignite.data.wanted import wanted_of
 
 # Far more batches than any cache has; the reader says when they end.

@@ -10,9 +10,10 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import flight, place, reading
-from tensorflow_ignite.data.credentials import from_environment, given
+from tensorflow_ignite.data import reading
 from tensorflow_ignite.data.reader import Stream
+from tensorflow_ignite.data.transport import flight, place
+from tensorflow_ignite.data.transport.credentials import from_environment, given
 from tensorflow_ignite.data.wanted import wanted_of
 from tensorflow_ignite.train.context import context
 
@@ -85,7 +86,7 @@ def read_table(
     what = f"cache {cache!r}"
     if _choice("transport", transport, ("auto", "flight", "thin")) == "thin":
         # Only here: who reads without it needs no pyignite.
-        from tensorflow_ignite.data import thin
+        from tensorflow_ignite.data.transport import thin
 
         who = given(credentials) or from_environment()
         told = thin.describe(place.thin_addresses(address), command, credentials=who)

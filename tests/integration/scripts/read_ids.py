@@ -8,7 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from tensorflow_ignite.data import flight, reading
+from tensorflow_ignite.data import reading
+from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.train import context
 
 folder, cache, epochs = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])

@@ -5,6 +5,8 @@ import static org.junit.Assert.assertEquals;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
 import io.tensorflowignite.FreePorts;
+import io.tensorflowignite.data.read.PartitionReader;
+import io.tensorflowignite.data.sql.SqlReader;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
 import java.io.IOException;

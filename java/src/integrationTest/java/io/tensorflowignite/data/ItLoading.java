@@ -7,6 +7,8 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.data.load.CacheRemoval;
+import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.v1.ExistingCache;
 import io.tensorflowignite.v1.LoadCommand;
 import io.tensorflowignite.v1.LoadResult;

@@ -1,6 +1,13 @@
 package io.tensorflowignite.data;
 
 import io.grpc.BindableService;
+import io.tensorflowignite.data.flight.DataProducer;
+import io.tensorflowignite.data.flight.FlightErrors;
+import io.tensorflowignite.data.read.RowStreams;
+import io.tensorflowignite.data.schema.SchemaStore;
+import io.tensorflowignite.data.schema.Schemas;
+import io.tensorflowignite.data.shared.SegmentMemory;
+import io.tensorflowignite.data.shared.SharedMemoryService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;

@@ -6,15 +6,15 @@ import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.IgniteLogger;
 
 /** What a reader or loader is told of an error, whatever carries the telling. */
-final class DataErrors {
+public final class DataErrors {
   private final IgniteLogger log;
 
-  DataErrors(IgniteLogger log) {
+  public DataErrors(IgniteLogger log) {
     this.log = log;
   }
 
   /** What nobody foresaw is logged here. */
-  TensorFlowIgniteException told(String call, Throwable error) {
+  public TensorFlowIgniteException told(String call, Throwable error) {
     if (error instanceof TensorFlowIgniteException) {
       return (TensorFlowIgniteException) error;
     }

@@ -1,5 +1,7 @@
 package io.tensorflowignite.data;
 
+import io.tensorflowignite.data.column.Batch;
+import io.tensorflowignite.data.flight.CarriedVector;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

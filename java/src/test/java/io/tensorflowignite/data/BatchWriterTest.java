@@ -6,6 +6,12 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.data.column.RowField;
+import io.tensorflowignite.data.read.BatchWriter;
+import io.tensorflowignite.data.schema.CacheColumn;
+import io.tensorflowignite.data.schema.CacheSchema;
+import io.tensorflowignite.data.schema.ColumnType;
+import io.tensorflowignite.data.schema.ColumnTypes;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.Nulls;
 import java.util.Arrays;

@@ -4,6 +4,12 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.data.column.Batch;
+import io.tensorflowignite.data.column.Columns;
+import io.tensorflowignite.data.column.Marks;
+import io.tensorflowignite.data.read.BatchWriter;
+import io.tensorflowignite.data.schema.CacheColumn;
+import io.tensorflowignite.data.schema.ColumnType;
 import io.tensorflowignite.v1.Nulls;
 import java.util.Arrays;
 import java.util.Collections;

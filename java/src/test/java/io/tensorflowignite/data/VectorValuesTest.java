@@ -5,6 +5,14 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 
+import io.tensorflowignite.data.column.MismatchException;
+import io.tensorflowignite.data.column.RowField;
+import io.tensorflowignite.data.load.VectorValues;
+import io.tensorflowignite.data.read.BatchWriter;
+import io.tensorflowignite.data.schema.CacheColumn;
+import io.tensorflowignite.data.schema.CacheSchema;
+import io.tensorflowignite.data.schema.ColumnType;
+import io.tensorflowignite.data.schema.ColumnTypes;
 import io.tensorflowignite.v1.Nulls;
 import java.math.BigDecimal;
 import java.sql.Time;

@@ -1,0 +1,107 @@
+package io.tensorflowignite.data.column;
+
+import io.tensorflowignite.v1.Nulls;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.types.pojo.ArrowType;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.FieldType;
+
+/** Makes the columns of a batch. */
+public final class Columns {
+  private final Nulls nulls;
+  private final boolean strict;
+  private final BufferAllocator allocator;
+
+  /**
+   * @param strict only values of the type that Ignite knows; else what can be converted, too
+   */
+  public Columns(Nulls nulls, boolean strict, BufferAllocator allocator) {
+    this.nulls = nulls;
+    this.strict = strict;
+    this.allocator = allocator;
+  }
+
+  /** Whether there are columns of this Arrow type, with its children. */
+  public static boolean exist(Field field) {
+    if (field.getDictionary() != null) {
+      return false;
+    }
+    ArrowType type = field.getType();
+    if (type instanceof ArrowType.FixedSizeList
+        && ((ArrowType.FixedSizeList) type).getListSize() < 1) {
+      return false;
+    }
+    boolean nested =
+        type instanceof ArrowType.List
+            || type instanceof ArrowType.FixedSizeList
+            || type instanceof ArrowType.Map
+            || type instanceof ArrowType.Struct;
+    if (nested) {
+      return !field.getChildren().isEmpty()
+          && field.getChildren().stream().allMatch(Columns::exist);
+    }
+    return type instanceof ArrowType.Bool
+        || type instanceof ArrowType.Utf8
+        || type instanceof ArrowType.Binary
+        || FixedLayout.of(field, false).isPresent();
+  }
+
+  /** The same field, in which every value may be null but those for which Arrow has no null. */
+  public static Field nullable(Field field) {
+    boolean map = field.getType() instanceof ArrowType.Map;
+    List<Field> children = new ArrayList<>();
+    for (Field child : field.getChildren()) {
+      children.add(map ? entries(child) : nullable(child));
+    }
+    FieldType was = field.getFieldType();
+    FieldType type = new FieldType(true, was.getType(), was.getDictionary(), was.getMetadata());
+    return new Field(field.getName(), type, children);
+  }
+
+  private static Field entries(Field entries) {
+    List<Field> pair =
+        List.of(entries.getChildren().get(0), nullable(entries.getChildren().get(1)));
+    return new Field(entries.getName(), entries.getFieldType(), pair);
+  }
+
+  /** An empty column. */
+  public Column of(Field field) {
+    ArrowType type = field.getType();
+    List<Field> children = field.getChildren();
+    if (type instanceof ArrowType.List) {
+      return new ListColumn(of(children.get(0)), nulls, allocator);
+    }
+    if (type instanceof ArrowType.FixedSizeList) {
+      int length = ((ArrowType.FixedSizeList) type).getListSize();
+      return new FixedListColumn(of(children.get(0)), length, nulls, allocator);
+    }
+    if (type instanceof ArrowType.Struct) {
+      List<String> names = new ArrayList<>();
+      List<Column> columns = new ArrayList<>();
+      for (Field child : children) {
+        names.add(child.getName());
+        columns.add(of(child));
+      }
+      return new StructColumn(names, columns, nulls, allocator);
+    }
+    if (type instanceof ArrowType.Map) {
+      List<Field> entry = children.get(0).getChildren();
+      // Arrow has no null among a map's keys.
+      Nulls ofKeys = nulls == Nulls.NULLS_KEEP ? Nulls.NULLS_ERROR : nulls;
+      Column keys = new Columns(ofKeys, strict, allocator).of(entry.get(0));
+      return new MapColumn(keys, of(entry.get(1)), nulls, allocator);
+    }
+    if (type instanceof ArrowType.Bool) {
+      return new BitColumn(nulls, allocator);
+    }
+    if (type instanceof ArrowType.Utf8 || type instanceof ArrowType.Binary) {
+      return new BytesColumn(TextLayout.of(field, strict), nulls, allocator);
+    }
+    FixedLayout layout =
+        FixedLayout.of(field, strict)
+            .orElseThrow(() -> new IllegalArgumentException("no column for " + field));
+    return new FixedWidthColumn(layout, nulls, allocator);
+  }
+}

@@ -1,0 +1,89 @@
+package io.tensorflowignite.data.column;
+
+import io.tensorflowignite.v1.Nulls;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+
+/** Maps: offsets, and a child with all their entries, which has one for keys and one for values. */
+final class MapColumn extends Column {
+  private final BufferAllocator allocator;
+  private final Column keys;
+  private final Column values;
+  private final GrowingBuffer offsets = buffer();
+
+  /**
+   * @param keys takes no null
+   */
+  MapColumn(Column keys, Column values, Nulls nulls, BufferAllocator allocator) {
+    super(nulls, allocator);
+    this.keys = keys;
+    this.values = values;
+    this.allocator = allocator;
+  }
+
+  @Override
+  public void put(Object value) throws MismatchException {
+    if (!(value instanceof Map)) {
+      throw MismatchException.otherClass(value, "a map");
+    }
+    for (Map.Entry<?, ?> entry : ((Map<?, ?>) value).entrySet()) {
+      try {
+        keys.append(entry.getKey());
+      } catch (MismatchException mismatch) {
+        throw mismatch.inField("key");
+      }
+      try {
+        values.append(entry.getValue());
+      } catch (MismatchException mismatch) {
+        throw mismatch.inField(String.valueOf(entry.getKey()));
+      }
+    }
+    end();
+  }
+
+  @Override
+  public void putDefault() {
+    end();
+  }
+
+  private void end() {
+    Offsets.append(offsets, count(), keys.count());
+    added(1);
+  }
+
+  @Override
+  public long bytes() {
+    return (long) count() * Offsets.WIDTH + keys.bytes() + values.bytes();
+  }
+
+  @Override
+  public List<ArrowBuf> takeBuffers() {
+    return Collections.singletonList(Offsets.take(offsets, count()));
+  }
+
+  @Override
+  public List<ColumnData> takeChildren() {
+    ColumnData key = keys.take();
+    List<ArrowBuf> allValid = Collections.singletonList(allocator.getEmpty());
+    return Collections.singletonList(
+        new ColumnData(key.count(), 0, allValid, Arrays.asList(key, values.take())));
+  }
+
+  @Override
+  public void forget(int from) {
+    int entries = from < count() ? Offsets.start(offsets, from) : Offsets.end(offsets, count());
+    keys.truncate(entries);
+    values.truncate(entries);
+  }
+
+  @Override
+  public void free() {
+    offsets.clear();
+    keys.clear();
+    values.clear();
+  }
+}

@@ -1,0 +1,188 @@
+package io.tensorflowignite.data.flight;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import com.google.protobuf.Parser;
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.data.NodeDirectory;
+import io.tensorflowignite.data.load.CacheLoader;
+import io.tensorflowignite.data.read.ReadPlan;
+import io.tensorflowignite.data.read.RowStreams;
+import io.tensorflowignite.data.schema.SchemaStore;
+import io.tensorflowignite.data.schema.Schemas;
+import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.LoadCommand;
+import io.tensorflowignite.v1.LoadResult;
+import io.tensorflowignite.v1.ReadCommand;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import org.apache.arrow.flight.FlightDescriptor;
+import org.apache.arrow.flight.FlightEndpoint;
+import org.apache.arrow.flight.FlightInfo;
+import org.apache.arrow.flight.FlightStream;
+import org.apache.arrow.flight.Location;
+import org.apache.arrow.flight.NoOpFlightProducer;
+import org.apache.arrow.flight.PutResult;
+import org.apache.arrow.flight.SchemaResult;
+import org.apache.arrow.flight.Ticket;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.cluster.ClusterNode;
+
+/** Answers Flight's calls as proto data.proto says. */
+public final class DataProducer extends NoOpFlightProducer {
+  private final Ignite ignite;
+  private final NodeDirectory directory;
+  private final BufferAllocator allocator;
+  private final ExecutorService executor;
+  private final FlightErrors errors;
+  private final SchemaStore store;
+  private final Schemas schemas;
+  private final RowStreams streams;
+
+  public DataProducer(
+      Ignite ignite,
+      NodeDirectory directory,
+      SchemaStore store,
+      Schemas schemas,
+      RowStreams streams,
+      BufferAllocator allocator,
+      ExecutorService executor,
+      FlightErrors errors) {
+    this.ignite = ignite;
+    this.directory = directory;
+    this.allocator = allocator;
+    this.executor = executor;
+    this.errors = errors;
+    this.store = store;
+    this.schemas = schemas;
+    this.streams = streams;
+  }
+
+  @Override
+  public FlightInfo getFlightInfo(CallContext context, FlightDescriptor descriptor) {
+    try {
+      ReadPlan plan = plan(readCommand(descriptor));
+      List<FlightEndpoint> endpoints = new ArrayList<>();
+      Map<ClusterNode, List<Integer>> owners = plan.owners().byNode(plan.partitions());
+      owners.forEach(
+          (node, partitions) -> {
+            Ticket ticket = new Ticket(plan.command(partitions).toByteArray());
+            endpoints.add(new FlightEndpoint(ticket, location(node, partitions.size())));
+          });
+      return new FlightInfo(plan.schema(), descriptor, endpoints, -1, plan.countRows());
+    } catch (RuntimeException error) {
+      throw errors.of("GetFlightInfo", error);
+    }
+  }
+
+  @Override
+  public SchemaResult getSchema(CallContext context, FlightDescriptor descriptor) {
+    try {
+      return new SchemaResult(plan(readCommand(descriptor)).schema());
+    } catch (RuntimeException error) {
+      throw errors.of("GetSchema", error);
+    }
+  }
+
+  @Override
+  public void getStream(CallContext context, Ticket ticket, ServerStreamListener listener) {
+    FlightCarrier carrier = new FlightCarrier(listener);
+    try {
+      executor.execute(() -> read(ticket.getBytes(), carrier));
+    } catch (RejectedExecutionException closed) {
+      carrier.fail(errors.of("DoGet", new InterruptedException()));
+    }
+  }
+
+  @Override
+  public Runnable acceptPut(
+      CallContext context, FlightStream stream, StreamListener<PutResult> acknowledgements) {
+    return () -> {
+      try {
+        LoadCommand command = loadCommand(stream.getDescriptor());
+        CacheLoader loader = new CacheLoader(ignite, schemas, store, executor);
+        FlightBatches batches = new FlightBatches(stream, command.getSealed());
+        LoadResult result = loader.load(command, batches);
+        acknowledge(result, acknowledgements);
+      } catch (Exception error) {
+        acknowledgements.onError(errors.of("DoPut", error));
+      }
+    };
+  }
+
+  private ReadPlan plan(ReadCommand command) {
+    return ReadPlan.of(ignite, directory.localNode(), schemas, command);
+  }
+
+  private void read(byte[] ticket, FlightCarrier carrier) {
+    try {
+      ReadPlan plan = streams.plan(parse(ReadCommand.parser(), ticket, "ticket"));
+      carrier.start(plan.schema());
+      carrier.complete(streams.read(plan, allocator, carrier), allocator);
+    } catch (Throwable error) {
+      // Errors of the JVM too: a client that is told nothing waits for ever.
+      carrier.fail(errors.of("DoGet", error));
+    }
+  }
+
+  private void acknowledge(LoadResult result, StreamListener<PutResult> acknowledgements) {
+    byte[] bytes = result.toByteArray();
+    try (ArrowBuf metadata = allocator.buffer(bytes.length)) {
+      metadata.writeBytes(bytes);
+      acknowledgements.onNext(PutResult.metadata(metadata));
+    }
+    acknowledgements.onCompleted();
+  }
+
+  private Location location(ClusterNode node, int partitions) {
+    String address =
+        directory
+            .address(node.id())
+            .orElseThrow(
+                () ->
+                    new TensorFlowIgniteException(
+                        ErrorCode.NO_AGENT,
+                        String.format(
+                            "node %s owns %d partitions that are asked for, but runs no data"
+                                + " endpoint; every node that owns partitions must run"
+                                + " TensorFlowService; deploy it there, or keep the cache off that"
+                                + " node (node filter)",
+                            node.id(), partitions)));
+    int colon = address.lastIndexOf(':');
+    return Location.forGrpcInsecure(
+        address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
+  }
+
+  /** Of a command, or of a path that is a cache's name. */
+  private static ReadCommand readCommand(FlightDescriptor descriptor) {
+    if (descriptor.isCommand()) {
+      return parse(ReadCommand.parser(), descriptor.getCommand(), "descriptor");
+    }
+    return ReadCommand.newBuilder().setCache(String.join("/", descriptor.getPath())).build();
+  }
+
+  private static LoadCommand loadCommand(FlightDescriptor descriptor) {
+    if (!descriptor.isCommand()) {
+      return LoadCommand.newBuilder().setCache(String.join("/", descriptor.getPath())).build();
+    }
+    return parse(LoadCommand.parser(), descriptor.getCommand(), "descriptor");
+  }
+
+  private static <T extends Message> T parse(Parser<T> parser, byte[] bytes, String where) {
+    try {
+      return parser.parseFrom(bytes);
+    } catch (InvalidProtocolBufferException malformed) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST,
+          String.format(
+              "the %s holds no command (%s); it carries a message of data.proto, serialized; send"
+                  + " one",
+              where, malformed.getMessage()));
+    }
+  }
+}

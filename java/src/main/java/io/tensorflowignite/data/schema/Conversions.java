@@ -1,0 +1,178 @@
+package io.tensorflowignite.data.schema;
+
+import io.tensorflowignite.data.column.ElementType;
+import io.tensorflowignite.data.column.Marks;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.apache.arrow.vector.types.TimeUnit;
+import org.apache.arrow.vector.types.pojo.ArrowType;
+import org.apache.arrow.vector.types.pojo.Field;
+
+/** Which Arrow types a stored value can be laid out as, beside its own: see ColumnTypes. */
+final class Conversions {
+  private Conversions() {}
+
+  /** Whether values of the stored type can be laid out as the wanted one. */
+  static boolean fit(Field stored, Field wanted) {
+    ArrowType from = stored.getType();
+    ArrowType to = wanted.getType();
+    if (from instanceof ArrowType.Null) {
+      return true;
+    }
+    if (isList(to)) {
+      Field leaf = leaf(wanted);
+      if (from instanceof ArrowType.Binary) {
+        return leaf.getType() instanceof ArrowType.Int && bits(leaf.getType()) == 8;
+      }
+      return isList(from)
+          && (fit(child(stored), child(wanted))
+              || !isList(leaf(stored).getType()) && fit(leaf(stored), leaf));
+    }
+    if (to instanceof ArrowType.Struct) {
+      return from instanceof ArrowType.Struct && fieldsFit(stored, wanted);
+    }
+    if (to instanceof ArrowType.Map) {
+      return from instanceof ArrowType.Map && fieldsFitInOrder(child(stored), child(wanted));
+    }
+    return from.equals(to) || single(stored, to);
+  }
+
+  /** Whether the types are the same, whatever is nullable or marked. */
+  static boolean same(Field stored, Field wanted) {
+    List<Field> one = stored.getChildren();
+    List<Field> other = wanted.getChildren();
+    if (!stored.getType().equals(wanted.getType()) || one.size() != other.size()) {
+      return false;
+    }
+    boolean struct = stored.getType() instanceof ArrowType.Struct;
+    for (int i = 0; i < one.size(); i++) {
+      boolean named = !struct || one.get(i).getName().equals(other.get(i).getName());
+      if (!named || !same(one.get(i), other.get(i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The wanted field, of the same type as the stored one, with the marks of that. */
+  static Field withMetadataOf(Field stored, Field wanted) {
+    List<Field> children = new ArrayList<>();
+    for (int i = 0; i < wanted.getChildren().size(); i++) {
+      children.add(withMetadataOf(stored.getChildren().get(i), wanted.getChildren().get(i)));
+    }
+    Map<String, String> metadata = new HashMap<>(wanted.getMetadata());
+    metadata.remove(WantedTypes.EXACT);
+    metadata.putAll(stored.getMetadata());
+    Field marked = ColumnType.withMetadata(wanted, metadata);
+    return new Field(wanted.getName(), marked.getFieldType(), children);
+  }
+
+  static String describe(Field field) {
+    if (field.getType() instanceof ArrowType.Null) {
+      return "not known";
+    }
+    String type = field.getType().toString();
+    return field.getChildren().isEmpty()
+        ? type
+        : field.getChildren().stream()
+            .map(child -> child.getName() + ": " + describe(child))
+            .collect(Collectors.joining(", ", type + "<", ">"));
+  }
+
+  private static boolean single(Field stored, ArrowType to) {
+    ArrowType from = stored.getType();
+    boolean decimal = from instanceof ArrowType.Decimal || Marks.DECIMAL.marks(stored);
+    boolean character = from.equals(ElementType.CHAR.arrow);
+    boolean integer = from instanceof ArrowType.Int;
+    if (to instanceof ArrowType.Int) {
+      return toInteger(stored, to);
+    }
+    if (to instanceof ArrowType.FloatingPoint) {
+      return integer
+          || decimal
+          || from instanceof ArrowType.FloatingPoint
+          || from instanceof ArrowType.Bool;
+    }
+    if (to instanceof ArrowType.Decimal) {
+      return decimal || integer && !character && !Marks.ENUM.marks(stored);
+    }
+    boolean written = decimal || character || Marks.ENUM.marks(stored);
+    if (to instanceof ArrowType.Utf8) {
+      return written;
+    }
+    if (to instanceof ArrowType.Binary) {
+      return written || from instanceof ArrowType.Utf8 || from instanceof ArrowType.FixedSizeBinary;
+    }
+    if (to instanceof ArrowType.FixedSizeBinary) {
+      int width = ((ArrowType.FixedSizeBinary) to).getByteWidth();
+      return from instanceof ArrowType.Binary || Marks.UUID.marks(stored) && width == 16;
+    }
+    boolean date = from instanceof ArrowType.Timestamp || from instanceof ArrowType.Date;
+    if (to instanceof ArrowType.Timestamp || to instanceof ArrowType.Date) {
+      return date;
+    }
+    return to instanceof ArrowType.Time && from instanceof ArrowType.Time;
+  }
+
+  private static boolean toInteger(Field stored, ArrowType to) {
+    ArrowType from = stored.getType();
+    int bits = bits(to);
+    if (from instanceof ArrowType.Bool || Marks.ENUM.marks(stored)) {
+      return true;
+    }
+    if (from instanceof ArrowType.Timestamp) {
+      TimeUnit unit = ((ArrowType.Timestamp) from).getUnit();
+      return (unit == TimeUnit.MILLISECOND || unit == TimeUnit.NANOSECOND)
+          && to.equals(ElementType.INT64.arrow);
+    }
+    boolean signed = ((ArrowType.Int) to).getIsSigned();
+    if (from instanceof ArrowType.Date || from instanceof ArrowType.Time) {
+      return signed && bits >= 32;
+    }
+    Optional<ElementType> narrow = ElementType.of(from);
+    Optional<ElementType> wide = ElementType.of(to);
+    return from instanceof ArrowType.Int
+        && narrow.isPresent()
+        && wide.isPresent()
+        && narrow.get().min() >= wide.get().min()
+        && narrow.get().max() <= wide.get().max();
+  }
+
+  private static boolean fieldsFit(Field stored, Field wanted) {
+    Map<String, Field> known = new HashMap<>();
+    stored.getChildren().forEach(child -> known.put(child.getName(), child));
+    return wanted.getChildren().stream()
+        .allMatch(
+            child -> known.containsKey(child.getName()) && fit(known.get(child.getName()), child));
+  }
+
+  private static boolean fieldsFitInOrder(Field stored, Field wanted) {
+    return fit(stored.getChildren().get(0), wanted.getChildren().get(0))
+        && fit(stored.getChildren().get(1), wanted.getChildren().get(1));
+  }
+
+  private static boolean isList(ArrowType type) {
+    return type instanceof ArrowType.List || type instanceof ArrowType.FixedSizeList;
+  }
+
+  /** What stands inside of a list, and of the fixed lists in it, which may be stored flat. */
+  private static Field leaf(Field list) {
+    Field at = child(list);
+    while (at.getType() instanceof ArrowType.FixedSizeList) {
+      at = child(at);
+    }
+    return at;
+  }
+
+  private static Field child(Field list) {
+    return list.getChildren().get(0);
+  }
+
+  private static int bits(ArrowType integer) {
+    return ((ArrowType.Int) integer).getBitWidth();
+  }
+}

@@ -1,0 +1,101 @@
+package io.tensorflowignite.data.shared;
+
+import com.google.protobuf.UnsafeByteOperations;
+import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.data.column.Batch;
+import io.tensorflowignite.data.column.ColumnData;
+import io.tensorflowignite.data.read.BatchCarrier;
+import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.ReadResult;
+import io.tensorflowignite.v1.SharedBatch;
+import io.tensorflowignite.v1.SharedBuffer;
+import io.tensorflowignite.v1.SharedNode;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.vector.types.pojo.Schema;
+
+/** Carries batches by telling the reader where in its memory they lie. One thread uses it. */
+final class SegmentCarrier implements BatchCarrier {
+  private final StreamObserver<SharedBatch> answers;
+  private final SegmentOffers offers;
+  private final SegmentMemory memory;
+  private long rows;
+
+  SegmentCarrier(StreamObserver<SharedBatch> answers, SegmentOffers offers, SegmentMemory memory) {
+    this.answers = answers;
+    this.offers = offers;
+    this.memory = memory;
+  }
+
+  void start(Schema schema) {
+    answers.onNext(
+        SharedBatch.newBuilder()
+            .setSchema(UnsafeByteOperations.unsafeWrap(schema.serializeAsMessage()))
+            .build());
+  }
+
+  @Override
+  public boolean send(Batch batch) throws InterruptedException {
+    try (Batch sent = batch) {
+      if (offers.isAbandoned()) {
+        return false;
+      }
+      List<ArrowBuf> buffers = new ArrayList<>();
+      SharedBatch.Builder answer = SharedBatch.newBuilder().setRows(sent.rows());
+      sent.columns().forEach(column -> describe(column, answer, buffers));
+      SegmentLayout layout = layOut(buffers);
+      for (int i = 0; i < layout.size(); i++) {
+        answer.addBuffers(
+            SharedBuffer.newBuilder().setOffset(layout.offset(i)).setBytes(layout.bytes(i)));
+      }
+      answer.setSegment(memory.segment().id());
+      memory.next();
+      answers.onNext(answer.build());
+      rows += sent.rows();
+      return true;
+    }
+  }
+
+  /** Tells that all rows were sent. */
+  void complete(long skipped) {
+    answers.onNext(
+        SharedBatch.newBuilder()
+            .setResult(ReadResult.newBuilder().setRows(rows).setSkipped(skipped))
+            .build());
+  }
+
+  private SegmentLayout layOut(List<ArrowBuf> buffers) throws InterruptedException {
+    MappedSegment segment = memory.segment();
+    long bytes = SegmentLayout.bytes(buffers);
+    if (bytes <= segment.bytes()) {
+      return SegmentLayout.of(buffers, segment, memory.end());
+    }
+    if (bytes > MappedSegment.MAX_BYTES) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST,
+          String.format(
+              "a batch of %d bytes cannot be shared; a segment holds at most %d; make batches"
+                  + " smaller (batch_bytes), or read fewer columns at once (columns=[...])",
+              bytes, MappedSegment.MAX_BYTES));
+    }
+    return layOutInLarger(buffers, bytes);
+  }
+
+  private SegmentLayout layOutInLarger(List<ArrowBuf> buffers, long bytes)
+      throws InterruptedException {
+    MappedSegment outgrown = memory.exchange(bytes);
+    answers.onNext(SharedBatch.newBuilder().setNeedsBytes(bytes).build());
+    SegmentLayout layout = SegmentLayout.of(buffers, memory.segment(), 0);
+    offers.release(outgrown);
+    return layout;
+  }
+
+  private static void describe(
+      ColumnData column, SharedBatch.Builder answer, List<ArrowBuf> buffers) {
+    answer.addNodes(SharedNode.newBuilder().setLength(column.count()).setNulls(column.nulls()));
+    buffers.addAll(column.buffers());
+    column.children().forEach(child -> describe(child, answer, buffers));
+  }
+}

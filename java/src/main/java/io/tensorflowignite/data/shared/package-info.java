@@ -1,0 +1,2 @@
+/** Batches in memory that a reader on the same host made. */
+package io.tensorflowignite.data.shared;

@@ -1,0 +1,223 @@
+"""Everything that can be loaded, as a schema and record batches that are made as they are asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import dataset as arrow
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.loading import files, npz, tensor_batches
+from tensorflow_ignite.data.loading.casting import Casting
+from tensorflow_ignite.data.loading.columns import column_of, table_of
+
+# Large enough for the network, small enough for many loads at once.
+BATCH_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Input:
+    """Rows to load; iterate over the batches once.
+
+    Attributes:
+        schema: Of every batch.
+        rows: How many there will be; None: not known.
+        batches: Of at most some megabytes each, or of one row.
+    """
+
+    schema: pa.Schema
+    rows: int | None
+    batches: Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True)
+class _Raw:
+    """Rows as they come, of any size and, after the first batch, of any schema."""
+
+    schema: pa.Schema
+    rows: int | None
+    batches: Iterator[pa.RecordBatch]
+
+
+def open_input(data: Any, schema: pa.Schema | Mapping[str, Any] | None = None, *, batched: bool | None = None) -> Input:
+    """Looks at the beginning of the data, and prepares to read it.
+
+    Args:
+        data: As for :func:`tensorflow_ignite.load`.
+        schema: Types that are wanted for some or all columns.
+        batched: Whether elements of a tf.data.Dataset are batches; None: told from its element_spec.
+
+    Raises:
+        InvalidRequestError: If the data or their columns break a rule.
+        UnsupportedTypeError: If a column holds what no cache stores.
+    """
+    casting = Casting(schema)
+    raw = _raw(data, casting, batched)
+    found = casting.schema(raw.schema)
+    return Input(found, raw.rows, _cast(raw, casting, found))
+
+
+def _cast(raw: _Raw, casting: Casting, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    try:
+        for number, batch in enumerate(raw.batches):
+            for piece in _pieces(batch):
+                yield casting.batch(piece, schema, number)
+    finally:
+        close = getattr(raw.batches, "close", None)
+        if close is not None:
+            close()
+
+
+def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    rows = max(1, BATCH_BYTES * batch.num_rows // max(1, batch.nbytes))
+    for first in range(0, batch.num_rows, rows):
+        yield batch.slice(first, rows)
+
+
+def _raw(data: Any, casting: Casting, batched: bool | None) -> _Raw:
+    if _is_path(data):
+        return _of_files([data], casting)
+    if isinstance(data, Sequence) and data and all(map(_is_path, data)):
+        return _of_files(data, casting)
+    if isinstance(data, (arrow.Dataset, arrow.Scanner)):
+        scanner = data if isinstance(data, arrow.Scanner) else data.scanner(batch_readahead=2, fragment_readahead=1)
+        return _Raw(scanner.projected_schema, None, _arrow_batches(scanner.to_batches()))
+    if isinstance(data, pa.RecordBatchReader):
+        return _Raw(data.schema, None, _arrow_batches(data))
+    if tensor_batches.is_dataset(data):
+        return _of_batches(tensor_batches.batches(data, casting.names, BATCH_BYTES, batched), casting)
+    table = _table(data)
+    if table is not None:
+        return table
+    if hasattr(data, "__arrow_c_stream__"):
+        return _raw(pa.RecordBatchReader.from_stream(data), casting, batched)
+    if isinstance(data, Iterable) and not isinstance(data, (str, bytes, np.ndarray)):
+        return _of_batches(data, casting)
+    raise errors.UnsupportedTypeError(
+        f"a {type(data).__module__}.{type(data).__qualname__} cannot be loaded. Rows are columns by name (arrays, "
+        f"lists), a pandas.DataFrame, pyarrow tables, readers and datasets, a tf.data.Dataset, paths of files, or an "
+        f"iterable of batches of these. Give one of them"
+    )
+
+
+def _is_path(data: Any) -> bool:
+    return isinstance(data, (str, os.PathLike))
+
+
+def _table(data: Any) -> _Raw | None:
+    """Rows that are in memory, if they are."""
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        data = {name: data[name] for name in data.dtype.names}
+    if isinstance(data, Mapping):
+        data = table_of(data)
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    if isinstance(data, pa.Table):
+        return _Raw(data.schema, data.num_rows, iter(data.to_batches()))
+    if _is_frame(data):
+        return _of_frame(data)
+    return None
+
+
+def _arrow_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What Arrow raises must not be taken for an error of the network."""
+    try:
+        yield from batches
+    except (pa.ArrowException, OSError) as error:
+        raise errors.InvalidRequestError(
+            f"the rows could not be read to their end: {error}. A load writes all of them or fails. Correct the source"
+        ) from error
+
+
+def _of_batches(batches: Iterable[Any], casting: Casting) -> _Raw:
+    iterator = iter(batches)
+    first = next(iterator, None)
+    if first is None:
+        if casting.whole is not None:
+            return _Raw(casting.whole, 0, iter(()))
+        raise errors.InvalidRequestError(
+            "there is no batch to load, so nothing tells the columns of the cache. Give at least one batch, which may "
+            "have no row, or the whole schema as schema=pyarrow.schema(...)"
+        )
+    begin = _batch(first, 0)
+    # A later batch may have nulls where the first has none.
+    schema = pa.schema([field.with_nullable(True) for field in begin.schema])
+    return _Raw(schema, None, _all(begin, iterator, getattr(iterator, "close", None)))
+
+
+def _all(begin: pa.RecordBatch, rest: Iterator[Any], close: Callable[[], None] | None) -> Iterator[pa.RecordBatch]:
+    try:
+        yield begin
+        for number, batch in enumerate(rest, 1):
+            yield _batch(batch, number)
+    finally:
+        if close is not None:
+            close()
+
+
+def _batch(data: Any, number: int) -> pa.RecordBatch:
+    try:
+        raw = _table(data)
+    except errors.TensorFlowIgniteError as error:
+        raise type(error)(f"batch {number}: {error}") from error
+    if raw is None:
+        raise errors.InvalidRequestError(
+            f"batch {number} is a {type(data).__module__}.{type(data).__qualname__}; a batch is columns by "
+            f"name, such as {{'label': labels}}, a pyarrow.RecordBatch or Table, or a pandas.DataFrame. "
+            f"Correct what makes the batches"
+        )
+    table = pa.Table.from_batches(list(raw.batches), schema=raw.schema)
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
+
+
+def _is_frame(data: Any) -> bool:
+    """Whether it is a pandas.DataFrame; pandas is not imported for that."""
+    return any(
+        base.__module__.partition(".")[0] == "pandas" and base.__name__ == "DataFrame" for base in type(data).__mro__
+    )
+
+
+def _of_frame(frame: Any) -> _Raw:
+    rows = len(frame)
+    begin = _frame_batch(frame)
+    return _Raw(begin.schema, rows, iter((begin,)))
+
+
+def _frame_batch(frame: Any) -> pa.RecordBatch:
+    names = [str(name) for name in frame.columns]
+    if not names:
+        raise errors.InvalidRequestError("the DataFrame has no column to load; give at least one")
+    columns = [_series(name, frame.iloc[:, at]) for at, name in enumerate(names)]
+    fields = [
+        pa.field(name, column.type, nullable=column.null_count > 0 or pa.types.is_null(column.type))
+        for name, column in zip(names, columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _series(name: str, series: Any) -> pa.Array:
+    # In columns of numpy's floats NaN is a number; in pandas' own types and among objects it says that there is none.
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf":
+        return column_of(name, series.to_numpy())[0]
+    try:
+        column = pa.array(series, from_pandas=True)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise errors.UnsupportedTypeError(f"column {name!r} mixes what one column cannot hold: {error}") from error
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _of_files(names: Sequence[Any], casting: Casting) -> _Raw:
+    found = files.find(names)
+    if found.kind != files.NPZ:
+        return _Raw(*files.scan(found, casting, BATCH_BYTES))
+    rows = sum(map(npz.rows, found.paths))
+    batches = chain.from_iterable(npz.batches(path, BATCH_BYTES) for path in found.paths)
+    raw = _of_batches(batches, casting)
+    return _Raw(raw.schema, rows, raw.batches)

@@ -1,0 +1,265 @@
+"""The only file that speaks to a node's SharedMemory service: batches that a node of this host lays into our memory.
+
+A stream has a bounded number of segments. The node fills those that it was offered; a filled one is lent to whoever
+uses the batch, and offered again when the last user has gone. When users keep so many that the node would run out, a
+batch is copied instead and its segment offered again at once: the node never waits for a user, and nothing that a user
+holds is ever written again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import pyarrow as pa
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.transport.batches import record_batch
+from tensorflow_ignite.data.transport.flight import Endpoint, check_result
+from tensorflow_ignite.data.transport.segments import Lease, Segment, copy, pool
+from tensorflow_ignite.rpc import FALLBACKS
+from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc
+
+# A batch of this size stays in the processor's caches between the node that writes it and the one who reads it.
+BATCH_BYTES = 4 * 1024 * 1024
+# The most segments of one stream: lent ones, and FREE that the node may fill.
+SEGMENTS = 6
+FREE = 2
+# The most bytes of a stream whose segments had to be made larger than its batches were meant to be.
+LARGE_BYTES = 256 * 1024 * 1024
+_MOST_BYTES = 2**31 - 1
+_NONCE_BYTES = 32
+_ROUNDING = 64 * 1024
+
+_OPTIONS = (
+    # A node that froze or died without closing its connection is noticed within 9 s.
+    ("grpc.keepalive_time_ms", 5_000),
+    ("grpc.keepalive_timeout_ms", 4_000),
+    ("grpc.http2.ping_timeout_ms", 4_000),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+)
+
+#: Told the bytes of a batch; answers whether they may be kept for good.
+Keep = Callable[[int], bool]
+
+
+def segment_bytes(batch_bytes: int) -> int:
+    """The size of the segments for batches of about so many bytes: one row more, and room for columns that grow."""
+    return -(-(batch_bytes + batch_bytes // 4) // _ROUNDING) * _ROUNDING
+
+
+@dataclass(frozen=True)
+class _Offer:
+    segment: Segment
+    # The node forgets it when it is filled.
+    once: bool
+
+
+class SharedStream:
+    """The record batches behind one endpoint on this host, in order. One thread iterates; any thread may cancel.
+
+    It takes up to ``SEGMENTS`` segments of ``segment_bytes(batch_bytes)``; rows that need larger ones get them, as many
+    as ``LARGE_BYTES`` allow, and three at least.
+
+    Attributes:
+        result: What the node said at the end; None before.
+    """
+
+    def __init__(self, endpoint: Endpoint, what: str, keep: Keep | None = None) -> None:
+        """Remembers what to read; nothing is opened before iteration.
+
+        Args:
+            endpoint: Who sends, and what.
+            what: What is read, for messages.
+            keep: Asked, with its size in bytes, for each batch whose memory is to be its own for good, never filled
+                again. Once it answers False it is not asked any more, and memory is used in turns from then on.
+        """
+        self._endpoint = endpoint
+        self._what = what
+        self._keep = keep
+        self._nonce = os.urandom(_NONCE_BYTES)
+        # Re-entrant: cancel may run in a finalizer, wherever the interpreter happens to be.
+        self._lock = threading.RLock()
+        self._cancelled = False
+        self._call: Any = None
+        self._requests: queue.SimpleQueue[shared_pb2.SharedRequest | None] = queue.SimpleQueue()
+        self._size = 0
+        self._limit = SEGMENTS
+        self._ids = itertools.count(1)
+        # What the node may write into, by the ids it was offered under; changed by one operation each, so that a lease
+        # may end in the middle of anything.
+        self._offered: dict[int, _Offer] = {}
+        # Ids of segments that the node has mapped.
+        self._known: dict[Segment, int] = {}
+        self._lent: set[Segment] = set()
+        self._open = False
+        self.result: data_pb2.ReadResult | None = None
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Opens the stream and yields its batches; ends early, without an error, when cancelled.
+
+        Raises:
+            SharingUnavailableError: If the node cannot write into this process's memory; before any batch.
+            TensorFlowIgniteError: If the node refuses or the stream breaks.
+        """
+        command = data_pb2.ReadCommand.FromString(self._endpoint.ticket)
+        command.batch_bytes = command.batch_bytes or BATCH_BYTES
+        self._size = segment_bytes(command.batch_bytes)
+        opening = shared_pb2.OpenShared(command=command, pid=os.getpid(), nonce=self._nonce)
+        self._requests.put(shared_pb2.SharedRequest(open=opening))
+        self._open = True
+        complete = False
+        try:
+            self._replenish()
+            with grpc.insecure_channel(self._endpoint.address, options=_OPTIONS) as channel:
+                stub = shared_pb2_grpc.SharedMemoryStub(channel)  # type: ignore[no-untyped-call]
+                call = stub.Read(iter(self._requests.get, None))
+                with self._lock:
+                    self._call = call
+                    if self._cancelled:
+                        call.cancel()
+                yield from self._batches(call)
+                complete = True
+        except grpc.RpcError as error:
+            if not self._cancelled:
+                raise self._translate(error) from None
+        finally:
+            self._end(complete)
+
+    def cancel(self) -> None:
+        """Ends the stream; returns at once."""
+        with self._lock:
+            self._cancelled = True
+            if self._call is not None:
+                self._call.cancel()
+
+    def _batches(self, answers: Iterator[shared_pb2.SharedBatch]) -> Iterator[pa.RecordBatch]:
+        schema: pa.Schema | None = None
+        rows = 0
+        for answer in answers:
+            if answer.schema:
+                schema = pa.ipc.read_schema(pa.py_buffer(answer.schema))
+            if answer.needs_bytes:
+                self._enlarge(answer.needs_bytes)
+            if answer.rows:
+                assert schema is not None
+                rows += answer.rows
+                yield self._batch(answer, schema)
+            if answer.HasField("result"):
+                self.result = answer.result
+        if not self._cancelled:
+            check_result(self.result, rows, self._what)
+
+    def _batch(self, answer: shared_pb2.SharedBatch, schema: pa.Schema) -> pa.RecordBatch:
+        offer = self._offered.pop(answer.segment)
+        segment = offer.segment
+        used = max((buffer.offset + buffer.bytes for buffer in answer.buffers), default=0)
+        if used > segment.size:
+            raise errors.InternalError(
+                f"{self._what}: a batch ends at byte {used} of a segment of {segment.size}. A node writes inside of "
+                f"segments. Node and client are of different versions; install the same"
+            )
+        if self._keep is not None and offer.once:
+            if self._keep(used):
+                return record_batch(answer, schema, self._kept(segment, used))
+            self._keep = None
+        self._lent.add(segment)
+        memory = Lease(segment, self._returned).buffer()
+        self._replenish()
+        if len(self._offered) < FREE:
+            # The lease ends here, and the segment is offered again.
+            memory = copy(memory, used)
+        return record_batch(answer, schema, memory)
+
+    def _kept(self, segment: Segment, used: int) -> pa.Buffer:
+        self._replenish()
+        segment.give_up_fd()
+        segment.trim(used)
+        return Lease(segment, _let_go).buffer()
+
+    def _replenish(self) -> None:
+        """Offers new segments where the node has few, as long as the stream may have more."""
+        while len(self._offered) < FREE and len(self._offered) + len(self._lent) < self._limit:
+            try:
+                self._offer(pool().take(self._size))
+            except errors.SharingUnavailableError:
+                # The machine is full: go on with those that there are.
+                self._keep = None
+                self._limit = len(self._offered) + len(self._lent)
+                if self._limit == 0:
+                    raise
+
+    def _offer(self, segment: Segment) -> None:
+        once = self._keep is not None
+        known = self._known.get(segment)
+        number = next(self._ids) if known is None else known
+        if known is None:
+            segment.write(self._nonce)
+            if not once:
+                self._known[segment] = number
+        self._offered[number] = _Offer(segment, once)
+        offered = shared_pb2.Segment(id=number, fd=segment.fd, bytes=segment.size, once=once)
+        self._requests.put(shared_pb2.SharedRequest(offer=offered))
+
+    def _returned(self, segment: Segment) -> None:
+        """A lease has ended, in any thread, perhaps long after the stream."""
+        self._lent.discard(segment)
+        if not self._open:
+            pool().give_back(segment)
+        elif segment.size >= self._size:
+            self._offer(segment)
+
+    def _enlarge(self, needed: int) -> None:
+        """The node has let go of all smaller segments."""
+        self._size = max(needed, min(segment_bytes(needed), _MOST_BYTES // _ROUNDING * _ROUNDING))
+        self._limit = max(FREE + 1, min(self._limit, LARGE_BYTES // self._size))
+        for number, offer in list(self._offered.items()):
+            if offer.segment.size < needed:
+                del self._offered[number]
+                self._known.pop(offer.segment, None)
+        # Whatever is lent, the node needs one more.
+        self._limit = max(self._limit, len(self._lent) + FREE)
+        self._replenish()
+
+    def _end(self, complete: bool) -> None:
+        with self._lock:
+            self._open = False
+            call, self._call = self._call, None
+        if call is not None and not complete:
+            call.cancel()
+        self._requests.put(None)
+        offered, self._offered = self._offered, {}
+        self._known.clear()
+        # A node that was interrupted may still be writing.
+        if complete:
+            pool().keep_warm()
+            for offer in offered.values():
+                pool().give_back(offer.segment)
+
+    def _translate(self, error: Any) -> errors.TensorFlowIgniteError:
+        address = self._endpoint.address
+        status, text = error.code(), str(error.details() or "")
+        if errors.has_code(text):
+            return errors.from_description(text)
+        if status is grpc.StatusCode.UNIMPLEMENTED:
+            return errors.SharingUnavailableError(
+                f"the node at {address} shares no memory: it serves no SharedMemory. Node and client are of different "
+                f'versions. Install the same, or read over the network (transport="flight")'
+            )
+        return FALLBACKS[status](
+            f"{self._what} was not read to its end: the node at {address} ended the stream ({status.name}: {text}). "
+            f"Rows come from running nodes. Check that the node runs, and read again"
+        )
+
+
+def _let_go(segment: Segment) -> None:
+    """The last user of memory of its own has gone, and with it the memory."""

@@ -1,0 +1,182 @@
+"""Values of Ignite's binary format that hold no others: a function for each Arrow type.
+
+Values of narrower types are taken for wider ones where nothing is lost (an int for a long); all else is a mismatch.
+java.sql.Date and Time are moments at midnight, or on 1970-01-01, of a node's local time: they are read by the local
+time of this process, which must be the same.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as types
+
+from tensorflow_ignite.data.transport.thin import layout
+from tensorflow_ignite.data.transport.thin.layout import int_at
+from tensorflow_ignite.data.transport.thin.types import TYPE_KEY, show
+
+Read = Callable[[bytearray, int], Any]
+
+
+class Mismatch(Exception):
+    """A value that its column cannot hold; the text says where and why."""
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether its values are text or bytes of any length."""
+    return bool(types.is_string(kind) or types.is_large_string(kind) or is_binary(kind))
+
+
+def is_binary(kind: pa.DataType) -> bool:
+    """Whether its values are bytes of any length."""
+    return bool(types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def _number(form: str) -> Read:
+    unpack = struct.Struct(form).unpack_from
+    return lambda data, at: unpack(data, at + 1)[0]
+
+
+_INTS = [pa.int8(), pa.int16(), pa.int32(), pa.int64()]
+WIDER = {
+    layout.BYTE: ("<b", [*_INTS, pa.float64()]),
+    layout.SHORT: ("<h", [*_INTS[1:], pa.float64()]),
+    layout.INT: ("<i", [*_INTS[2:], pa.float64()]),
+    layout.LONG: ("<q", _INTS[3:]),
+    layout.FLOAT: ("<f", [pa.float32(), pa.float64()]),
+    layout.DOUBLE: ("<d", [pa.float64()]),
+    layout.CHAR: ("<H", [pa.uint16(), *_INTS[2:]]),
+    layout.BOOL: ("<?", [pa.bool_()]),
+}
+
+
+def scalars(field: pa.Field) -> dict[int, Read]:
+    """What reads the values of a field that holds no others, by their codes; nothing when none is read as its type."""
+    kind = field.type
+    if types.is_timestamp(kind):
+        return _timestamps(field)
+    if is_text(kind):
+        return _texts(field)
+    if types.is_fixed_size_binary(kind):
+        return {layout.BYTES: _sized_bytes(field)}
+    if types.is_decimal(kind):
+        return {layout.DECIMAL: _fitting(field)}
+    if types.is_date32(kind):
+        return {layout.DATE: lambda data, at: _local(_long(data, at)) // 86_400_000, layout.SERIALIZED: _sql_day(field)}
+    if types.is_time32(kind) and kind.unit == "ms":
+        return {layout.TIME: lambda data, at: _local(_long(data, at)) % 86_400_000}
+    if kind == pa.uint8():
+        return {layout.BYTE: _number("<B")}
+    found = {code: _number(form) for code, (form, wider) in WIDER.items() if kind in wider}
+    if kind == pa.int32():
+        found |= {layout.ENUM: _ordinal, layout.BINARY_ENUM: _ordinal}
+    return found
+
+
+def _ordinal(data: bytearray, at: int) -> int:
+    return int_at(data, layout.after_type(data, at + 1))
+
+
+_long = _number("<q")
+
+
+def _local(milliseconds: int) -> int:
+    """The same on a clock that shows local time."""
+    try:
+        return milliseconds + time.localtime(milliseconds // 1000).tm_gmtoff * 1000
+    except (OverflowError, OSError, ValueError) as error:
+        raise Mismatch(f"{milliseconds} ms since 1970 has no local time") from error
+
+
+def _sql_day(field: pa.Field) -> Read:
+    def read(data: bytearray, at: int) -> int:
+        if not layout.is_sql_date(data, at):
+            raise Mismatch(f"{field.name} is {layout.name(data[at])}, which is not read as {show(field.type)}")
+        return _local(_long(data, at + layout.SQL_DATE_AT - 1)) // 86_400_000
+
+    return read
+
+
+def _timestamps(field: pa.Field) -> dict[int, Read]:
+    moment = struct.Struct("<qi").unpack_from
+
+    def nanoseconds(data: bytearray, at: int) -> int:
+        milliseconds, rest = moment(data, at + 1)
+        value: int = milliseconds * 1_000_000 + rest
+        if not -(2**63) < value < 2**63:
+            raise Mismatch(f"{field.name} is {milliseconds} ms since 1970, outside of what 64 bits of ns hold")
+        return value
+
+    def of_date(data: bytearray, at: int) -> int:
+        value: int = _long(data, at) * 1_000_000
+        if not -(2**63) < value < 2**63:
+            raise Mismatch(f"{field.name} is {value} ns since 1970, outside of what 64 bits of ns hold")
+        return value
+
+    if field.type.unit == "ms":
+        return {layout.DATE: _long}
+    return {layout.TIMESTAMP: nanoseconds, layout.DATE: of_date} if field.type.unit == "ns" else {}
+
+
+def _sized_bytes(field: pa.Field) -> Read:
+    wanted = field.type.byte_width
+
+    def read(data: bytearray, at: int) -> bytes:
+        value = _bytes(data, at)
+        if len(value) != wanted:
+            raise Mismatch(f"{field.name} has {len(value)} bytes, not {wanted}")
+        return value
+
+    return read
+
+
+def _bytes(data: bytearray, at: int) -> bytes:
+    return bytes(data[at + 5 : at + 5 + int_at(data, at + 1)])
+
+
+def _uuid(data: bytearray, at: int) -> bytes:
+    # Two numbers, each with its lowest byte first.
+    text = data[at + 8 : at : -1].hex() + data[at + 16 : at + 8 : -1].hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}".encode()
+
+
+def _decimal(data: bytearray, at: int) -> Decimal:
+    scale, length = struct.unpack_from("<ii", data, at + 1)
+    magnitude = data[at + 9 : at + 9 + length]
+    negative = magnitude[0] >= 128
+    magnitude[0] &= 127
+    digits = tuple(map(int, str(int.from_bytes(magnitude, "big"))))
+    return Decimal((int(negative), digits, -scale))
+
+
+def _plain(data: bytearray, at: int) -> bytes:
+    return format(_decimal(data, at), "f").encode()
+
+
+def _fitting(field: pa.Field) -> Read:
+    precision, scale = field.type.precision, field.type.scale
+
+    def read(data: bytearray, at: int) -> Decimal:
+        value = _decimal(data, at)
+        _, digits, exponent = value.as_tuple()
+        assert isinstance(exponent, int)
+        kept = len(digits) + exponent + scale
+        if value and (kept > precision or any(digits[max(kept, 0) :])):
+            raise Mismatch(f"{field.name} is {value:f}, which {show(field.type)} does not hold")
+        return value
+
+    return read
+
+
+def _texts(field: pa.Field) -> dict[int, Read]:
+    mark = (field.metadata or {}).get(TYPE_KEY)
+    found: dict[int, Read] = {layout.STRING: _bytes, layout.UUID: _uuid, layout.DECIMAL: _plain}
+    if is_binary(field.type):
+        found[layout.BYTES] = _bytes
+    only = {b"uuid": layout.UUID, b"decimal": layout.DECIMAL}.get(mark or b"")
+    return {only: found[only]} if only else found

@@ -1,0 +1,270 @@
+"""Which Arrow type a value of Ignite has: by its code on the wire, by a name of a Java class, by a look at values.
+
+``pa.null()`` stands for a type that is not known, at any depth: an Object[] or a map whose values were not seen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.types as types
+
+from tensorflow_ignite.data.transport.thin.connection import BinaryType
+from tensorflow_ignite.data.transport.thin.layout import (
+    BINARY_ENUM,
+    BOOL,
+    BYTE,
+    BYTES,
+    CHAR,
+    COLLECTION,
+    DATE,
+    DATES,
+    DECIMAL,
+    DECIMALS,
+    DOUBLE,
+    ELEMENTS,
+    ENUM,
+    ENUMS,
+    FLOAT,
+    HANDLE,
+    INT,
+    LONG,
+    MAP,
+    NULL,
+    NUMBER_ARRAYS,
+    OBJECT,
+    OBJECTS,
+    SERIALIZED,
+    SHORT,
+    STRING,
+    STRINGS,
+    TIME,
+    TIMES,
+    TIMESTAMP,
+    TIMESTAMPS,
+    UUID,
+    UUIDS,
+    WRAPPED,
+    Unreadable,
+    fields,
+    int_at,
+    is_sql_date,
+    positions,
+    unwrap,
+)
+
+TYPE_KEY = b"tensorflow-ignite.type"
+ENUM_KEY = b"tensorflow-ignite.enum"
+
+UNKNOWN = pa.null()
+
+
+class Types(Protocol):
+    """What a cluster knows of the types of objects, by their numbers."""
+
+    def __call__(self, number: int) -> BinaryType | None:
+        """What it knew when it was first asked."""
+
+    def again(self, number: int) -> BinaryType | None:
+        """What it knows now."""
+
+
+def marked(name: str, kind: pa.DataType, mark: str = "", constants: Iterable[str] = ()) -> pa.Field:
+    """A field whose metadata say what its plain Arrow type hides."""
+    metadata = {TYPE_KEY: mark.encode()} if mark else {}
+    names = list(constants)
+    if names:
+        metadata[ENUM_KEY] = json.dumps(names).encode()
+    return pa.field(name, kind, metadata=metadata or None)
+
+
+def _mapped(key: pa.Field, item: pa.Field) -> pa.Field:
+    return marked("", pa.map_(key.with_name("key").with_nullable(False), item.with_name("value")))
+
+
+def _listed(item: pa.Field) -> pa.Field:
+    return marked("", pa.list_(item.with_name("item")))
+
+
+_SCALARS = {
+    BYTE: marked("", pa.int8()),
+    SHORT: marked("", pa.int16()),
+    INT: marked("", pa.int32()),
+    LONG: marked("", pa.int64()),
+    FLOAT: marked("", pa.float32()),
+    DOUBLE: marked("", pa.float64()),
+    CHAR: marked("", pa.uint16()),
+    BOOL: marked("", pa.bool_()),
+    STRING: marked("", pa.utf8()),
+    UUID: marked("", pa.utf8(), "uuid"),
+    DATE: marked("", pa.timestamp("ms", "UTC")),
+    DECIMAL: marked("", pa.utf8(), "decimal"),
+    TIMESTAMP: marked("", pa.timestamp("ns", "UTC")),
+    TIME: marked("", pa.time32("ms")),
+    ENUM: marked("", pa.int32(), "enum"),
+}
+# Nothing is told of what is in an Object[], a collection, a map or an object: they are not here.
+_BY_CODE = {
+    **_SCALARS,
+    BINARY_ENUM: _SCALARS[ENUM],
+    BYTES: marked("", pa.binary()),
+    ENUMS: _listed(_SCALARS[ENUM]),
+    **{code: _listed(_SCALARS[code - 11]) for code in NUMBER_ARRAYS if code != BYTES},
+    **{code: _listed(_SCALARS[element]) for code, element in ELEMENTS.items()},
+}
+_BY_CLASS = {
+    "java.lang.Byte": BYTE,
+    "java.lang.Short": SHORT,
+    "java.lang.Integer": INT,
+    "java.lang.Long": LONG,
+    "java.lang.Float": FLOAT,
+    "java.lang.Double": DOUBLE,
+    "java.lang.Character": CHAR,
+    "java.lang.Boolean": BOOL,
+    "java.lang.String": STRING,
+    "java.util.UUID": UUID,
+    "java.util.Date": DATE,
+    "java.math.BigDecimal": DECIMAL,
+    "java.sql.Timestamp": TIMESTAMP,
+    "java.sql.Time": TIME,
+    **{name: code for code, name in enumerate(("byte", "short", "int", "long", "float", "double", "char"), BYTE)},
+    "boolean": BOOL,
+    **{f"[{letter}": code for code, letter in enumerate("BSIJFDCZ", BYTES)},
+    "[Ljava.lang.String;": STRINGS,
+    "[Ljava.util.UUID;": UUIDS,
+    "[Ljava.util.Date;": DATES,
+    "[Ljava.math.BigDecimal;": DECIMALS,
+    "[Ljava.sql.Timestamp;": TIMESTAMPS,
+    "[Ljava.sql.Time;": TIMES,
+}
+
+
+def of_code(code: int) -> pa.Field:
+    """By the code that a cluster tells of a field."""
+    return _BY_CODE.get(code, marked("", UNKNOWN))
+
+
+def of_class(name: str, precision: int = -1, scale: int = -1) -> pa.Field:
+    """By the class that a query entity tells of a field; decimals by what SQL knows of their digits."""
+    if name == "java.sql.Date":
+        return marked("", pa.date32())
+    if name == "java.math.BigDecimal" and 0 < precision <= 38 and 0 <= scale <= precision:
+        return marked("", pa.decimal128(precision, scale), "decimal")
+    return of_code(_BY_CLASS.get(name, OBJECT))
+
+
+def known(kind: pa.DataType) -> bool:
+    """Whether nothing of a type is left open."""
+    return not types.is_null(kind) and all(known(kind.field(number).type) for number in range(kind.num_fields))
+
+
+class Disagreement(Exception):
+    """Values of one column, or of one place within it, are of types that have none in common."""
+
+
+def merge(first: pa.Field, second: pa.Field) -> pa.Field:
+    """What both say together, under the name of the first.
+
+    Raises:
+        Disagreement: If they say different things.
+    """
+    one, other = first.type, second.type
+    if types.is_null(other) or (first.metadata == second.metadata and one.equals(other, check_metadata=True)):
+        return first
+    if types.is_null(one):
+        return second.with_name(first.name)
+    if types.is_list(one) and types.is_list(other):
+        return first.with_type(pa.list_(merge(one.value_field, other.value_field)))
+    if types.is_map(one) and types.is_map(other):
+        return _mapped(merge(one.key_field, other.key_field), merge(one.item_field, other.item_field)).with_name(
+            first.name
+        )
+    if types.is_struct(one) and types.is_struct(other):
+        return first.with_type(pa.struct(merge_all([*one, *other])))
+    if one.equals(other):
+        # They differ in what marks them: the names of an enum's constants, which some rows did not tell.
+        return first if len(first.metadata or ()) >= len(second.metadata or ()) else second.with_name(first.name)
+    raise Disagreement(f"{show(one)} and {show(other)}")
+
+
+def merge_all(fields: Iterable[pa.Field]) -> list[pa.Field]:
+    """Fields of the same name merged, in the order in which names come first.
+
+    Raises:
+        Disagreement: If two of one name say different things; the text begins with the name.
+    """
+    merged: dict[str, pa.Field] = {}
+    for field in fields:
+        try:
+            merged[field.name] = merge(merged[field.name], field) if field.name in merged else field
+        except Disagreement as disagreement:
+            raise Disagreement(f"{field.name}: {disagreement}") from disagreement
+    return list(merged.values())
+
+
+def show(kind: pa.DataType) -> str:
+    """A type for messages."""
+    return str(kind).replace("null", "?")
+
+
+def of_value(data: bytearray, at: int, known_types: Types) -> pa.Field:
+    """By a look at one value, objects by what the cluster knows of their fields too.
+
+    Raises:
+        Disagreement: If what is in an array, a collection or a map has no type in common.
+        Unreadable: If values of this kind are not read.
+    """
+    code = data[at]
+    if code == HANDLE:
+        return of_value(data, at - int_at(data, at + 1), known_types)
+    if code == WRAPPED:
+        return of_value(data, unwrap(data, at), known_types)
+    if code in (ENUM, BINARY_ENUM):
+        return _enum(int_at(data, at + 1), known_types)
+    if code == ENUMS:
+        return _listed(_enum(int_at(data, at + 1), known_types))
+    if code in (OBJECTS, COLLECTION):
+        return _listed(_common(of_value(data, one, known_types) for one in positions(data, at)))
+    if code == MAP:
+        both = list(positions(data, at))
+        key = _common(of_value(data, one, known_types) for one in both[::2])
+        item = _common(of_value(data, one, known_types) for one in both[1::2])
+        return _mapped(key, item)
+    if code == OBJECT:
+        return _object(data, at, known_types)
+    if code == SERIALIZED and is_sql_date(data, at):
+        return of_class("java.sql.Date")
+    if code != NULL and code not in _BY_CODE:
+        raise Unreadable(f"values of code {code} of Ignite's binary format, such as Java's own serialization makes")
+    return of_code(code)
+
+
+def _common(fields: Iterable[pa.Field]) -> pa.Field:
+    merged = marked("", UNKNOWN)
+    for field in fields:
+        merged = merge(merged, field)
+    return merged
+
+
+def _enum(number: int, known_types: Types) -> pa.Field:
+    found = known_types(number)
+    constants = found.constants if found else {}
+    # Names are told by ordinal, so they must have no gap.
+    whole = sorted(constants) == [*range(len(constants))]
+    return marked("", pa.int32(), "enum", [constants[ordinal] for ordinal in sorted(constants)] if whole else ())
+
+
+def _object(data: bytearray, at: int, known_types: Types) -> pa.Field:
+    number = int_at(data, at + 4)
+    found = known_types(number)
+    if found is None:
+        raise Unreadable(f"objects of type {number}, of which the cluster knows no field")
+    members = [of_code(code).with_name(name) for name, code in found.fields.items()]
+    for name, place in fields(data, at, found).items():
+        code = found.fields[name]
+        if code in (ENUM, ENUMS) or not known(of_code(code).type):
+            members.append(of_value(data, place, known_types).with_name(name))
+    return marked("", pa.struct(merge_all(members)))
