@@ -10,7 +10,7 @@ import tensorflow as tf
 import rows
 import tensorflow_ignite as tfi
 from answer import Pass, serve
-from touch import consumed
+from touch import consumed, consumed_in_graph
 
 WAYS = {
     "local": {"transport": "shared", "snapshot": False},
@@ -29,6 +29,27 @@ def read_large(cache: str, address: str, **way: object) -> Pass:
 def read_small(cache: str, address: str, **way: object) -> Pass:
     """A pass over one epoch of objects."""
     return _read("pixels", rows.SMALL_BATCH, 4, cache, address=address, **way)
+
+
+def read_small_in_graph(cache: str, address: str, **way: object) -> Pass:
+    """The same, the loop over its batches being TensorFlow's."""
+    dataset = tfi.dataset(cache, address=address, **way).batch(rows.SMALL_BATCH).prefetch(4)
+    return consumed_in_graph(dataset, lambda batch: batch["pixels"])
+
+
+def loop_over_zeros(count: int, in_graph: bool) -> Pass:
+    """What the loop itself costs: as many batches of small rows, all of one tensor that is there already."""
+    zeros = tf.zeros([rows.SMALL_BATCH, rows.SMALL_BYTES], tf.uint8)
+    batches = tf.data.Dataset.from_tensors(zeros).repeat(-(-count // rows.SMALL_BATCH))
+    one_pass = (
+        consumed_in_graph(batches, lambda data: data) if in_graph else consumed(lambda: batches, lambda data: data)
+    )
+
+    def unchecked() -> tuple[int, int, None]:
+        seen, size, _ = one_pass()
+        return seen, size, None
+
+    return unchecked
 
 
 def _read(column: str, size: int, prefetch: int, cache: str, **how: object) -> Pass:
@@ -59,6 +80,9 @@ def main() -> None:
     for name, way in WAYS.items():
         passes[f"{name}_1mb"] = read_large("large", told.address, **way)
         passes[f"{name}_small"] = read_small("small", told.address, **way)
+        passes[f"{name}_small_graph"] = read_small_in_graph("small", told.address, **way)
+    passes["loop_small"] = loop_over_zeros(told.small, in_graph=False)
+    passes["loop_small_graph"] = loop_over_zeros(told.small, in_graph=True)
     for partitions in told.sweep:
         for kind, read in (("1mb", read_large), ("small", read_small)):
             cache = f"sweep_{kind}_{partitions}"

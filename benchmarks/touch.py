@@ -1,4 +1,4 @@
-"""Batches of TensorFlow, read by a consumer that looks at every byte."""
+"""Batches of TensorFlow, read by a consumer that looks at every byte: in a loop of Python, or of TensorFlow."""
 
 from __future__ import annotations
 
@@ -27,5 +27,25 @@ def consumed(batches: Callable[[], Iterable[Any]], data_of: Callable[[Any], tf.T
             rows += int(data.shape[0])
             count += int(data.shape[0]) * int(data.shape[1])
         return rows, count, total
+
+    return one_pass
+
+
+def consumed_in_graph(batches: tf.data.Dataset, data_of: Callable[[Any], tf.Tensor]) -> Pass:
+    """A pass over the batches by a loop that TensorFlow runs, as ``fit`` with steps_per_execution has it."""
+
+    @tf.function
+    def loop() -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        rows = count = total = tf.zeros([], tf.int64)
+        for batch in batches:
+            data = data_of(batch)
+            total += touch(data)
+            rows += tf.shape(data, tf.int64)[0]
+            count += tf.size(data, tf.int64)
+        return rows, count, total
+
+    def one_pass() -> tuple[int, int, int]:
+        rows, count, total = loop()
+        return int(rows), int(count), int(total)
 
     return one_pass

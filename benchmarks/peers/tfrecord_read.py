@@ -9,7 +9,7 @@ import tensorflow as tf
 
 import rows
 from answer import serve
-from touch import consumed
+from touch import consumed, consumed_in_graph
 
 BUFFER_BYTES = 8 << 20
 FEATURES = {"pixels": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
@@ -71,6 +71,7 @@ def main() -> None:
             {
                 "tfrecord_1mb": consumed(lambda: large_read, lambda data: data),
                 "tfrecord_small": consumed(lambda: small_read, lambda batch: batch[0]),
+                "tfrecord_small_graph": consumed_in_graph(small_read, lambda batch: batch[0]),
             }
         )
 

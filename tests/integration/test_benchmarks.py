@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FIGURES = {
     *(f"{who}_{what}" for who in ("local", "later", "remote", "bound", "tfrecord") for what in ("1mb", "small")),
     *(f"{who}_{what}" for who in ("pyignite", "pyignite_put", "load") for what in ("1mb", "small")),
-    *("thin_1mb", "tcp", "memcpy"),
+    *(f"{who}_small_graph" for who in ("local", "later", "remote", "tfrecord", "loop")),
+    *("thin_1mb", "tcp", "memcpy", "loop_small"),
 }
 
 
