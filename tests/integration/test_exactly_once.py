@@ -84,12 +84,11 @@ class Growth:
                 self.rows[cache.name] = set(range(first, first + ROWS))
 
     def _kill(self) -> None:
-        """Kills a node; what had no copy elsewhere is gone."""
+        """Kills a node; what had no copy elsewhere is gone. Who asks at once waits for new owners, and gets them."""
         victim = self.cluster.nodes[4]
         for cache in MATRIX["no-backup"]:
             self.rows[cache.name] -= set(self.read(cache).keys.get(str(victim.address), []))
         self.cluster.kill_node(victim)
-        self.cluster.await_settled()
 
 
 @pytest.fixture(scope="module")

@@ -8,17 +8,25 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cache.affinity.Affinity;
 import org.apache.ignite.cluster.ClusterNode;
 
 /** Which nodes own the primary partitions of one cache, now. */
 public final class PartitionOwners {
+  /** Far longer than an exchange takes that no transaction holds up. */
+  private static final int NEW_OWNERS_SECONDS = 10;
+
+  private static final int POLL_MILLIS = 20;
+
   private final Ignite ignite;
   private final UUID localNode;
   private final String cache;
@@ -60,28 +68,38 @@ public final class PartitionOwners {
 
   /**
    * The owner of each partition, nodes in the order in which they joined, partitions in the order
-   * given.
+   * given. Between the moment when a node leaves and the one when Ignite has named new owners it
+   * waits for these, {@value #NEW_OWNERS_SECONDS} s at most.
    */
   public Map<ClusterNode, List<Integer>> byNode(List<Integer> partitions) {
-    Map<Integer, ClusterNode> owners = affinity.mapPartitionsToNodes(partitions);
-    Set<UUID> present =
-        ignite.cluster().nodes().stream().map(ClusterNode::id).collect(Collectors.toSet());
-    Map<ClusterNode, List<Integer>> byNode =
-        new TreeMap<>(Comparator.comparingLong(ClusterNode::order));
-    for (int partition : partitions) {
-      ClusterNode owner = owners.get(partition);
-      if (owner == null || !present.contains(owner.id())) {
-        String who = owner == null ? "no owner" : "an owner that has left, node " + owner.id();
-        throw new TensorFlowIgniteException(
-            ErrorCode.PARTITION_NOT_LOCAL,
-            String.format(
-                "partition %d of cache %s has %s; rows are read from owners that are present; ask"
-                    + " again when the cluster has rebalanced",
-                partition, cache, who));
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(NEW_OWNERS_SECONDS);
+    while (true) {
+      Map<Integer, ClusterNode> owners = affinity.mapPartitionsToNodes(partitions);
+      Set<UUID> present =
+          ignite.cluster().nodes().stream().map(ClusterNode::id).collect(Collectors.toSet());
+      Map<ClusterNode, List<Integer>> byNode =
+          new TreeMap<>(Comparator.comparingLong(ClusterNode::order));
+      OptionalInt left = OptionalInt.empty();
+      for (int partition : partitions) {
+        ClusterNode owner = owners.get(partition);
+        if (owner == null) {
+          throw notOwned(partition, "no owner");
+        }
+        if (present.contains(owner.id())) {
+          byNode.computeIfAbsent(owner, node -> new ArrayList<>()).add(partition);
+        } else {
+          left = OptionalInt.of(partition);
+        }
       }
-      byNode.computeIfAbsent(owner, node -> new ArrayList<>()).add(partition);
+      if (left.isEmpty()) {
+        return Collections.unmodifiableMap(byNode);
+      }
+      if (System.nanoTime() > deadline) {
+        UUID owner = owners.get(left.getAsInt()).id();
+        throw notOwned(left.getAsInt(), "an owner that has left, node " + owner);
+      }
+      pause();
     }
-    return Collections.unmodifiableMap(byNode);
   }
 
   public boolean isPrimaryHere(int partition) {
@@ -105,5 +123,23 @@ public final class PartitionOwners {
                 + " this partition anew",
             partition, cache, localNode, owner == null ? "none" : owner.id()),
         cause);
+  }
+
+  private TensorFlowIgniteException notOwned(int partition, String who) {
+    return new TensorFlowIgniteException(
+        ErrorCode.PARTITION_NOT_LOCAL,
+        String.format(
+            "partition %d of cache %s has %s; rows are read from owners that are present, and new"
+                + " ones are waited for %d s; ask again when the cluster has rebalanced",
+            partition, cache, who, NEW_OWNERS_SECONDS));
+  }
+
+  private void pause() {
+    try {
+      Thread.sleep(POLL_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IgniteInterruptedException(e);
+    }
   }
 }
