@@ -137,7 +137,7 @@ final class LoadTarget {
     try {
       store.put(plan.cache(), plan.schema());
     } catch (RuntimeException failure) {
-      ignite.destroyCache(plan.cache());
+      new CacheRemoval(ignite).destroy(plan.cache());
       throw failure;
     }
     return new LoadTarget(ignite, store, plan.cache(), keyType, valueType, true);

@@ -14,9 +14,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.apache.arrow.vector.BitVector;
 import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.complex.BaseListVector;
 import org.apache.arrow.vector.complex.FixedSizeListVector;
-import org.apache.arrow.vector.complex.LargeListVector;
-import org.apache.arrow.vector.complex.ListVector;
 import org.apache.arrow.vector.complex.MapVector;
 import org.apache.arrow.vector.complex.StructVector;
 import org.apache.arrow.vector.types.pojo.ArrowType;
@@ -60,34 +59,6 @@ public abstract class VectorValues {
     if (vector instanceof StructVector) {
       return new Structs((StructVector) vector, path, objects);
     }
-    if (vector instanceof ListVector) {
-      ListVector lists = (ListVector) vector;
-      return new Lists(vector, lists.getDataVector(), path, objects) {
-        @Override
-        long start(int row) {
-          return lists.getElementStartIndex(row);
-        }
-
-        @Override
-        long end(int row) {
-          return lists.getElementEndIndex(row);
-        }
-      };
-    }
-    if (vector instanceof LargeListVector) {
-      LargeListVector lists = (LargeListVector) vector;
-      return new Lists(vector, lists.getDataVector(), path, objects) {
-        @Override
-        long start(int row) {
-          return lists.getElementStartIndex(row);
-        }
-
-        @Override
-        long end(int row) {
-          return lists.getElementEndIndex(row);
-        }
-      };
-    }
     if (vector instanceof FixedSizeListVector) {
       FixedSizeListVector lists = (FixedSizeListVector) vector;
       int length = lists.getListSize();
@@ -100,6 +71,20 @@ public abstract class VectorValues {
         @Override
         long end(int row) {
           return (row + 1L) * length;
+        }
+      };
+    }
+    if (vector instanceof BaseListVector) {
+      BaseListVector lists = (BaseListVector) vector;
+      return new Lists(vector, vector.getChildrenFromFields().get(0), path, objects) {
+        @Override
+        long start(int row) {
+          return lists.getElementStartIndex(row);
+        }
+
+        @Override
+        long end(int row) {
+          return lists.getElementEndIndex(row);
         }
       };
     }
