@@ -18,15 +18,20 @@ import grpc
 from tensorflow_ignite import errors
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 
-__all__ = ["FALLBACKS", "NodeConnection"]
+__all__ = ["CHANNEL_OPTIONS", "FALLBACKS", "KEEPALIVE", "NodeConnection"]
 
-_OPTIONS = (
+#: A node that froze or died without closing its connection is noticed within 9 s.
+KEEPALIVE = (
     ("grpc.keepalive_time_ms", 5_000),
     ("grpc.keepalive_timeout_ms", 4_000),
     # Measured with gRPC 1.85: without this one a ping is waited for 60 s, whatever the line above says.
     ("grpc.http2.ping_timeout_ms", 4_000),
     # A quiet job sends nothing for a long time; pings must go on all the while.
     ("grpc.http2.max_pings_without_data", 0),
+)
+#: Of every channel to a node.
+CHANNEL_OPTIONS = (
+    *KEEPALIVE,
     # A job with many restarts, each with its partitions listed, exceeds the usual 4 MiB.
     ("grpc.max_receive_message_length", 64 * 1024 * 1024),
     ("grpc.initial_reconnect_backoff_ms", 100),
@@ -219,7 +224,7 @@ class NodeConnection:
                 )
             address = self._addresses[self._position]
             if address not in self._channels:
-                self._channels[address] = grpc.insecure_channel(address, options=_OPTIONS)
+                self._channels[address] = grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
             return address, job_pb2_grpc.NodeApiStub(self._channels[address])  # type: ignore[no-untyped-call]
 
     def _advance(self, failed: str) -> None:

@@ -35,6 +35,30 @@ def not_negative(name: str, value: Any) -> int:
     return value
 
 
+def columns(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of columns, each once; none: all."""
+    if given is None:
+        return ()
+    if isinstance(given, str) or not given:
+        raise InvalidRequestError(f'columns={given!r} is not a list of names, such as ["pixels", "label"]')
+    if len(set(given)) < len(given):
+        raise InvalidRequestError(f"columns={list(given)!r} names a column twice")
+    return tuple(given)
+
+
+def partitions(given: Sequence[int] | str | None, all_of_them: str) -> str | tuple[int, ...] | None:
+    """Numbers of partitions, each once; the text for all of them; None where nothing is said."""
+    if given is None or given == all_of_them:
+        return given
+    if isinstance(given, str) or not given or any(number < 0 for number in given):
+        raise InvalidRequestError(
+            f'partitions={given!r} is neither "{all_of_them}" nor a list of partition numbers, such as [0, 1]'
+        )
+    if len(set(given)) < len(given):
+        raise InvalidRequestError(f"partitions={list(given)!r} names a partition twice")
+    return tuple(int(number) for number in given)
+
+
 def window(shuffle: Any) -> int | None:
     """Rows that are shuffled together; 0: as memory suggests; None: none."""
     if shuffle is None or shuffle is False:

@@ -21,11 +21,10 @@ from tensorflow_ignite.data.layout import Column, columns_like, describe
 from tensorflow_ignite.data.reader import Ahead, ReaderClosed, Stream, Threads, in_turns
 from tensorflow_ignite.data.shares import OPEN, PAD, STRICT, Share
 from tensorflow_ignite.data.snapshots import Filling, Part, Snapshot, Snapshots
-from tensorflow_ignite.data.tensors import arrays_of
+from tensorflow_ignite.data.tensors import ALIGNMENT, arrays_of
 
 _log = logging.getLogger(__name__)
 
-ALIGNMENT = 64
 # Bytes of a batch of rows of weight 0, about.
 ZEROS_BYTES = 1 << 20
 

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,8 +29,6 @@ DECIMAL = b"decimal"
 MASK_SUFFIX = "_mask"
 
 KEYS, VALUES = "keys", "values"
-
-Nulls = Literal["error", "default", "mask"]
 
 _T = TypeVar("_T")
 

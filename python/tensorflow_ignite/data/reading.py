@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import shares, shuffling
+from tensorflow_ignite.data import arguments, shares, shuffling
 from tensorflow_ignite.data.layout import Column, columns_of, layout_of
 from tensorflow_ignite.data.shares import NOT_COUNTED, Share
 from tensorflow_ignite.data.transport import flight, place, ways
@@ -241,16 +241,10 @@ def request(
         InvalidRequestError: If an argument breaks a rule.
         TensorFlowIgniteError: As the node says; or if no node answers.
     """
-    if columns is not None and (isinstance(columns, str) or not columns):
-        raise errors.InvalidRequestError(f'columns={columns!r} is not a list of names, such as ["pixels", "label"]')
-    if columns is not None and len(set(columns)) < len(columns):
-        raise errors.InvalidRequestError(f"columns={list(columns)!r} names a column twice")
-    if batch_bytes < 0:
-        raise errors.InvalidRequestError(
-            f"batch_bytes={batch_bytes} is negative; it is a size in bytes, 0 for the node's choice"
-        )
+    names = arguments.columns(columns)
+    batch_bytes = arguments.not_negative("batch_bytes", batch_bytes)
     here = context()
-    wanted = _wanted(partitions)
+    wanted = arguments.partitions(partitions, ALL)
     if here.in_job and transport == ways.THIN and wanted is None and cache == here.cache:
         raise errors.InvalidRequestError(
             f'transport="thin" reads no partitions that a job has assigned, those of cache {cache!r}. It is for '
@@ -264,27 +258,27 @@ def request(
         cache = said.cache or cache
         wanted = said.partitions or (LOCAL if said.local else wanted or ALL)
     asked = Request(
-        cache,
-        tuple(columns or ()),
-        key,
-        wanted,
-        address,
-        batch_bytes,
-        base64.b64encode(schema.message if schema else b"").decode(),
-        nulls,
-        on_mismatch,
-        where,
-        sql,
-        tuple(parameters),
-        window,
-        seed,
-        here.in_job if snapshot is None else snapshot,
-        memory,
-        transport,
-        credentials,
-        uneven == "pad",
+        cache=cache,
+        columns=names,
+        key=key,
+        partitions=wanted,
+        address=address,
+        batch_bytes=batch_bytes,
+        schema=base64.b64encode(schema.message if schema else b"").decode(),
+        nulls=nulls,
+        on_mismatch=on_mismatch,
+        where=where,
+        sql=sql,
+        parameters=tuple(parameters),
+        window=window,
+        seed=seed,
+        snapshot=here.in_job if snapshot is None else snapshot,
+        memory=memory,
+        transport=transport,
+        credentials=credentials,
+        weighted=uneven == "pad",
     )
-    told = _describe(asked, _address(asked, here), asked.command(_named(asked, here)))
+    told = _describe(asked, _address(asked), asked.command(_named(asked, here)))
     layout = columns_of(told.schema, nulls, schema.tensors if schema else None)
     if asked.weighted and any(column.name == WEIGHT_COLUMN for column in layout):
         raise errors.InvalidRequestError(
@@ -351,18 +345,6 @@ def _count_all(asked: Request, here: Context) -> list[int]:
     return first
 
 
-def _wanted(partitions: Sequence[int] | str | None) -> str | tuple[int, ...] | None:
-    if partitions is None or partitions == ALL:
-        return partitions
-    if isinstance(partitions, str) or not partitions or any(number < 0 for number in partitions):
-        raise errors.InvalidRequestError(
-            f'partitions={partitions!r} is neither "all" nor a list of partition numbers, such as [0, 1]'
-        )
-    if len(set(partitions)) < len(partitions):
-        raise errors.InvalidRequestError(f"partitions={list(partitions)!r} names a partition twice")
-    return tuple(int(number) for number in partitions)
-
-
 def _named(asked: Request, here: Context) -> tuple[int, ...]:
     if isinstance(asked.partitions, tuple):
         return asked.partitions
@@ -370,11 +352,10 @@ def _named(asked: Request, here: Context) -> tuple[int, ...]:
     return own.partitions if asked.partitions == ASSIGNED and own else ()
 
 
-def _address(asked: Request, here: Context) -> str:
-    """A task asks the node that it runs beside, whatever a script says for its runs outside a job."""
+def _address(asked: Request) -> str:
     if asked.transport == ways.THIN:
         return asked.address or ""
-    return here.node_address if here.in_job else place.answering(place.addresses(asked.address))
+    return place.node(asked.address)
 
 
 def _describe(asked: Request, address: str, command: data_pb2.ReadCommand) -> flight.Description:
@@ -390,7 +371,7 @@ def plan(asked: Request) -> Plan:
     here = context()
     if asked.partitions == ASSIGNED:
         return _assigned(asked, here)
-    address = _address(asked, here)
+    address = _address(asked)
     # Rows were counted when the dataset was made.
     told = _describe(asked, address, asked.command(_named(asked, here), uncounted=True))
     endpoints = told.endpoints
@@ -447,6 +428,5 @@ def count_rows(cache: str, *, address: str | None = None) -> int:
     Raises:
         TensorFlowIgniteError: As the node says; or if no node answers.
     """
-    here = context()
     asked = Request(cache, (), False, ALL, address, 0)
-    return flight.describe(_address(asked, here), asked.command()).rows
+    return flight.describe(place.node(address), asked.command()).rows

@@ -33,7 +33,7 @@ from tensorflow_ignite.data import reading, snapshots
 from tensorflow_ignite.data.endings import Endings
 from tensorflow_ignite.data.epochs import Epoch, Keep, Keeping, Order
 from tensorflow_ignite.data.reader import Reader, ReaderClosed, Stream
-from tensorflow_ignite.data.tensors import Array, empty_arrays
+from tensorflow_ignite.data.tensors import ALIGNMENT, Array, empty_arrays
 from tensorflow_ignite.data.transport import ways
 from tensorflow_ignite.train.context import context
 
@@ -41,8 +41,6 @@ _log = logging.getLogger(__name__)
 
 TOKEN = "tensorflow_ignite.read"
 
-# TensorFlow takes an array as it is, without a copy, exactly when its address is a multiple of this.
-ALIGNMENT = 64
 SECONDS_TO_END_AT_EXIT = 5.0
 
 

@@ -11,6 +11,7 @@ from tensorflow_ignite.data import arguments, queries, reading, remote
 from tensorflow_ignite.data.layout import pack, types_of
 from tensorflow_ignite.data.rows import Rows
 from tensorflow_ignite.data.shares import UNEVEN, Uneven
+from tensorflow_ignite.data.tensors import ALIGNMENT
 from tensorflow_ignite.data.transport import ways
 from tensorflow_ignite.data.wanted import wanted_of
 
@@ -143,7 +144,7 @@ def dataset(
         key=key,
         partitions=partitions,
         address=address,
-        batch_bytes=arguments.not_negative("batch_bytes", batch_bytes),
+        batch_bytes=batch_bytes,
         window=arguments.window(shuffle),
         seed=arguments.seed(seed),
         nulls=arguments.one_of("nulls", nulls, ("error", "default", "mask")),
@@ -169,9 +170,11 @@ def _rows(request: reading.Request, labels: str | tuple[str, ...] | None) -> tf.
         # Every dataset that is made of this one holds it; one that lives in a graph is run for as long as the graph.
         remote.forget_with(begun, request.name)
 
+    plain = _batches(begun, request, labels)
+
     def batches_for(rows: int) -> tf.data.Dataset:
         suited = request.in_batches_of(rows) if rows else request
-        return _batches(begun, suited, labels).with_options(_options())
+        return plain if suited is request else _batches(begun, suited, labels)
 
     return Rows(batches_for, request.rows if request.rows >= 0 else tf.data.UNKNOWN_CARDINALITY)
 
@@ -183,7 +186,7 @@ def _batches(begun: tf.data.Dataset, request: reading.Request, labels: str | tup
 
     def begin(_: tf.Tensor) -> tf.Tensor:
         (handle,) = tf.raw_ops.PyFunc(input=["open", text], token=remote.TOKEN, Tout=[tf.int64])
-        return tf.ensure_shape(handle, [remote.ALIGNMENT // 8])
+        return tf.ensure_shape(handle, [ALIGNMENT // 8])
 
     def epoch(handle: tf.Tensor) -> tf.data.Dataset:
         def batch(offset: tf.Tensor, _: tf.Tensor) -> tuple[tf.Tensor, Any]:
@@ -202,7 +205,7 @@ def _batches(begun: tf.data.Dataset, request: reading.Request, labels: str | tup
             weights.set_shape([None])
         return _element(pack(layout, arrays, _tensor), labels, weights)
 
-    return begun.map(begin).flat_map(epoch)
+    return begun.map(begin).flat_map(epoch).with_options(_options())
 
 
 def _first(more: tf.Tensor, _: Any) -> tf.Tensor:

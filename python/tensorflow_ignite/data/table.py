@@ -9,13 +9,11 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from tensorflow_ignite import errors
-from tensorflow_ignite.data import reading
+from tensorflow_ignite.data import arguments, queries, reading
 from tensorflow_ignite.data.reader import Stream
-from tensorflow_ignite.data.transport import flight, place
-from tensorflow_ignite.data.transport.credentials import from_environment, given
+from tensorflow_ignite.data.transport import flight, place, ways
+from tensorflow_ignite.data.transport.credentials import from_environment
 from tensorflow_ignite.data.wanted import wanted_of
-from tensorflow_ignite.train.context import context
 
 # Nodes that send at a time.
 STREAMS = 8
@@ -67,38 +65,35 @@ def read_table(
         UnsupportedTypeError: If a column cannot become what ``schema`` says.
         TensorFlowIgniteError: CacheNotFoundError and others, as a node says; or if no node answers.
     """
+    transport = arguments.one_of("transport", transport, ("auto", "flight", ways.THIN))
+    who = ways.accepted(transport, credentials)
+    condition, select, values = queries.checked(where, sql, parameters, columns, key)
+    chosen = arguments.partitions(partitions, reading.ALL) or reading.ALL
     asked = reading.Request(
         cache=cache,
-        columns=_names(columns),
+        columns=arguments.columns(columns),
         key=key,
-        partitions=_partitions(partitions),
+        partitions=chosen,
         address=address,
         batch_bytes=0,
         schema=base64.b64encode(wanted_of(schema).message).decode(),
         nulls="mask",
-        on_mismatch=_choice("on_mismatch", on_mismatch, ("error", "skip")),
-        where=where or "",
-        sql=sql or "",
-        parameters=tuple(parameters),
+        on_mismatch=arguments.one_of("on_mismatch", on_mismatch, ("error", "skip")),
+        where=condition,
+        sql=select,
+        parameters=values,
     )
-    command = asked.command(asked.partitions if isinstance(asked.partitions, tuple) else ())
-    command.uncounted = True
+    command = asked.command(() if isinstance(chosen, str) else chosen, uncounted=True)
     what = f"cache {cache!r}"
-    if _choice("transport", transport, ("auto", "flight", "thin")) == "thin":
+    if transport == ways.THIN:
         # Only here: who reads without it needs no pyignite.
         from tensorflow_ignite.data.transport import thin
 
-        who = given(credentials) or from_environment()
+        who = who or from_environment()
         told = thin.describe(place.thin_addresses(address), command, credentials=who)
         streams: list[Stream] = [thin.BatchStream(endpoint, what, credentials=who) for endpoint in told.endpoints]
     else:
-        if credentials is not None:
-            raise errors.InvalidRequestError(
-                f"credentials were given for transport={transport!r}, which asks for none; only the thin client port "
-                f"does. Leave them out, or use transport='thin'"
-            )
-        here = context()
-        told = flight.describe(here.node_address if here.in_job else place.answering(place.addresses(address)), command)
+        told = flight.describe(place.node(address), command)
         streams = [flight.BatchStream(endpoint, what) for endpoint in told.endpoints]
     return pa.Table.from_batches(_batches(streams), told.schema)
 
@@ -122,32 +117,3 @@ def _batches(streams: Sequence[Stream]) -> Iterator[pa.RecordBatch]:
             raise
     for read in reads:
         yield from read.result()
-
-
-def _names(columns: Sequence[str] | None) -> tuple[str, ...]:
-    if columns is None:
-        return ()
-    if isinstance(columns, str) or not columns or len(set(columns)) < len(columns):
-        raise errors.InvalidRequestError(
-            f'columns={columns!r} is not a list of names, each once, such as ["pixels", "label"]'
-        )
-    return tuple(columns)
-
-
-def _partitions(partitions: Sequence[int] | str | None) -> str | tuple[int, ...]:
-    if partitions is None or partitions == reading.ALL:
-        return reading.ALL
-    numbers = () if isinstance(partitions, str) else tuple(int(number) for number in partitions)
-    if not numbers or min(numbers) < 0 or len(set(numbers)) < len(numbers):
-        raise errors.InvalidRequestError(
-            f'partitions={partitions!r} is neither "all" nor a list of partition numbers, each once, such as [0, 1]'
-        )
-    return numbers
-
-
-def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
-    if value not in choices:
-        raise errors.InvalidRequestError(
-            f"{name}={value!r} is unknown; it is {' or '.join(repr(choice) for choice in choices)}"
-        )
-    return value

@@ -27,6 +27,9 @@ from tensorflow_ignite.data.layout import layout_of as layout_of
 from tensorflow_ignite.data.layout import pack as pack
 from tensorflow_ignite.data.layout import types_of as types_of
 
+# TensorFlow takes an array as it is, without a copy, exactly when its address is a multiple of this.
+ALIGNMENT = 64
+
 Array = npt.NDArray[Any]
 # True where there is a value; None: everywhere.
 Validity = npt.NDArray[np.bool_] | None

@@ -15,7 +15,6 @@ from tensorflow_ignite.data import reading
 from tensorflow_ignite.data.loading.columns import table_of
 from tensorflow_ignite.data.loading.inputs import Input, open_input
 from tensorflow_ignite.data.transport import flight, place
-from tensorflow_ignite.train.context import context
 from tensorflow_ignite.v1 import data_pb2
 
 __all__ = ["EXISTING", "Loaded", "Progress", "load", "load_rows", "table_of"]
@@ -159,8 +158,7 @@ def load_rows(
         raise errors.InvalidRequestError(
             f"cache {command.cache!r} needs at least one column besides the key; found {names}"
         )
-    here = context()
-    where = here.node_address if here.in_job else place.answering(place.addresses(address))
+    where = place.node(address)
     if not command.key_column and command.existing == data_pb2.EXISTING_CACHE_APPEND:
         command.first_key = _first_key(command.cache, where)
     counted = _Counted(rows, progress)

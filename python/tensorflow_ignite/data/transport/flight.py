@@ -16,18 +16,11 @@ from pyarrow import flight
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport import place
+from tensorflow_ignite.rpc import KEEPALIVE
 from tensorflow_ignite.v1 import data_pb2
 
 # Counting the rows of a cache takes milliseconds; this is for a node that no longer answers.
 SECONDS_TO_DESCRIBE = 60.0
-
-# A node that froze or died without closing its connection is noticed within 9 s.
-_OPTIONS = [
-    ("grpc.keepalive_time_ms", 5_000),
-    ("grpc.keepalive_timeout_ms", 4_000),
-    ("grpc.http2.ping_timeout_ms", 4_000),
-    ("grpc.http2.max_pings_without_data", 0),
-]
 
 
 @dataclass(frozen=True)
@@ -246,7 +239,7 @@ def _send(
 def _connection(address: str, failure: str) -> Iterator[flight.FlightClient]:
     """A client, closed at the end; everything that Flight raises leaves here as an error of this package."""
     try:
-        with flight.FlightClient(f"grpc://{address}", generic_options=_OPTIONS) as client:
+        with flight.FlightClient(f"grpc://{address}", generic_options=list(KEEPALIVE)) as client:
             yield client
     except (flight.FlightError, pa.ArrowException, OSError, KeyError, NotImplementedError) as error:
         raise translate(error, address, failure) from error

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tensorflow_ignite.addresses import ADDRESS_VARIABLE, DEFAULT_PORT, parse_addresses
 from tensorflow_ignite.errors import ConnectionFailedError, InvalidRequestError
+from tensorflow_ignite.train.context import context
 
 SECONDS_TO_CONNECT = 5.0
 # Where Ignite listens for thin clients unless configured; when taken, on the next free port.
@@ -108,6 +109,19 @@ def thin_hint(address: str) -> str:
         f". Port {port} is where Ignite listens for thin clients: a cluster without the service tensorflow-ignite is "
         f'read there with transport="thin", which is slower'
     )
+
+
+def node(given: str | None) -> str:
+    """The node to ask: the one that a task runs beside, whatever a script says for its runs outside a job.
+
+    Outside a job it is the first of :func:`addresses` that answers.
+
+    Raises:
+        InvalidRequestError: If an address cannot be read.
+        ConnectionFailedError: If none of several answers.
+    """
+    here = context()
+    return here.node_address if here.in_job else answering(addresses(given))
 
 
 def answering(candidates: Sequence[str]) -> str:

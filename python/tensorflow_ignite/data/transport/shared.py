@@ -23,7 +23,7 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport.batches import record_batch
 from tensorflow_ignite.data.transport.flight import Endpoint, check_result
 from tensorflow_ignite.data.transport.segments import Lease, Segment, copy, pool
-from tensorflow_ignite.rpc import FALLBACKS
+from tensorflow_ignite.rpc import CHANNEL_OPTIONS, FALLBACKS
 from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc
 
 # A batch of this size stays in the processor's caches between the node that writes it and the one who reads it.
@@ -36,17 +36,6 @@ LARGE_BYTES = 256 * 1024 * 1024
 _MOST_BYTES = 2**31 - 1
 _NONCE_BYTES = 32
 _ROUNDING = 64 * 1024
-
-_OPTIONS = (
-    # A node that froze or died without closing its connection is noticed within 9 s.
-    ("grpc.keepalive_time_ms", 5_000),
-    ("grpc.keepalive_timeout_ms", 4_000),
-    ("grpc.http2.ping_timeout_ms", 4_000),
-    ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.use_local_subchannel_pool", 1),
-)
 
 #: Told the bytes of a batch; answers whether they may be kept for good.
 Keep = Callable[[int], bool]
@@ -120,7 +109,7 @@ class SharedStream:
         complete = False
         try:
             self._replenish()
-            with grpc.insecure_channel(self._endpoint.address, options=_OPTIONS) as channel:
+            with grpc.insecure_channel(self._endpoint.address, options=CHANNEL_OPTIONS) as channel:
                 stub = shared_pb2_grpc.SharedMemoryStub(channel)  # type: ignore[no-untyped-call]
                 call = stub.Read(iter(self._requests.get, None))
                 with self._lock:

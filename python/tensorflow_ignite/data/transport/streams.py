@@ -12,6 +12,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.data import reader
 from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint
 from tensorflow_ignite.data.transport.shared import Keep, SharedStream
 from tensorflow_ignite.v1 import data_pb2
@@ -29,18 +30,12 @@ _said: set[str] = set()
 _saying = threading.Lock()
 
 
-class Stream(Protocol):
-    """Record batches that can be cancelled from another thread."""
+class Stream(reader.Stream, Protocol):
+    """Record batches of which a node says how many rows it sent."""
 
     @property
     def result(self) -> data_pb2.ReadResult | None:
         """What the node said when all rows had been sent; None before."""
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yields them in order."""
-
-    def cancel(self) -> None:
-        """Ends them; returns at once."""
 
 
 def open_stream(endpoint: Endpoint, what: str, transport: str = AUTO, *, keep: Keep | None = None) -> Stream:

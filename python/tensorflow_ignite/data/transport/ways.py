@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.reader import Stream
@@ -11,11 +11,20 @@ from tensorflow_ignite.data.transport import credentials, flight, place
 from tensorflow_ignite.data.transport.streams import open_stream, parallel
 from tensorflow_ignite.v1 import data_pb2
 
-THIN = "thin"
+THIN: Final = "thin"
 
 
 def keep(transport: str, given: Any) -> str:
     """Keeps the credentials of a script in this process; gives the name by which a graph knows them.
+
+    Raises:
+        InvalidRequestError: If they cannot be read, or nobody would ask for them.
+    """
+    return credentials.keep(accepted(transport, given))
+
+
+def accepted(transport: str, given: Any) -> credentials.Credentials | None:
+    """The credentials that a script gives for a transport that asks for some; None: it gives none.
 
     Raises:
         InvalidRequestError: If they cannot be read, or nobody would ask for them.
@@ -26,7 +35,7 @@ def keep(transport: str, given: Any) -> str:
             f"credentials were given for transport={transport!r}, which asks for none; only the thin client port does. "
             f"Leave them out, or use transport='thin'"
         )
-    return credentials.keep(found)
+    return found
 
 
 def describe(
