@@ -22,17 +22,28 @@
         ├── InternalError
         ├── SharingUnavailableError
         ├── SqlInvalidError               also a ValueError
+        ├── StorageError                  also an OSError
+        │   ├── StoredFileNotFoundError   also a FileNotFoundError
+        │   ├── StoredFileExistsError     also a FileExistsError
+        │   ├── StoredNotADirectoryError  also a NotADirectoryError
+        │   ├── StoredIsADirectoryError   also an IsADirectoryError
+        │   ├── DirectoryNotEmptyError
+        │   ├── FileChangedError
+        │   └── FileCorruptError
+        ├── AttemptSupersededError
         ├── AssignmentChangedError
         ├── ConnectionFailedError         also a ConnectionError
         └── RequestTimeoutError           also a TimeoutError
 
 A text has three parts: what happened (with ids), the rule (with its numbers), what to do next. Between processes an
 error travels as the description of a status that ends in `` [code=NAME]``, NAME from the enum ErrorCode of
-job.proto; `from_description` turns it back into the class. This module imports nothing, so anything may import it.
+job.proto; `from_description` turns it back into the class. This module imports nothing of the package: any part may use
+it.
 """
 
 from __future__ import annotations
 
+import errno
 import re
 from typing import TYPE_CHECKING
 
@@ -42,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CODES",
     "AssignmentChangedError",
+    "AttemptSupersededError",
     "CacheEmptyError",
     "CacheExistsError",
     "CacheNotFoundError",
@@ -50,6 +62,9 @@ __all__ = [
     "CodeNotFoundError",
     "ColumnNotFoundError",
     "ConnectionFailedError",
+    "DirectoryNotEmptyError",
+    "FileChangedError",
+    "FileCorruptError",
     "InternalError",
     "InvalidRequestError",
     "JobFailedError",
@@ -63,6 +78,11 @@ __all__ = [
     "SchemaUnknownError",
     "SharingUnavailableError",
     "SqlInvalidError",
+    "StorageError",
+    "StoredFileExistsError",
+    "StoredFileNotFoundError",
+    "StoredIsADirectoryError",
+    "StoredNotADirectoryError",
     "TensorFlowIgniteError",
     "UnsupportedTypeError",
     "from_description",
@@ -212,6 +232,73 @@ class SqlInvalidError(TensorFlowIgniteError, ValueError):
     code = "SQL_INVALID"
 
 
+class StorageError(TensorFlowIgniteError, OSError):
+    """Base of what goes wrong with files inside the cluster; `errno` is set as the operating system would."""
+
+    #: As in the module errno of Python.
+    number: int = errno.EIO
+
+    def __init__(self, message: str) -> None:
+        """Keeps the text whole: OSError makes another one of two arguments."""
+        super().__init__(message)
+        self.errno = self.number
+
+
+class StoredFileNotFoundError(StorageError, FileNotFoundError):
+    """There is nothing at a path of the cluster's files."""
+
+    code = "FILE_NOT_FOUND"
+    number = errno.ENOENT
+
+
+class StoredFileExistsError(StorageError, FileExistsError):
+    """Something is at a path where nothing may be."""
+
+    code = "FILE_EXISTS"
+    number = errno.EEXIST
+
+
+class StoredNotADirectoryError(StorageError, NotADirectoryError):
+    """A file stands where a directory must be."""
+
+    code = "NOT_A_DIRECTORY"
+    number = errno.ENOTDIR
+
+
+class StoredIsADirectoryError(StorageError, IsADirectoryError):
+    """A directory stands where a file must be."""
+
+    code = "IS_A_DIRECTORY"
+    number = errno.EISDIR
+
+
+class DirectoryNotEmptyError(StorageError):
+    """A directory that is to be removed or replaced has something in it."""
+
+    code = "DIRECTORY_NOT_EMPTY"
+    number = errno.ENOTEMPTY
+
+
+class FileChangedError(StorageError):
+    """Somebody else has replaced, removed or appended to a file, or its writer was held for dead."""
+
+    code = "FILE_CHANGED"
+    number = errno.ESTALE
+
+
+class FileCorruptError(StorageError):
+    """A block of a file is lost, or is not what was written."""
+
+    code = "FILE_CORRUPT"
+    number = errno.EIO
+
+
+class AttemptSupersededError(TensorFlowIgniteError):
+    """A task of an attempt, or a process of a task, that has been replaced wanted to change the cluster's files."""
+
+    code = "ATTEMPT_SUPERSEDED"
+
+
 class AssignmentChangedError(TensorFlowIgniteError):
     """The saved position of an iterator is one in other rows than those that this process reads now."""
 
@@ -246,6 +333,14 @@ CODES: dict[str, type[TensorFlowIgniteError]] = {
         InternalError,
         SharingUnavailableError,
         SqlInvalidError,
+        StoredFileNotFoundError,
+        StoredFileExistsError,
+        StoredNotADirectoryError,
+        StoredIsADirectoryError,
+        DirectoryNotEmptyError,
+        FileChangedError,
+        FileCorruptError,
+        AttemptSupersededError,
     )
 }
 

@@ -32,6 +32,14 @@ class ErrorCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     INTERNAL_ERROR: _ClassVar[ErrorCode]
     SHARING_UNAVAILABLE: _ClassVar[ErrorCode]
     SQL_INVALID: _ClassVar[ErrorCode]
+    FILE_NOT_FOUND: _ClassVar[ErrorCode]
+    FILE_EXISTS: _ClassVar[ErrorCode]
+    NOT_A_DIRECTORY: _ClassVar[ErrorCode]
+    IS_A_DIRECTORY: _ClassVar[ErrorCode]
+    DIRECTORY_NOT_EMPTY: _ClassVar[ErrorCode]
+    FILE_CHANGED: _ClassVar[ErrorCode]
+    FILE_CORRUPT: _ClassVar[ErrorCode]
+    ATTEMPT_SUPERSEDED: _ClassVar[ErrorCode]
 
 class JobKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -121,6 +129,14 @@ CACHE_EXISTS: ErrorCode
 INTERNAL_ERROR: ErrorCode
 SHARING_UNAVAILABLE: ErrorCode
 SQL_INVALID: ErrorCode
+FILE_NOT_FOUND: ErrorCode
+FILE_EXISTS: ErrorCode
+NOT_A_DIRECTORY: ErrorCode
+IS_A_DIRECTORY: ErrorCode
+DIRECTORY_NOT_EMPTY: ErrorCode
+FILE_CHANGED: ErrorCode
+FILE_CORRUPT: ErrorCode
+ATTEMPT_SUPERSEDED: ErrorCode
 JOB_KIND_UNSPECIFIED: JobKind
 MULTI_WORKER_MIRRORED: JobKind
 PARAMETER_SERVER: JobKind

@@ -14,8 +14,10 @@ public final class Statuses {
       case CACHE_NOT_FOUND:
       case CODE_NOT_FOUND:
       case JOB_NOT_FOUND:
+      case FILE_NOT_FOUND:
         return Status.Code.NOT_FOUND;
       case CACHE_EXISTS:
+      case FILE_EXISTS:
         return Status.Code.ALREADY_EXISTS;
       case INVALID_REQUEST:
       case CODE_INVALID:
@@ -30,7 +32,15 @@ public final class Statuses {
       case SCHEMA_UNKNOWN:
       case ROW_MISMATCH:
       case SHARING_UNAVAILABLE:
+      case NOT_A_DIRECTORY:
+      case IS_A_DIRECTORY:
+      case DIRECTORY_NOT_EMPTY:
+      case ATTEMPT_SUPERSEDED:
         return Status.Code.FAILED_PRECONDITION;
+      case FILE_CHANGED:
+        return Status.Code.ABORTED;
+      case FILE_CORRUPT:
+        return Status.Code.DATA_LOSS;
       case PARTITION_NOT_LOCAL:
         return Status.Code.UNAVAILABLE;
       default:
