@@ -9,6 +9,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongFunction;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteInterruptedException;
@@ -45,7 +46,7 @@ public final class Changes {
    * @param what names the change in errors.
    */
   public <R> R make(String what, Function<Change, R> body) {
-    return CacheErrors.told(what, () -> repeat(what, body));
+    return CacheErrors.told(what, () -> repeat(what, left -> once(body, left)));
   }
 
   /** What this node's copy has, at no single moment: a change may be taking effect just now. */
@@ -53,12 +54,29 @@ public final class Changes {
     return CacheErrors.told(what, () -> body.apply(new Records(caches.files())));
   }
 
-  private <R> R repeat(String what, Function<Change, R> body) {
+  /**
+   * Looks, and believes what is found; that something is not found is found out in a transaction,
+   * since in the middle of a change it may be neither at its old place nor at its new one.
+   */
+  public <R> R find(String what, Function<Records, R> body) {
+    try {
+      return look(what, body);
+    } catch (TensorFlowIgniteException | UnsettledException e) {
+      return make(what, change -> body.apply(change.records()));
+    }
+  }
+
+  /** Looks until the records fit together. */
+  public <R> R settle(String what, Function<Records, R> body) {
+    return repeat(what, left -> look(what, body));
+  }
+
+  private static <R> R repeat(String what, LongFunction<R> attempt) {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(DEADLINE_MS);
     for (long pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
       try {
-        return once(body, Math.max(1, left));
+        return attempt.apply(Math.max(1, left));
       } catch (TransactionOptimisticException
           | TransactionRollbackException
           | ClusterTopologyException

@@ -1,8 +1,11 @@
 package io.tensorflowignite.storage.pending;
 
+import com.google.protobuf.Timestamp;
 import io.tensorflowignite.storage.cache.Change;
 import io.tensorflowignite.storage.cache.Changes;
 import io.tensorflowignite.storage.cache.Records;
+import io.tensorflowignite.v1.Extent;
+import io.tensorflowignite.v1.FileInfo;
 import io.tensorflowignite.v1.PendingExtent;
 import io.tensorflowignite.v1.PendingExtents;
 import io.tensorflowignite.v1.PendingWrite;
@@ -58,19 +61,21 @@ public final class Pendings {
         change -> {
           boolean same = seen.hasWrite() && seen.equals(get(change.records(), id));
           if (same) {
-            put(change, id, condemned(seen));
+            end(change, id, seen);
           }
           return same;
         });
   }
 
-  /** What is left of a writer that ends without a further publication. */
-  public static PendingExtent condemned(PendingExtent writer) {
+  /** As part of a change: a writer ends without a further publication. */
+  public static void end(Change change, String id, PendingExtent writer) {
     PendingWrite write = writer.getWrite();
-    return writer.toBuilder()
-        .clearWrite()
-        .setFirst(write.getPublished() ? blocks(write.getBytes(), write.getBlockBytes()) : 0)
-        .build();
+    int first = write.getPublished() ? blocks(write.getBytes(), write.getBlockBytes()) : 0;
+    if (first < writer.getBlocks()) {
+      put(change, id, writer.toBuilder().clearWrite().setFirst(first).build());
+    } else {
+      remove(change, id);
+    }
   }
 
   /** How many blocks so many bytes take. */
@@ -78,7 +83,7 @@ public final class Pendings {
     return Math.toIntExact((bytes + blockBytes - 1) / blockBytes);
   }
 
-  /** As part of a change or look. */
+  /** As part of a change or look; null: nothing is pending under the id. */
   public static PendingExtent get(Records records, String id) {
     return records.pending(Records.pendingNumber(id)).getExtentsMap().get(id);
   }
@@ -98,5 +103,30 @@ public final class Pendings {
     int number = Records.pendingNumber(id);
     PendingExtents before = change.records().pending(number);
     change.records().put(number, before.toBuilder().removeExtents(id).build());
+  }
+
+  /** As part of a change: a file is no more. */
+  public static void discard(Change change, FileInfo file, Timestamp now) {
+    file.getExtentsList().forEach(extent -> discard(change, extent, now));
+  }
+
+  /** As part of a change: an extent is not of its file any more. Who still writes it is ended. */
+  public static void discard(Change change, Extent extent, Timestamp now) {
+    PendingExtent before = get(change.records(), extent.getId());
+    int known = before == null ? 0 : before.getBlocks();
+    int own = blocks(extent.getBytes(), extent.getBlockBytes());
+    if (known + own > 0) {
+      put(
+          change,
+          extent.getId(),
+          PendingExtent.newBuilder().setBlocks(Math.max(known, own)).setSeenAt(now).build());
+    } else if (before != null) {
+      remove(change, extent.getId());
+    }
+  }
+
+  /** As part of a change: no entry names a directory any more, nor what is in it. */
+  public static void discardDirectory(Change change, String id, Timestamp now) {
+    put(change, id, PendingExtent.newBuilder().setDirectoryId(id).setSeenAt(now).build());
   }
 }
