@@ -10,6 +10,8 @@ import io.tensorflowignite.data.DataEndpoint;
 import io.tensorflowignite.job.DataLosses;
 import io.tensorflowignite.job.Reconciler;
 import io.tensorflowignite.job.TopologyEvents;
+import io.tensorflowignite.storage.FileEndpoint;
+import io.tensorflowignite.storage.Storage;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AgentInfo;
@@ -21,6 +23,7 @@ import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
@@ -50,6 +53,7 @@ final class NodeRuntime implements AutoCloseable {
   private NodeTable nodes;
   private NodeRunner runner;
   private DataLosses losses;
+  private Storage storage;
   private volatile Node self;
   private volatile String failure;
   private volatile boolean closed;
@@ -119,6 +123,7 @@ final class NodeRuntime implements AutoCloseable {
     DataEndpoint data = opened(new DataEndpoint(ignite, new Directory(nodes, ignite)));
     NodeApiService api =
         new NodeApiService(ignite, jobs, nodes, changes, settings.codeLimitBytes());
+    storage = opened(new Storage(ignite, settings.storage()));
     ApiServer server =
         opened(
             ApiServer.start(
@@ -127,6 +132,7 @@ final class NodeRuntime implements AutoCloseable {
                 local.lastPort,
                 log,
                 api,
+                new FileEndpoint(ignite, storage, nodes),
                 data.service(),
                 data.sharedMemory()));
     String host = local.advertisedHost(ignite);
@@ -170,11 +176,19 @@ final class NodeRuntime implements AutoCloseable {
     try {
       losses.look();
       reconciler.reconcile();
+      if (isOldest()) {
+        storage.sweeper().sweepOverdue();
+      }
     } catch (RuntimeException e) {
       if (!closed) {
         log.warning("The job table could not be brought up to date; trying again", e);
       }
     }
+  }
+
+  private boolean isOldest() {
+    List<Node> live = nodes.live();
+    return !live.isEmpty() && live.get(0).getId().equals(nodeId);
   }
 
   private AgentStart agentStart(String host) {
