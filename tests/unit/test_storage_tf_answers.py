@@ -20,7 +20,7 @@ def files() -> MemoryFiles:
 
 @pytest.fixture
 def answers(files: MemoryFiles) -> Answers:
-    return Answers(lambda addresses: files)  # type: ignore[arg-type, return-value]
+    return Answers(lambda addresses: files)
 
 
 def write(answers: Answers, url: str, content: bytes = b"content") -> None:
@@ -60,7 +60,7 @@ def test_an_error_is_told_in_bytes_that_c_can_read(answers: Answers) -> None:
 
 def test_what_a_signal_raised_is_raised_later(files: MemoryFiles) -> None:
     later: list[BaseException] = []
-    answers = Answers(lambda addresses: files, later.append)  # type: ignore[arg-type, return-value]
+    answers = Answers(lambda addresses: files, later.append)
     interrupt = KeyboardInterrupt()
     assert answers.explain(interrupt)[0] == statuses.CANCELLED
     answers.explain(ValueError())
@@ -177,9 +177,9 @@ def test_a_file_with_a_hole_is_never_published(answers: Answers, files: MemoryFi
 def test_at_the_end_a_cluster_that_is_gone_is_waited_for_once(answers: Answers, caplog: Any) -> None:
     writings = [answers.open_writer(f"ignite:///{number}", "w") for number in range(3)]
     for writing in writings:
+        writer: Any = writing.writer
+        writer.failure = errors.RequestTimeoutError("late")
         with pytest.raises(errors.RequestTimeoutError):
-            writer: Any = writing.writer
-            writer.failure = errors.RequestTimeoutError("late")
             answers.write(writing, memoryview(b"x"))
     answers.ending = True
     for writing in writings:
@@ -189,7 +189,7 @@ def test_at_the_end_a_cluster_that_is_gone_is_waited_for_once(answers: Answers, 
 
 def test_a_rename_stays_in_its_cluster() -> None:
     clusters: dict[Any, MemoryFiles] = {}
-    answers = Answers(lambda addresses: clusters.setdefault(addresses, MemoryFiles()))  # type: ignore[arg-type, return-value]
+    answers = Answers(lambda addresses: clusters.setdefault(addresses, MemoryFiles()))
     write(answers, "ignite://one:1/file")
     with pytest.raises(errors.InvalidRequestError, match="different clusters"):
         answers.rename_path("ignite://one:1/file", "ignite://two:2/file")
