@@ -34,11 +34,11 @@ class Fault:
 
     Attributes:
         kind: ``"corrupt"``: blocks are not what was written; ``"lost"``: no node holds them; ``"orphan"``: they are of
-            no file, and of none that is being written or removed.
-        path: The file; None for orphans.
+            no file, or behind its end, and nobody is writing or removing them.
+        path: The file; None for orphans of none.
         extent: Id of the extent.
         blocks: The blocks' numbers in it, sorted.
-        bytes: Of the blocks that are there.
+        bytes: Of all blocks of the extent, for orphans of no file; else 0.
         address: ``host:port`` of the node that holds them; None when they are lost, or on several.
     """
 
@@ -162,6 +162,9 @@ def _faults(files: Files, path: str, extents: tuple[Extent, ...], held: dict[str
         lost = tuple(number for number in untold if _is_lost(files, path, begin + number * extent.block_bytes))
         if lost:
             yield Fault("lost", path, extent.id, lost)
+        behind = tuple(sorted(number for number in blocks.numbers if number >= len(wanted)))
+        if behind and not blocks.pending:
+            yield Fault("orphan", path, extent.id, behind)
         begin += extent.bytes
 
 

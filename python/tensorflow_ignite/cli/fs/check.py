@@ -65,7 +65,7 @@ def check(
             f"checked {count(found.blocks, 'block')} of {count(found.files, 'file')} on "
             f"{count(len(found.addresses), 'node')}: {size(found.bytes)}"
         )
-    damaged = {fault.path for fault in found.faults if fault.path}
+    damaged = {fault.path for fault in found.faults if fault.kind != "orphan"}
     if damaged and not json_output:
         raise FileCorruptError(
             f"{count(len(damaged), 'file')} of {found.files:,} cannot be read whole. A block is lost when every "
