@@ -38,5 +38,8 @@ def cat(
     for path in Places(context, address).in_cluster(paths, command="cat"):
         with path.store.reading(path.path) as pieces:
             for piece in pieces:
-                sys.stdout.buffer.write(piece)
+                # Where Python's output is not buffered, a pipe takes a part.
+                rest = memoryview(piece)
+                while rest:
+                    rest = rest[sys.stdout.buffer.write(rest) :]
     sys.stdout.buffer.flush()

@@ -62,8 +62,11 @@ def cp(
     begin = time.monotonic()
     places = Places(context, address)
     plan = plan_copy(places.all(paths[:-1]), places.of(paths[-1]), recursive=recursive)
-    with Meter("copying", len(plan.files), plan.bytes) as meter:
-        transfer(plan, parallel, meter)
+    try:
+        with Meter("copying", len(plan.files), plan.bytes) as meter:
+            transfer(plan, parallel, meter)
+    except KeyboardInterrupt:
+        raise typer.Abort from None  # some versions of typer would say nothing
     seconds = time.monotonic() - begin
     if json_output:
         made = {"files": len(plan.files), "directories": len(plan.directories)}
