@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.storage.StorageSettings;
 import java.io.Serializable;
 import java.time.Duration;
 
@@ -15,6 +16,7 @@ public final class ClusterSettings implements Serializable {
   private final Duration healthyTime;
   private final long logLimitBytes;
   private final long codeLimitBytes;
+  private final StorageSettings storage;
 
   ClusterSettings(
       Duration startTimeout,
@@ -24,7 +26,8 @@ public final class ClusterSettings implements Serializable {
       Duration quietTime,
       Duration healthyTime,
       long logLimitBytes,
-      long codeLimitBytes) {
+      long codeLimitBytes,
+      StorageSettings storage) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
@@ -33,6 +36,7 @@ public final class ClusterSettings implements Serializable {
     this.healthyTime = healthyTime;
     this.logLimitBytes = logLimitBytes;
     this.codeLimitBytes = codeLimitBytes;
+    this.storage = storage;
   }
 
   /** From the placement of an attempt until every task runs, unless a job says otherwise. */
@@ -72,5 +76,9 @@ public final class ClusterSettings implements Serializable {
 
   public long codeLimitBytes() {
     return codeLimitBytes;
+  }
+
+  public StorageSettings storage() {
+    return storage;
   }
 }

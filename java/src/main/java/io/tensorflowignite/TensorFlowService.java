@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.storage.StorageSettings;
 import java.time.Duration;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.resources.IgniteInstanceResource;
@@ -27,6 +28,9 @@ public final class TensorFlowService implements Service {
 
   private static final long serialVersionUID = 1L;
   private static final long MEGABYTE = 1L << 20;
+  private static final int KILOBYTE = 1 << 10;
+  private static final int MIN_BLOCK_KILOBYTES = 4;
+  private static final int MAX_BLOCK_KILOBYTES = 4096;
 
   private double startTimeoutSeconds = 120;
   private double stopGraceSeconds = 5;
@@ -36,6 +40,11 @@ public final class TensorFlowService implements Service {
   private double healthyTimeSeconds = 300;
   private int logLimitMegabytes = 64;
   private int codeLimitMegabytes = 256;
+  private String storageName = NAME;
+  private int storageBackups = 1;
+  private String storageDataRegion;
+  private int storageBlockKilobytes = 2048;
+  private double storageWriterTimeoutSeconds = 120;
 
   @IgniteInstanceResource private transient Ignite ignite;
 
@@ -84,6 +93,42 @@ public final class TensorFlowService implements Service {
     codeLimitMegabytes = (int) positive("codeLimitMegabytes", megabytes);
   }
 
+  /** The store of files has two caches: this name with -files and -blocks behind it. */
+  public void setStorageName(String name) {
+    if (name == null || name.isEmpty()) {
+      throw invalid("storageName", "'" + name + "'", "It must not be empty");
+    }
+    storageName = name;
+  }
+
+  /**
+   * Copies of each block of a file, besides the first; 0: a node that is lost takes files along.
+   */
+  public void setStorageBackups(int backups) {
+    if (backups < 0) {
+      throw invalid("storageBackups", backups, "It must be 0 or more");
+    }
+    storageBackups = backups;
+  }
+
+  /** The data region of the store's caches, which every node has; null: the default one. */
+  public void setStorageDataRegion(String region) {
+    storageDataRegion = region;
+  }
+
+  /** The size of a block, unless its writer says otherwise, in KiB: 4 to 4,096. */
+  public void setStorageBlockKilobytes(int kilobytes) {
+    if (kilobytes < MIN_BLOCK_KILOBYTES || kilobytes > MAX_BLOCK_KILOBYTES) {
+      throw invalid("storageBlockKilobytes", kilobytes, "It must be from 4 to 4,096");
+    }
+    storageBlockKilobytes = kilobytes;
+  }
+
+  /** Seconds without a sign of life after which a writer is dead and its blocks are removed. */
+  public void setStorageWriterTimeoutSeconds(double seconds) {
+    storageWriterTimeoutSeconds = positive("storageWriterTimeoutSeconds", seconds);
+  }
+
   /**
    * host:port of this node's API; null while the node is not ready yet, or could not become ready.
    */
@@ -123,7 +168,13 @@ public final class TensorFlowService implements Service {
         seconds(quietTimeSeconds),
         seconds(healthyTimeSeconds),
         logLimitMegabytes * MEGABYTE,
-        codeLimitMegabytes * MEGABYTE);
+        codeLimitMegabytes * MEGABYTE,
+        new StorageSettings(
+            storageName,
+            storageBackups,
+            storageDataRegion,
+            storageBlockKilobytes * KILOBYTE,
+            seconds(storageWriterTimeoutSeconds)));
   }
 
   private static Duration seconds(double seconds) {
@@ -132,13 +183,15 @@ public final class TensorFlowService implements Service {
 
   private static double positive(String property, double value) {
     if (!(value > 0)) {
-      throw new IllegalArgumentException(
-          "TensorFlowService."
-              + property
-              + " is "
-              + value
-              + ". It must be above 0. Correct it in the configuration.");
+      throw invalid(property, value, "It must be above 0");
     }
     return value;
+  }
+
+  private static IllegalArgumentException invalid(String property, Object value, String rule) {
+    return new IllegalArgumentException(
+        String.format(
+            "TensorFlowService.%s is %s. %s. Correct it in the configuration.",
+            property, value, rule));
   }
 }
