@@ -15,6 +15,7 @@ public final class ClusterSettings implements Serializable {
   private final Duration healthyTime;
   private final long logLimitBytes;
   private final long codeLimitBytes;
+  private final Duration jobRetention;
 
   ClusterSettings(
       Duration startTimeout,
@@ -24,7 +25,8 @@ public final class ClusterSettings implements Serializable {
       Duration quietTime,
       Duration healthyTime,
       long logLimitBytes,
-      long codeLimitBytes) {
+      long codeLimitBytes,
+      Duration jobRetention) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
@@ -33,6 +35,7 @@ public final class ClusterSettings implements Serializable {
     this.healthyTime = healthyTime;
     this.logLimitBytes = logLimitBytes;
     this.codeLimitBytes = codeLimitBytes;
+    this.jobRetention = jobRetention;
   }
 
   /** From the placement of an attempt until every task runs, unless a job says otherwise. */
@@ -72,5 +75,10 @@ public final class ClusterSettings implements Serializable {
 
   public long codeLimitBytes() {
     return codeLimitBytes;
+  }
+
+  /** How long a job that is over is kept with all that it has left; zero: until it is removed. */
+  public Duration jobRetention() {
+    return jobRetention;
   }
 }

@@ -27,6 +27,7 @@ public final class TensorFlowService implements Service {
 
   private static final long serialVersionUID = 1L;
   private static final long MEGABYTE = 1L << 20;
+  private static final double SECONDS_PER_HOUR = 3600;
 
   private double startTimeoutSeconds = 120;
   private double stopGraceSeconds = 5;
@@ -36,6 +37,7 @@ public final class TensorFlowService implements Service {
   private double healthyTimeSeconds = 300;
   private int logLimitMegabytes = 64;
   private int codeLimitMegabytes = 256;
+  private double jobRetentionHours = 168;
 
   @IgniteInstanceResource private transient Ignite ignite;
 
@@ -85,6 +87,14 @@ public final class TensorFlowService implements Service {
   }
 
   /**
+   * Hours that a job which is over is kept, with its checkpoints, output and code; 0: until
+   * somebody removes it, since of the two things that 0 could mean this one loses nothing.
+   */
+  public void setJobRetentionHours(double hours) {
+    jobRetentionHours = hours == 0 ? 0 : positive("jobRetentionHours", hours);
+  }
+
+  /**
    * host:port of this node's API; null while the node is not ready yet, or could not become ready.
    */
   public String address() {
@@ -123,7 +133,8 @@ public final class TensorFlowService implements Service {
         seconds(quietTimeSeconds),
         seconds(healthyTimeSeconds),
         logLimitMegabytes * MEGABYTE,
-        codeLimitMegabytes * MEGABYTE);
+        codeLimitMegabytes * MEGABYTE,
+        seconds(jobRetentionHours * SECONDS_PER_HOUR));
   }
 
   private static Duration seconds(double seconds) {
