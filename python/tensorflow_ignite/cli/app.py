@@ -72,6 +72,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (logs.logs, "Jobs"),
     (logs.attach, "Jobs"),
     (jobs.stop, "Jobs"),
+    (jobs.rm, "Jobs"),
     (load.load, "Data"),
     (node.node, "Cluster"),
     (jobs.nodes, "Cluster"),
