@@ -4,8 +4,8 @@ As a job, every worker trains on the rows of its own node, and the workers avera
 
     tensorflow-ignite submit --cache digits examples/digits.py
 
-When a node is lost, Ignite starts the job again on those that are left, and it goes on from the newest checkpoint, which
-is in the cluster as well.
+When a node is lost, Ignite starts the job again on those that are left, and it goes on from the newest checkpoint,
+which is in the cluster as well.
 
 The same script runs outside a job, on all rows: ``python examples/digits.py``. Both evaluate on ``digits_test``.
 """

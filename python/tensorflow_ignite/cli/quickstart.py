@@ -165,7 +165,8 @@ def _train(cluster: LocalCluster, console: Console) -> _Outcome:
     if not last.resumed_from_step:
         raise QuickstartError(
             f"job {end.id} succeeded with attempt {last.number}, which did not resume from a checkpoint in "
-            f"{end.spec.checkpoint_directory}. A job resumes where it was saved. See its history: tensorflow-ignite events {end.id}"
+            f"{end.spec.checkpoint_directory}. A job resumes where it was saved. See its history: tensorflow-ignite "
+            f"events {end.id}"
         )
     return _Outcome(accuracy=accuracy, attempts=len(end.attempts), resumed_from_step=last.resumed_from_step)
 
