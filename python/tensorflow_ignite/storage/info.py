@@ -90,4 +90,4 @@ class CheckedBlocks:
 
 
 def _seconds(timestamp: Any) -> float:
-    return float(timestamp.seconds) + timestamp.nanos / 1e9
+    return float(timestamp.seconds + timestamp.nanos / 1e9)
