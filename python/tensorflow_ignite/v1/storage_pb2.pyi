@@ -202,16 +202,18 @@ class PutBlocksResponse(_message.Message):
     def __init__(self) -> None: ...
 
 class PublishWriteRequest(_message.Message):
-    __slots__ = ("extent_id", "bytes", "done", "task")
+    __slots__ = ("extent_id", "bytes", "done", "task", "path")
     EXTENT_ID_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
     DONE_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
     extent_id: str
     bytes: int
     done: bool
     task: _agent_pb2.TaskKey
-    def __init__(self, extent_id: _Optional[str] = ..., bytes: _Optional[int] = ..., done: bool = ..., task: _Optional[_Union[_agent_pb2.TaskKey, _Mapping]] = ...) -> None: ...
+    path: str
+    def __init__(self, extent_id: _Optional[str] = ..., bytes: _Optional[int] = ..., done: bool = ..., task: _Optional[_Union[_agent_pb2.TaskKey, _Mapping]] = ..., path: _Optional[str] = ...) -> None: ...
 
 class PublishWriteResponse(_message.Message):
     __slots__ = ("file",)
@@ -294,7 +296,7 @@ class DirectoryState(_message.Message):
     def __init__(self, level: _Optional[int] = ..., split: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class DirectoryBucket(_message.Message):
-    __slots__ = ("entries",)
+    __slots__ = ("entries", "level")
     class EntriesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -303,8 +305,10 @@ class DirectoryBucket(_message.Message):
         value: DirectoryEntry
         def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[DirectoryEntry, _Mapping]] = ...) -> None: ...
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
     entries: _containers.MessageMap[str, DirectoryEntry]
-    def __init__(self, entries: _Optional[_Mapping[str, DirectoryEntry]] = ...) -> None: ...
+    level: int
+    def __init__(self, entries: _Optional[_Mapping[str, DirectoryEntry]] = ..., level: _Optional[int] = ...) -> None: ...
 
 class DirectoryEntry(_message.Message):
     __slots__ = ("directory_id", "file")
@@ -328,29 +332,35 @@ class PendingExtents(_message.Message):
     def __init__(self, extents: _Optional[_Mapping[str, PendingExtent]] = ...) -> None: ...
 
 class PendingExtent(_message.Message):
-    __slots__ = ("blocks", "seen_at", "write", "directory_id")
+    __slots__ = ("blocks", "seen_at", "write", "directory_id", "first")
     BLOCKS_FIELD_NUMBER: _ClassVar[int]
     SEEN_AT_FIELD_NUMBER: _ClassVar[int]
     WRITE_FIELD_NUMBER: _ClassVar[int]
     DIRECTORY_ID_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
     blocks: int
     seen_at: _timestamp_pb2.Timestamp
     write: PendingWrite
     directory_id: str
-    def __init__(self, blocks: _Optional[int] = ..., seen_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., write: _Optional[_Union[PendingWrite, _Mapping]] = ..., directory_id: _Optional[str] = ...) -> None: ...
+    first: int
+    def __init__(self, blocks: _Optional[int] = ..., seen_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., write: _Optional[_Union[PendingWrite, _Mapping]] = ..., directory_id: _Optional[str] = ..., first: _Optional[int] = ...) -> None: ...
 
 class PendingWrite(_message.Message):
-    __slots__ = ("path", "mode", "block_bytes", "kept", "published", "generation")
+    __slots__ = ("path", "mode", "block_bytes", "kept", "published", "generation", "bytes", "tail")
     PATH_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     BLOCK_BYTES_FIELD_NUMBER: _ClassVar[int]
     KEPT_FIELD_NUMBER: _ClassVar[int]
     PUBLISHED_FIELD_NUMBER: _ClassVar[int]
     GENERATION_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    TAIL_FIELD_NUMBER: _ClassVar[int]
     path: str
     mode: WriteMode
     block_bytes: int
     kept: _containers.RepeatedCompositeFieldContainer[Extent]
     published: bool
     generation: int
-    def __init__(self, path: _Optional[str] = ..., mode: _Optional[_Union[WriteMode, str]] = ..., block_bytes: _Optional[int] = ..., kept: _Optional[_Iterable[_Union[Extent, _Mapping]]] = ..., published: bool = ..., generation: _Optional[int] = ...) -> None: ...
+    bytes: int
+    tail: Extent
+    def __init__(self, path: _Optional[str] = ..., mode: _Optional[_Union[WriteMode, str]] = ..., block_bytes: _Optional[int] = ..., kept: _Optional[_Iterable[_Union[Extent, _Mapping]]] = ..., published: bool = ..., generation: _Optional[int] = ..., bytes: _Optional[int] = ..., tail: _Optional[_Union[Extent, _Mapping]] = ...) -> None: ...

@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.storage.StorageSettings;
 import java.io.Serializable;
 import java.time.Duration;
 
@@ -16,6 +17,7 @@ public final class ClusterSettings implements Serializable {
   private final long logLimitBytes;
   private final long codeLimitBytes;
   private final Duration jobRetention;
+  private final StorageSettings storage;
 
   ClusterSettings(
       Duration startTimeout,
@@ -26,7 +28,8 @@ public final class ClusterSettings implements Serializable {
       Duration healthyTime,
       long logLimitBytes,
       long codeLimitBytes,
-      Duration jobRetention) {
+      Duration jobRetention,
+      StorageSettings storage) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
@@ -36,6 +39,7 @@ public final class ClusterSettings implements Serializable {
     this.logLimitBytes = logLimitBytes;
     this.codeLimitBytes = codeLimitBytes;
     this.jobRetention = jobRetention;
+    this.storage = storage;
   }
 
   /** From the placement of an attempt until every task runs, unless a job says otherwise. */
@@ -80,5 +84,9 @@ public final class ClusterSettings implements Serializable {
   /** How long a job that is over is kept with all that it has left; zero: until it is removed. */
   public Duration jobRetention() {
     return jobRetention;
+  }
+
+  public StorageSettings storage() {
+    return storage;
   }
 }

@@ -11,16 +11,22 @@ import io.tensorflowignite.job.DataLosses;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.Reconciler;
 import io.tensorflowignite.job.TopologyEvents;
+import io.tensorflowignite.storage.FileEndpoint;
+import io.tensorflowignite.storage.Storage;
+import io.tensorflowignite.storage.cache.StorageCaches;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentStart;
+import io.tensorflowignite.v1.BlockHolders;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.WatchResponse;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -128,6 +134,7 @@ final class NodeRuntime implements AutoCloseable {
                 local.lastPort,
                 log,
                 api,
+                files(),
                 data.service(),
                 data.sharedMemory()));
     String host = local.advertisedHost(ignite);
@@ -150,6 +157,24 @@ final class NodeRuntime implements AutoCloseable {
     opened(runner).start();
     log.info("Node API is up [address=" + address + ", node=" + nodeId + "]");
     return reconciler;
+  }
+
+  private FileEndpoint files() {
+    StorageCaches caches = new StorageCaches(ignite, settings.storage());
+    Storage storage =
+        new Storage(
+            ignite,
+            settings.storage(),
+            (extent, number) -> block(caches.blocks().get(extent + "/" + number)),
+            id -> {});
+    return new FileEndpoint(
+        storage,
+        (extent, blocks) ->
+            BlockHolders.newBuilder().addAllHolders(Collections.nCopies(blocks, -1)).build());
+  }
+
+  private static byte[] block(byte[] value) {
+    return value == null ? null : Arrays.copyOfRange(value, 4, value.length);
   }
 
   private <P extends AutoCloseable> P opened(P part) {

@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.storage.StorageSettings;
 import java.time.Duration;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.resources.IgniteInstanceResource;
@@ -28,6 +29,9 @@ public final class TensorFlowService implements Service {
   private static final long serialVersionUID = 1L;
   private static final long MEGABYTE = 1L << 20;
   private static final double SECONDS_PER_HOUR = 3600;
+  private static final int KILOBYTE = 1 << 10;
+  private static final int MIN_BLOCK_KILOBYTES = 4;
+  private static final int MAX_BLOCK_KILOBYTES = 4096;
 
   private double startTimeoutSeconds = 120;
   private double stopGraceSeconds = 5;
@@ -38,6 +42,11 @@ public final class TensorFlowService implements Service {
   private int logLimitMegabytes = 64;
   private int codeLimitMegabytes = 256;
   private double jobRetentionHours = 168;
+  private String storageName = NAME;
+  private int storageBackups = 1;
+  private String storageDataRegion;
+  private int storageBlockKilobytes = 2048;
+  private double storageWriterTimeoutSeconds = 120;
 
   @IgniteInstanceResource private transient Ignite ignite;
 
@@ -84,6 +93,42 @@ public final class TensorFlowService implements Service {
   /** The largest code archive, in MiB. */
   public void setCodeLimitMegabytes(int megabytes) {
     codeLimitMegabytes = (int) positive("codeLimitMegabytes", megabytes);
+  }
+
+  /** The store of files has two caches: this name with -files and -blocks behind it. */
+  public void setStorageName(String name) {
+    if (name == null || name.isEmpty()) {
+      throw invalid("storageName", "'" + name + "'", "It must not be empty");
+    }
+    storageName = name;
+  }
+
+  /**
+   * Copies of each block of a file, besides the first; 0: a node that is lost takes files along.
+   */
+  public void setStorageBackups(int backups) {
+    if (backups < 0) {
+      throw invalid("storageBackups", backups, "It must be 0 or more");
+    }
+    storageBackups = backups;
+  }
+
+  /** The data region of the store's caches, which every node has; null: the default one. */
+  public void setStorageDataRegion(String region) {
+    storageDataRegion = region;
+  }
+
+  /** The size of a block, unless its writer says otherwise, in KiB: 4 to 4,096. */
+  public void setStorageBlockKilobytes(int kilobytes) {
+    if (kilobytes < MIN_BLOCK_KILOBYTES || kilobytes > MAX_BLOCK_KILOBYTES) {
+      throw invalid("storageBlockKilobytes", kilobytes, "It must be from 4 to 4,096");
+    }
+    storageBlockKilobytes = kilobytes;
+  }
+
+  /** Seconds without a sign of life after which a writer is dead and its blocks are removed. */
+  public void setStorageWriterTimeoutSeconds(double seconds) {
+    storageWriterTimeoutSeconds = positive("storageWriterTimeoutSeconds", seconds);
   }
 
   /**
@@ -134,7 +179,13 @@ public final class TensorFlowService implements Service {
         seconds(healthyTimeSeconds),
         logLimitMegabytes * MEGABYTE,
         codeLimitMegabytes * MEGABYTE,
-        seconds(jobRetentionHours * SECONDS_PER_HOUR));
+        seconds(jobRetentionHours * SECONDS_PER_HOUR),
+        new StorageSettings(
+            storageName,
+            storageBackups,
+            storageDataRegion,
+            storageBlockKilobytes * KILOBYTE,
+            seconds(storageWriterTimeoutSeconds)));
   }
 
   private static Duration seconds(double seconds) {
@@ -143,13 +194,15 @@ public final class TensorFlowService implements Service {
 
   private static double positive(String property, double value) {
     if (!(value > 0)) {
-      throw new IllegalArgumentException(
-          "TensorFlowService."
-              + property
-              + " is "
-              + value
-              + ". It must be above 0. Correct it in the configuration.");
+      throw invalid(property, value, "It must be above 0");
     }
     return value;
+  }
+
+  private static IllegalArgumentException invalid(String property, Object value, String rule) {
+    return new IllegalArgumentException(
+        String.format(
+            "TensorFlowService.%s is %s. %s. Correct it in the configuration.",
+            property, value, rule));
   }
 }

@@ -8,6 +8,8 @@ import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
 import org.apache.ignite.configuration.CacheConfiguration;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 
 /** The caches that belong to the system, by name and kind. */
 public enum SystemCache {
@@ -19,7 +21,7 @@ public enum SystemCache {
   CODE("code", CacheMode.REPLICATED, CacheAtomicityMode.ATOMIC),
   SCHEMAS("schemas", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL);
 
-  /** Every system cache's name begins so. */
+  /** Every system cache's name begins so, or that of its group. */
   public static final String PREFIX = "tensorflow-ignite-";
 
   private static final int BACKUPS = 1;
@@ -41,9 +43,16 @@ public enum SystemCache {
   /** The names of the caches that are not the system's, sorted. */
   public static List<String> userCaches(Ignite ignite) {
     return ignite.cacheNames().stream()
-        .filter(name -> !name.startsWith(PREFIX))
+        .filter(name -> !name.startsWith(PREFIX) && !group(ignite, name).startsWith(PREFIX))
         .sorted()
         .collect(Collectors.toList());
+  }
+
+  /** From what every node knows: to look at a cache itself would open it here. */
+  private static String group(Ignite ignite, String name) {
+    DynamicCacheDescriptor cache = ((IgniteEx) ignite).context().cache().cacheDescriptor(name);
+    String group = cache == null ? null : cache.cacheConfiguration().getGroupName();
+    return group == null ? "" : group;
   }
 
   /** The cache, made when it does not exist. */

@@ -1,0 +1,47 @@
+package io.tensorflowignite.storage.cache;
+
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
+import java.util.function.Supplier;
+import javax.cache.CacheException;
+import org.apache.ignite.IgniteException;
+import org.apache.ignite.internal.processors.cache.CacheStoppedException;
+import org.apache.ignite.internal.util.typedef.X;
+import org.apache.ignite.transactions.TransactionTimeoutException;
+
+/** What a caller is told of what Ignite throws. */
+public final class CacheErrors {
+  private CacheErrors() {}
+
+  /**
+   * Does something with the store's caches; a cache that is destroyed meanwhile, and a time-out,
+   * are told as such.
+   */
+  public static <R> R told(String what, Supplier<R> body) {
+    try {
+      return body.get();
+    } catch (IllegalStateException | CacheException | IgniteException e) {
+      CacheStoppedException stopped = X.cause(e, CacheStoppedException.class);
+      if (stopped != null) {
+        throw new TensorFlowIgniteException(
+            ErrorCode.CACHE_NOT_FOUND,
+            what
+                + " failed: "
+                + stopped.getMessage()
+                + ". Somebody has destroyed a cache of the store, and the files in it. Restart a"
+                + " node to begin with an empty store.",
+            e);
+      }
+      if (X.hasCause(e, TransactionTimeoutException.class)) {
+        throw new TensorFlowIgniteException(
+            ErrorCode.INTERNAL_ERROR,
+            what
+                + " timed out: the cluster did not take the change ("
+                + e.getMessage()
+                + "). A change is given 10 s. Look at the nodes' logs, and try it again.",
+            e);
+      }
+      throw e;
+    }
+  }
+}
