@@ -206,7 +206,7 @@ class Store:
     def _entry(path: str, kind: int) -> Any:
         entry = storage_pb2.FileInfo(path=path, kind=kind)
         entry.modified_at.GetCurrentTime()
-        entry.created_at.GetCurrentTime()
+        entry.created_at.CopyFrom(entry.modified_at)
         return entry
 
 
@@ -229,6 +229,10 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer):
         self.store.addresses.append(self.address)
         #: Told of each block that is asked for: extent and number.
         self.on_read: Callable[[str, int], None] = lambda extent, number: None
+        #: Bytes of blocks that were sent.
+        self.sent = 0
+        #: So many blocks are spoiled on their way.
+        self.spoil = 0
         #: Told of each block that is to be stored: extent and number.
         self.on_put: Callable[[str, int], None] = lambda extent, number: None
 
@@ -334,7 +338,12 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer):
                     raise Refusal("FILE_CORRUPT", f"block {number} of extent {request.extent_id} is lost")
                 end = request.offset + request.bytes if request.bytes else None
                 data = self.store.blocks[request.extent_id, number][request.offset : end]
-                parts.append(storage_pb2.ReadBlocksResponse(number=number, data=data, checksum=zlib.crc32(data)))
+                part = storage_pb2.ReadBlocksResponse(number=number, data=data, checksum=zlib.crc32(data))
+                if self.spoil:
+                    self.spoil -= 1
+                    part.data = part.data[:-1] + b"?"
+                self.sent += len(data)
+                parts.append(part)
             return parts
 
         for number in request.numbers:

@@ -27,15 +27,17 @@ class Keeper:
 
     def __init__(self) -> None:
         """Starts no thread yet."""
-        self._due: weakref.WeakKeyDictionary[_Kept, float] = weakref.WeakKeyDictionary()
-        self._changed = threading.Condition()
+        # Of each writer: when it is due to say that it is alive.
+        self._due: dict[weakref.ref[_Kept], float] = {}
+        # Its lock may be taken again by the thread that has it: a writer can die anywhere.
+        self._changed = threading.Condition(threading.RLock())
         self._running = False
         forks.remember(self)
 
     def add(self, writer: _Kept) -> None:
         """Keeps a writer alive from now on."""
         with self._changed:
-            self._due[writer] = time.monotonic() + writer.timeout / _SIGNS
+            self._due[weakref.ref(writer, self._remove)] = time.monotonic() + writer.timeout / _SIGNS
             if self._running:
                 self._changed.notify()
                 return
@@ -44,29 +46,39 @@ class Keeper:
 
     def remove(self, writer: _Kept) -> None:
         """A writer has ended."""
-        with self._changed:
-            self._due.pop(writer, None)
-            self._changed.notify()
+        self._remove(weakref.ref(writer))
 
     def after_fork(self) -> None:
         """In a forked child: writers belong to the parent, which keeps them alive."""
-        self._due = weakref.WeakKeyDictionary()
-        self._changed = threading.Condition()
+        self._due = {}
+        self._changed = threading.Condition(threading.RLock())
         self._running = False
+
+    def _remove(self, writer: weakref.ref[_Kept]) -> None:
+        with self._changed:
+            self._due.pop(writer, None)
+            self._changed.notify()
 
     def _run(self) -> None:
         while True:
             with self._changed:
                 now = time.monotonic()
-                writers = [writer for writer, due in self._due.items() if due <= now]
-                if not writers:
+                due = [writer for writer, moment in self._due.items() if moment <= now]
+                if not due:
                     if not self._due:
                         self._running = False
                         return
                     self._changed.wait(min(self._due.values()) - now)
                     continue
-                for writer in writers:
-                    self._due[writer] = now + writer.timeout / _SIGNS
-            for writer in writers:
-                writer.keep_alive()
-            del writer, writers
+            for writer in due:
+                self._say(writer)
+
+    def _say(self, reference: weakref.ref[_Kept]) -> None:
+        writer = reference()
+        if writer is None:
+            return
+        with self._changed:
+            if reference not in self._due:
+                return
+            self._due[reference] = time.monotonic() + writer.timeout / _SIGNS
+        writer.keep_alive()

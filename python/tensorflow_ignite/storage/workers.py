@@ -13,7 +13,7 @@ from tensorflow_ignite import forks
 __all__ = ["Workers"]
 
 _T = TypeVar("_T")
-_IDLE_SECONDS = 2.0
+_IDLE_SECONDS = 0.2
 
 
 class Workers:
