@@ -1,7 +1,8 @@
 """What pyproject.toml cannot say: a wheel carries the jars, the generated code and the examples, all of one state.
 
-The extension by which TensorFlow knows ignite:// is compiled against Python's stable ABI, so that one wheel serves every
-version of Python, and without TensorFlow; where it cannot be compiled, everything else is installed without it. The jars are built from java/ when they are missing, older than the sources, or speak another contract than proto/.
+The jars are built from java/ when they are missing, older than the sources, or speak another contract than proto/.
+The extension by which TensorFlow knows ignite:// is compiled without TensorFlow, and against Python's stable ABI, so
+that one wheel serves every version of Python. Where it cannot be compiled, everything else is installed without it.
 Everything else about the package stands in pyproject.toml.
 """
 

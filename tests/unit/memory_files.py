@@ -36,7 +36,7 @@ class MemoryFiles:
             if path not in self.entries:
                 raise StoredFileNotFoundError(f"{path} does not exist")
             content = self.entries[path]
-            return FileInfo(path, "directory" if content is None else "file", len(content or b""), 1.5, 1.0, 1)
+            return FileInfo(path, "directory" if content is None else "file", len(content or b""), time.time(), 1.0, 1)
 
     def exists(self, path: str) -> bool:
         try:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from tensorflow_ignite.cli import describe, doctor, events, jobs, load, logs, node, submit
+from tensorflow_ignite.cli import describe, doctor, events, jobs, load, logs, node, submit, tensorboard
 from tensorflow_ignite.cli.options import Address, CommandLineError
 from tensorflow_ignite.cli.render import paint
 from tensorflow_ignite.errors import TensorFlowIgniteError
@@ -73,6 +73,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (logs.attach, "Jobs"),
     (jobs.stop, "Jobs"),
     (jobs.rm, "Jobs"),
+    (tensorboard.tensorboard, "Jobs"),
     (load.load, "Data"),
     (node.node, "Cluster"),
     (jobs.nodes, "Cluster"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from tensorflow_ignite.errors import (
     FileChangedError,
     InvalidRequestError,
+    StoredFileExistsError,
     StoredFileNotFoundError,
     StoredNotADirectoryError,
 )
@@ -20,7 +21,7 @@ from tensorflow_ignite.storage import paths
 from tensorflow_ignite.storage.tf import patterns, statuses
 
 if TYPE_CHECKING:
-    from tensorflow_ignite.storage.files import Files, Reader, Writer
+    from tensorflow_ignite.storage.files import FileInfo, Files, Reader, Writer
 
 __all__ = ["Answers"]
 
@@ -62,20 +63,14 @@ class Answers:
     def names_in(self, url: str) -> list[bytes]:
         """Names of what is in a directory."""
         files, path = self._at(url)
-        entries = files.list(path)
-        if len(entries) == 1 and entries[0].path == path:
-            # A listing of a file gives the file, and TensorFlow wants none here.
-            raise StoredNotADirectoryError(
-                f"{url} is a file. Only directories have entries. List the directory that it is in."
-            )
-        return [_encoded(entry.name) for entry in entries]
+        return [_encoded(entry.name) for entry in _entries(files, path)]
 
     def matching(self, pattern: str) -> list[bytes]:
         """URLs that a pattern stands for, sorted, with the host as it was given."""
         hosts, path = _split(pattern)
         files = self._files(paths.parse(f"{paths.SCHEME}{hosts}/").addresses)
         try:
-            found = patterns.matching(patterns.split(path), files.list, files.exists)
+            found = patterns.matching(patterns.split(path), lambda each: _entries(files, each), files.exists)
         except ValueError as error:
             raise InvalidRequestError(str(error)) from None
         return [_encoded(f"{paths.SCHEME}{hosts}{each}") for each in found]
@@ -104,7 +99,10 @@ class Answers:
     def make_directories(self, url: str) -> None:
         """Makes a directory and those above it, as far as they are missing."""
         files, path = self._at(url)
-        files.make_directory(path, parents=True, exist_ok=True)
+        try:
+            files.make_directory(path, parents=True, exist_ok=True)
+        except StoredFileExistsError as error:
+            raise StoredNotADirectoryError(str(error)) from None
 
     def remove_file(self, url: str) -> None:
         """Removes a file."""
@@ -254,6 +252,16 @@ class _Writing:
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
         self.failure: BaseException | None = None
+
+
+def _entries(files: Files, path: str) -> list[FileInfo]:
+    entries = files.list(path)
+    if len(entries) == 1 and entries[0].path == path:
+        # A listing of a file gives the file, and TensorFlow wants none.
+        raise StoredNotADirectoryError(
+            f"{path} is a file. Only directories have entries. List the directory that it is in."
+        )
+    return entries
 
 
 def _split(url: str) -> tuple[str, str]:

@@ -103,10 +103,12 @@ static void tell(abi_status *status) {
     PyErr_Clear();
     set_status(status, ABI_INTERNAL, "an error of ignite:// could not be told; this is a fault in tensorflow-ignite");
   }
+  /* Whoever keeps the error must not keep, through the frames that it went through, memory that was lent to them. */
+  if (error != NULL) PyException_SetTraceback(error, Py_None);
   Py_XDECREF(told);
-  Py_XDECREF(type);
-  Py_XDECREF(error);
   Py_XDECREF(traceback);
+  Py_XDECREF(error);
+  Py_XDECREF(type);
 }
 
 PyObject *ask(abi_status *status, const char *method, PyObject *arguments) {
@@ -156,11 +158,12 @@ PyObject *ask_with_memory(abi_status *status, const char *method, PyObject *obje
   /* The memory is TensorFlow's: from here on nobody may reach it through the view. */
   PyObject *released = PyObject_CallMethod(view, "release", NULL);
   Py_DECREF(view);
-  if (released == NULL) {
-    Py_XDECREF(answer);
+  if (released == NULL && answer != NULL) {
+    Py_DECREF(answer);
     tell(status);
     return NULL;
   }
-  Py_DECREF(released);
+  if (released == NULL) PyErr_Clear(); /* what went wrong before says more */
+  Py_XDECREF(released);
   return answer;
 }
