@@ -1,9 +1,11 @@
-"""The client's only door to gRPC: calls of the node API, over the addresses given, with every error in our classes.
+"""The client's only door to gRPC: calls of a node's services, over the addresses given, with errors in our classes.
 
-A call has a deadline, and goes to the next address when the one asked does not answer. That is safe because every
-call of the node API may be repeated: reads change nothing, an upload is stored under its digest, a submission
-carries its request id, and stopping twice is stopping once. A stream is watched by keep-alive pings, so a node that
-died or froze without closing its connection is noticed within 9 seconds (ping every 5, answer within 4).
+A call has a deadline, and goes to the next address when the one asked does not answer. For the node API that is safe,
+because every call may be repeated: reads change nothing, an upload is stored under its digest, a submission carries its
+request id, and stopping twice is stopping once. A call that may not be repeated blindly says how to tell a refusal
+that its own first try has caused. Calls are watched by keep-alive pings, so a node that died or froze without closing
+its connection is noticed within 9 seconds (ping every 5, answer within 4). A child that was forked makes connections of
+its own.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 
 import grpc
 
-from tensorflow_ignite import errors
+from tensorflow_ignite import errors, forks
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 
 __all__ = ["CHANNEL_OPTIONS", "FALLBACKS", "KEEPALIVE", "NodeConnection"]
@@ -43,6 +45,8 @@ CHANNEL_OPTIONS = (
 _TRIES = 3
 _STREAM_TRIES = 5
 _FIRST_PAUSE = 0.2
+# Seconds for which a node that did not answer is not the first to be asked.
+_AVOIDED = 5.0
 # A stream that lived so long, in seconds, had really worked: the count of failures begins anew.
 _HEALTHY = 10.0
 
@@ -69,14 +73,23 @@ FALLBACKS: dict[grpc.StatusCode, type[errors.TensorFlowIgniteError]] = {
 
 
 class NodeConnection:
-    """Calls of the node API; safe to use from several threads."""
+    """Calls of one service of the nodes; safe to use from several threads, and again after a fork."""
 
-    def __init__(self, addresses: tuple[str, ...], timeout: float) -> None:
+    def __init__(
+        self,
+        addresses: tuple[str, ...],
+        timeout: float,
+        *,
+        make_stub: Callable[[grpc.Channel], Any] = job_pb2_grpc.NodeApiStub,
+        connect: bool = True,
+    ) -> None:
         """Connects to the first address that answers.
 
         Args:
             addresses: One ``"host:port"`` for each node that may be asked.
             timeout: Seconds for connecting, all addresses together; and for each later call, at one address.
+            make_stub: Makes what has the service's methods; the node API unless given.
+            connect: Look now whether a node answers; otherwise with the first call.
 
         Raises:
             ConnectionFailedError: No node answers at any of them.
@@ -86,7 +99,14 @@ class NodeConnection:
         self._lock = threading.Lock()
         self._position = 0
         self._closed = False
+        self._make_stub = make_stub
         self._channels: dict[str, grpc.Channel] = {}
+        self._stubs: dict[str, Any] = {}
+        # Nodes outside the addresses that did not answer, and until when they are not asked first again.
+        self._avoided: dict[str, float] = {}
+        forks.remember(self)
+        if not connect:
+            return
         try:
             self._connect()
         except BaseException:
@@ -103,16 +123,35 @@ class NodeConnection:
         with self._lock:
             self._closed = True
             channels, self._channels = self._channels, {}
+            self._stubs = {}
         for channel in channels.values():
             channel.close()
 
-    def call(self, method: str, make_request: Callable[[], Any], *, timeout: float | None = None) -> Any:
+    def after_fork(self) -> None:
+        """In a forked child: what is connected belongs to the parent."""
+        forks.leak((self._channels, self._stubs))
+        self._lock = threading.Lock()
+        self._channels = {}
+        self._stubs = {}
+
+    def call(
+        self,
+        method: str,
+        make_request: Callable[[], Any],
+        *,
+        timeout: float | None = None,
+        first: str | None = None,
+        settle: Callable[[errors.TensorFlowIgniteError], Any] = lambda refusal: None,
+    ) -> Any:
         """Makes one call, and repeats it elsewhere when nobody answers: at most 3 times, or once at each address.
 
         Args:
-            method: Name of a method of NodeApi that gives one response.
+            method: Name of a method of the service that gives one response.
             make_request: Makes the request, or the stream of requests, for each try.
             timeout: Seconds for one address; None: those of the connection.
+            first: The node to ask before those of the connection; it is left out for 5 s when it does not answer.
+            settle: Asked when a repeat is refused: an earlier try, whose answer was lost, may be the reason. Returns
+                the response if so, else None.
 
         Returns:
             The response.
@@ -123,25 +162,40 @@ class NodeConnection:
             RequestTimeoutError: A node is there, but its answer did not come in time.
         """
         timeout = timeout or self._timeout
-        deadline = time.monotonic() + timeout * len(self._addresses)
         failures: dict[str, str] = {}
+        if first is not None and self._avoided.get(first, 0.0) <= time.monotonic():
+            try:
+                with forks.calling():
+                    return getattr(self._stub_at(first), method)(make_request(), timeout=timeout)
+            except grpc.RpcError as error:
+                late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+                if not (late or _is_lost(error)):
+                    raise _translate(error, first) from None
+                failures[first] = f"no answer within {timeout:.1f} s" if late else _reason(error)
+                self._avoided[first] = time.monotonic() + _AVOIDED
+        deadline = time.monotonic() + timeout * len(self._addresses)
         tries = max(_TRIES, len(self._addresses))
         for number in range(1, tries + 1):
             address, stub = self._stub()
             allowed = max(min(timeout, deadline - time.monotonic()), 0.01)
             try:
-                return getattr(stub, method)(make_request(), timeout=allowed)
+                with forks.calling():
+                    return getattr(stub, method)(make_request(), timeout=allowed)
             except grpc.RpcError as error:
                 late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
                 if not (late or _is_lost(error)):
-                    raise _translate(error, address) from None
+                    refusal = _translate(error, address)
+                    response = settle(refusal) if failures else None
+                    if response is None:
+                        raise refusal from None
+                    return response
                 failures[address] = f"no answer within {allowed:.1f} s" if late else _reason(error)
                 if number == tries or time.monotonic() >= deadline:
                     if late:
                         raise _late(method, failures) from None
                     break
             self._advance(address)
-            if len(failures) == len(self._addresses):
+            if failures.keys() >= set(self._addresses):
                 time.sleep(min(_FIRST_PAUSE * number, max(deadline - time.monotonic(), 0)))
         raise _unreachable(failures)
 
@@ -201,7 +255,9 @@ class NodeConnection:
         deadline = time.monotonic() + self._timeout
         failures: dict[str, str] = {}
         for number, _ in enumerate(self._addresses):
-            address, stub = self._stub()
+            address = self.address
+            self._stub_at(address)
+            stub = job_pb2_grpc.NodeApiStub(self._channels[address])  # type: ignore[no-untyped-call]
             allowed = max(deadline - time.monotonic(), 0.01) / (len(self._addresses) - number)
             try:
                 stub.ListNodes(job_pb2.ListNodesRequest(), timeout=allowed)
@@ -217,15 +273,19 @@ class NodeConnection:
         raise _unreachable(failures)
 
     def _stub(self) -> tuple[str, Any]:
+        address = self.address
+        return address, self._stub_at(address)
+
+    def _stub_at(self, address: str) -> Any:
         with self._lock:
             if self._closed:
                 raise errors.TensorFlowIgniteError(
                     "the client is closed. It makes calls until close(), or until its `with` block ends. Connect anew."
                 )
-            address = self._addresses[self._position]
-            if address not in self._channels:
+            if address not in self._stubs:
                 self._channels[address] = grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
-            return address, job_pb2_grpc.NodeApiStub(self._channels[address])  # type: ignore[no-untyped-call]
+                self._stubs[address] = self._make_stub(self._channels[address])
+            return self._stubs[address]
 
     def _advance(self, failed: str) -> None:
         """Goes to the next address, unless another thread has already left the failed one."""

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from pyarrow import flight
 
+import tensorflow_ignite.train
 from tensorflow_ignite.v1 import data_pb2
 
 
@@ -120,6 +125,29 @@ class Cluster:
         }
         path.write_text(json.dumps(told))
         return path
+
+
+class BecomeTask(Protocol):
+    """Makes this process one task of a job."""
+
+    def __call__(self, index: int, role: str = "WORKER") -> None:
+        """From now on; beside node ``index``."""
+
+
+@contextmanager
+def tasks(cluster: Cluster, cache: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BecomeTask]:
+    """This process as tasks of a mirrored job on a cache, one after another; outside any job before and after."""
+    read = sys.modules[tensorflow_ignite.train.context.__module__]._read  # type: ignore[attr-defined]
+    for name in [name for name in os.environ if name.startswith(("IGNITE_DATASET_", "TENSORFLOW_IGNITE_"))]:
+        monkeypatch.delenv(name)
+
+    def become(index: int, role: str = "WORKER") -> None:
+        path = cluster.write_context(folder / "context.json", cache, role, index, "MULTI_WORKER_MIRRORED")
+        monkeypatch.setenv("TENSORFLOW_IGNITE_CONTEXT", str(path))
+        read.cache_clear()
+
+    yield become
+    read.cache_clear()
 
 
 class Node(flight.FlightServerBase):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import pytest
 
 tf = pytest.importorskip("tensorflow")
 
-from flight_cluster import Cluster  # noqa: E402
+from flight_cluster import BecomeTask, Cluster, tasks  # noqa: E402
 
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
@@ -47,25 +45,10 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(autouse=True)
-def _no_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith(("IGNITE_DATASET_", "TENSORFLOW_IGNITE_"))]:
-        monkeypatch.delenv(name)
-
-
-@pytest.fixture
-def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
-    """Makes this process a worker of a mirrored job on ``numbers``."""
-    from tensorflow_ignite.train import context
-
-    read = sys.modules[context.__module__]._read
-
-    def become(index: int) -> None:
-        path = cluster.write_context(tmp_path / "context.json", "numbers", "WORKER", index, "MULTI_WORKER_MIRRORED")
-        monkeypatch.setenv("TENSORFLOW_IGNITE_CONTEXT", str(path))
-        read.cache_clear()
-
-    yield become
-    read.cache_clear()
+def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BecomeTask]:
+    """Makes this process a task of a mirrored job on ``numbers``."""
+    with tasks(cluster, "numbers", tmp_path, monkeypatch) as become:
+        yield become
 
 
 def labels(dataset: Any) -> list[int]:
@@ -222,9 +205,7 @@ def test_an_iterator_goes_on_from_its_state_in_another_dataset(
     assert begun + labels(resumed) == whole
 
 
-def test_an_iterator_that_would_read_something_else_says_so(
-    cluster: Cluster, task: Callable[[int], None], tmp_path: Path
-) -> None:
+def test_an_iterator_that_would_read_something_else_says_so(cluster: Cluster, task: BecomeTask, tmp_path: Path) -> None:
     task(0)
     iterator = iter(tfi.dataset("numbers", columns=["label"]).batch(10))
     next(iterator)
@@ -238,7 +219,7 @@ def test_an_iterator_that_would_read_something_else_says_so(
 
 @pytest.mark.parametrize(("uneven", "rows"), [("repeat", 375), ("drop", 250), ("pad", 375)])
 def test_workers_of_a_mirrored_job_have_epochs_of_one_length(
-    cluster: Cluster, task: Callable[[int], None], uneven: Any, rows: int
+    cluster: Cluster, task: BecomeTask, uneven: Any, rows: int
 ) -> None:
     seen: list[int] = []
     for index in range(3):
@@ -261,7 +242,7 @@ def test_workers_of_a_mirrored_job_have_epochs_of_one_length(
 
 
 def test_a_cache_that_is_written_does_not_end_a_mirrored_job(
-    cluster: Cluster, task: Callable[[int], None], caplog: pytest.LogCaptureFixture
+    cluster: Cluster, task: BecomeTask, caplog: pytest.LogCaptureFixture
 ) -> None:
     task(0)
     dataset = tfi.dataset("numbers", columns=["label"], snapshot=False)
@@ -272,7 +253,7 @@ def test_a_cache_that_is_written_does_not_end_a_mirrored_job(
     assert len(caplog.records) == 1
 
 
-def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task: Callable[[int], None]) -> None:
+def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task: BecomeTask) -> None:
     task(2)
     dataset = tfi.dataset("numbers", columns=["label"])
     gone = cluster.nodes.pop()

@@ -21,7 +21,7 @@ import pytest
 
 tf = pytest.importorskip("tensorflow")
 
-from flight_cluster import Cluster  # noqa: E402
+from flight_cluster import BecomeTask, Cluster, tasks  # noqa: E402
 
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
@@ -55,23 +55,10 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(autouse=True)
-def _no_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith(("IGNITE_DATASET_", "TENSORFLOW_IGNITE_"))]:
-        monkeypatch.delenv(name)
-
-
-@pytest.fixture
-def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Makes this process a task of a job on ``numbers``."""
-
-    def become(role: str, index: int) -> None:
-        path = cluster.write_context(tmp_path / "context.json", "numbers", role, index, "MULTI_WORKER_MIRRORED")
-        monkeypatch.setenv("TENSORFLOW_IGNITE_CONTEXT", str(path))
-
-    yield become
-    from tensorflow_ignite.train import context
-
-    sys.modules[context.__module__]._read.cache_clear()
+def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BecomeTask]:
+    """Makes this process a task of a mirrored job on ``numbers``."""
+    with tasks(cluster, "numbers", tmp_path, monkeypatch) as become:
+        yield become
 
 
 def labels(dataset: Any) -> list[int]:
@@ -218,9 +205,11 @@ def test_outside_a_job_the_environment_says_what_and_where(cluster: Cluster, mon
     assert sorted(labels(tfi.dataset("another"))) == [number for number in range(ROWS) if number % 8 in (0, 7)]
 
 
-def test_in_a_task_the_jobs_cache_is_its_own_partitions_and_any_other_is_whole(cluster: Cluster, task: Any) -> None:
+def test_in_a_task_the_jobs_cache_is_its_own_partitions_and_any_other_is_whole(
+    cluster: Cluster, task: BecomeTask
+) -> None:
     cluster.add("other", table_of({"label": np.arange(10)}))
-    task("WORKER", 1)
+    task(1)
     own = tfi.dataset("numbers", columns=["label"], address="ignored:1")
     assert sorted(labels(own)) == [number for number in range(ROWS) if number % 8 in (1, 4, 7)]
     assert int(own.cardinality()) == 375
@@ -228,8 +217,8 @@ def test_in_a_task_the_jobs_cache_is_its_own_partitions_and_any_other_is_whole(c
     assert len(labels(tfi.dataset("numbers", partitions="all"))) == ROWS
 
 
-def test_a_client_process_has_no_rows_of_its_own_and_says_so(cluster: Cluster, task: Any) -> None:
-    task("CLIENT", 0)
+def test_a_client_process_has_no_rows_of_its_own_and_says_so(cluster: Cluster, task: BecomeTask) -> None:
+    task(0, "CLIENT")
     dataset = tfi.dataset("numbers")
     assert int(dataset.cardinality()) == tf.data.UNKNOWN_CARDINALITY
     with pytest.raises(tf.errors.OpError, match="client 0 of job 7f3a has no partitions of cache 'numbers'"):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import gc
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from flight_cluster import Cluster
+from flight_cluster import BecomeTask, Cluster, tasks
 
-import tensorflow_ignite.train
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import reading, remote
 from tensorflow_ignite.data.loading.load import table_of
@@ -32,17 +30,10 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
-    """Makes this process a worker of a mirrored job on ``numbers``."""
-    read = sys.modules[tensorflow_ignite.train.context.__module__]._read  # type: ignore[attr-defined]
-
-    def become(index: int) -> None:
-        path = cluster.write_context(tmp_path / "context.json", "numbers", "WORKER", index, "MULTI_WORKER_MIRRORED")
-        monkeypatch.setenv("TENSORFLOW_IGNITE_CONTEXT", str(path))
-        read.cache_clear()
-
-    yield become
-    read.cache_clear()
+def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BecomeTask]:
+    """Makes this process a task of a mirrored job on ``numbers``."""
+    with tasks(cluster, "numbers", tmp_path, monkeypatch) as become:
+        yield become
 
 
 class Dataset:
@@ -123,9 +114,7 @@ def test_an_epoch_goes_on_from_the_numbers_of_its_handle(cluster: Cluster, kept:
 
 
 @pytest.mark.parametrize(("uneven", "rows"), [("repeat", 375), ("drop", 250), ("pad", 375)])
-def test_workers_have_epochs_of_one_length(
-    cluster: Cluster, task: Callable[[int], None], uneven: Any, rows: int
-) -> None:
+def test_workers_have_epochs_of_one_length(cluster: Cluster, task: BecomeTask, uneven: Any, rows: int) -> None:
     for index in range(3):
         task(index)
         dataset = Dataset(cluster, uneven=uneven, snapshot=None)
@@ -141,7 +130,7 @@ def test_workers_have_epochs_of_one_length(
         dataset.close()
 
 
-def test_another_assignment_is_an_error_and_not_other_rows(cluster: Cluster, task: Callable[[int], None]) -> None:
+def test_another_assignment_is_an_error_and_not_other_rows(cluster: Cluster, task: BecomeTask) -> None:
     task(0)
     before = Dataset(cluster)
     handle = before.open()
@@ -151,7 +140,7 @@ def test_another_assignment_is_an_error_and_not_other_rows(cluster: Cluster, tas
         Dataset(cluster).read(np.array(handle), offset)
 
 
-def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task: Callable[[int], None]) -> None:
+def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task: BecomeTask) -> None:
     task(2)
     dataset = Dataset(cluster)
     gone = cluster.nodes.pop()
@@ -162,7 +151,7 @@ def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task
 
 
 def test_a_cache_that_is_written_is_warned_of_once_in_a_job(
-    cluster: Cluster, task: Callable[[int], None], caplog: pytest.LogCaptureFixture
+    cluster: Cluster, task: BecomeTask, caplog: pytest.LogCaptureFixture
 ) -> None:
     task(0)
     dataset = Dataset(cluster)

@@ -1,0 +1,221 @@
+"""Open files as Python, fsspec and Arrow know them, over `Reader` and `Writer`."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from fsspec.spec import AbstractBufferedFile
+
+from tensorflow_ignite.storage.reader import Reader
+from tensorflow_ignite.storage.writer import Writer
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+__all__ = ["ReadFile", "TextFile", "WriteFile"]
+
+# What small reads are served from; larger ones go straight into the memory of whoever reads.
+_BUFFER = 256 * 1024
+
+
+class ReadFile(AbstractBufferedFile):  # type: ignore[misc]
+    """A file open for reading.
+
+    The reader reads ahead by itself, so no cache of fsspec is needed; one is used only when it is asked for by name, as
+    fsspec's own block cache does.
+    """
+
+    closed: bool
+
+    def __init__(
+        self, fs: Any, path: str, reader: Reader, block_size: Any, cache_type: str | None, cache_options: Any
+    ) -> None:
+        """Takes over a reader."""
+        self._reader = reader
+        self._buffered = io.BufferedReader(_Raw(reader), _BUFFER) if cache_type is None else None
+        super().__init__(
+            fs,
+            path,
+            mode="rb",
+            block_size=block_size or "default",
+            cache_type=cache_type or "none",
+            cache_options=cache_options,
+            size=reader.bytes,
+        )
+
+    def read(self, length: int | None = -1) -> bytes:
+        """Reads so many bytes, or to the end."""
+        if self._buffered is None:
+            return super().read(-1 if length is None else length)  # type: ignore[no-any-return]
+        return self._buffered.read(length)
+
+    def read1(self, length: int = -1) -> bytes:
+        """Reads some bytes, with at most one read of the file."""
+        return self.read(length) if self._buffered is None else self._buffered.read1(length)
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Reads into memory."""
+        if self._buffered is None:
+            return super().readinto(buffer)  # type: ignore[no-any-return]
+        return self._buffered.readinto(buffer)
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """Reads a line."""
+        if self._buffered is None:
+            return super().readline()  # type: ignore[no-any-return]
+        return self._buffered.readline(size)
+
+    def __next__(self) -> bytes:
+        """The next line."""
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def seek(self, loc: int, whence: int = 0) -> int:
+        """Goes to a position."""
+        if self._buffered is None:
+            return super().seek(loc, whence)  # type: ignore[no-any-return]
+        return self._buffered.seek(loc, whence)
+
+    def tell(self) -> int:
+        """The position."""
+        return int(super().tell()) if self._buffered is None else self._buffered.tell()
+
+    def close(self) -> None:
+        """Ends reading; may be repeated."""
+        self.closed = True
+        self._reader.close()
+
+    def _fetch_range(self, start: int, end: int) -> bytes:
+        return self._reader.read(start, end - start)
+
+
+class WriteFile(AbstractBufferedFile):  # type: ignore[misc]
+    """A file open for writing; it is visible, whole, once it is closed, or once its transaction is.
+
+    A ``with`` block that raises leaves nothing, and so does a file that nobody has closed.
+    """
+
+    closed: bool
+
+    def __init__(self, fs: Any, path: str, mode: str, writer: Writer, block_size: Any, autocommit: bool) -> None:
+        """Takes over a writer."""
+        self._writer = writer
+        self._failed = False
+        super().__init__(fs, path, mode=mode, block_size=block_size or "default", autocommit=autocommit)
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Adds bytes at the end; returns how many."""
+        if self.closed:
+            raise ValueError(f"{self.path} is closed. A file is written until close(). Open it again.")
+        view = memoryview(data)
+        self._writer.write(view)
+        return view.nbytes
+
+    def tell(self) -> int:
+        """Bytes of the file so far."""
+        return self._writer.position
+
+    def flush(self, force: bool = False) -> None:
+        """Does nothing: a file appears as a whole when it is closed."""
+
+    def fail(self) -> None:
+        """Has `close` abandon the file instead."""
+        self._failed = True
+
+    def close(self) -> None:
+        """Makes the file visible; inside a transaction, its end does. May be repeated."""
+        if self.closed:
+            return
+        self.closed = True
+        if self._failed:
+            self._writer.abandon()
+        elif self.autocommit:
+            self._writer.close()
+
+    def commit(self) -> None:
+        """Makes a file of a transaction visible."""
+        self.closed = True
+        self._writer.close()
+
+    def discard(self) -> None:
+        """Forgets a file of a transaction."""
+        self.closed = True
+        self._writer.abandon()
+
+    def __exit__(self, *error: object) -> None:
+        """Closes the file; abandons it when the block raised."""
+        if error and error[0] is not None:
+            self.fail()
+        self.close()
+
+    def __del__(self) -> None:
+        """Whoever loses a file has not said that it is whole: its blocks are removed after the writer time-out."""
+        if not self.closed:
+            self.closed = True
+            warnings.warn(
+                f"{self.path} was written, but not closed: it is not visible. A file is published by close(). "
+                "Open it in a `with` block.",
+                ResourceWarning,
+                stacklevel=2,
+                source=self,
+            )
+
+
+class TextFile(io.TextIOWrapper):
+    """A file open for text; a ``with`` block that raises leaves nothing written."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes the file; abandons it when the block raised."""
+        if kind is not None:
+            self._fail()
+        super().__exit__(kind, error, trace)
+
+    def __del__(self) -> None:
+        """Whoever loses a file has not said that it is whole."""
+        if not self.closed:
+            self._fail()
+            self.close()
+
+    def _fail(self) -> None:
+        buffer: Any = self.buffer
+        if isinstance(buffer, WriteFile):
+            buffer.fail()
+
+
+class _Raw(io.RawIOBase):
+    """A reader with a position."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, loc: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._reader.bytes}
+        if whence not in base:
+            raise ValueError(f"whence {whence} is unknown. It is 0 (start), 1 (position) or 2 (end). Use one of them.")
+        if base[whence] + loc < 0:
+            raise ValueError(f"position {base[whence] + loc} is before the start of {self._reader.info.path}.")
+        self._position = base[whence] + loc
+        return self._position
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        count = self._reader.read_into(self._position, memoryview(buffer).cast("B"))
+        self._position += count
+        return count

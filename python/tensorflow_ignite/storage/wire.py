@@ -1,0 +1,115 @@
+"""The two messages that carry blocks, written and read without the copies that generated code makes.
+
+A call that takes or gives a stream of messages is, with a single one, the same on the wire as a call that takes or
+gives one; so a block is one plain call.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import grpc
+
+from tensorflow_ignite.v1 import storage_pb2, storage_pb2_grpc
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+__all__ = ["FileStub", "encode_block"]
+
+_SERVICE = "/tensorflow_ignite.v1.FileService/"
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_DATA, _CHECKSUM = 2, 3
+
+
+class FileStub(storage_pb2_grpc.FileServiceStub):
+    """The file service, with `put_block` and `get_block` for one block each.
+
+    `put_block` takes what `encode_block` made; `get_block` takes a ReadBlocksRequest and gives the data, as a view of
+    the message that came, and their checksum.
+    """
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        """Takes a channel to a node."""
+        super().__init__(channel)  # type: ignore[no-untyped-call]
+        self.put_block: Any = channel.unary_unary(
+            f"{_SERVICE}PutBlocks", response_deserializer=storage_pb2.PutBlocksResponse.FromString
+        )
+        self.get_block: Any = channel.unary_unary(
+            f"{_SERVICE}ReadBlocks",
+            request_serializer=storage_pb2.ReadBlocksRequest.SerializeToString,
+            response_deserializer=decode_block,
+        )
+
+
+def encode_block(extent: str, number: int, pieces: Sequence[ReadableBuffer], length: int, checksum: int) -> bytes:
+    """A PutBlocksRequest.
+
+    Args:
+        extent: Id of the extent.
+        number: Of the block.
+        pieces: The data.
+        length: Of all pieces together, in bytes.
+        checksum: CRC-32 of the data.
+
+    Returns:
+        The message, into which each byte of the data was copied once.
+    """
+    name = extent.encode()
+    head = b"".join((b"\x0a", _varint(len(name)), name, b"\x10", _varint(number), b"\x1a", _varint(length)))
+    return b"".join((head, *pieces, b"\x25", struct.pack("<I", checksum)))
+
+
+def decode_block(message: bytes) -> tuple[memoryview, int]:
+    """The data of a ReadBlocksResponse, as a view of the message, and their checksum.
+
+    Raises:
+        ValueError: It is no such message.
+    """
+    view = memoryview(message)
+    data, checksum, position = view[:0], 0, 0
+    while position < len(view):
+        tag, position = _read_varint(message, position)
+        field, kind = tag >> 3, tag & 7
+        if kind == _VARINT:
+            _, position = _read_varint(message, position)
+            continue
+        if kind == _BYTES:
+            length, position = _read_varint(message, position)
+        elif kind in (_FIXED32, _FIXED64):
+            length = 4 if kind == _FIXED32 else 8
+        else:
+            raise ValueError(f"field {field} has the kind {kind}")
+        value = view[position : position + length]
+        if len(value) != length:
+            raise ValueError(f"field {field} ends after {len(value)} of {length} bytes")
+        position += length
+        if field == _DATA:
+            data = value
+        elif field == _CHECKSUM:
+            checksum = struct.unpack("<I", value)[0]
+    return data, checksum
+
+
+def _varint(value: int) -> bytes:
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def _read_varint(message: Any, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if position >= len(message) or shift > 63:
+            raise ValueError("a number has no end")
+        byte = message[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+        shift += 7

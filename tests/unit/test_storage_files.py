@@ -1,0 +1,597 @@
+"""Files, Reader and Writer against a file service on a real socket."""
+
+from __future__ import annotations
+
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from collections.abc import Iterator
+
+import grpc
+import pytest
+from file_server import FileServer, Store
+
+import tensorflow_ignite.train  # noqa: F401 a test changes its context
+from tensorflow_ignite import errors
+from tensorflow_ignite.storage.files import FileInfo, Files
+from tensorflow_ignite.storage.wire import decode_block, encode_block
+from tensorflow_ignite.v1 import job_pb2, storage_pb2
+
+BLOCK = 4096
+LIMIT = 20.0  # seconds; what takes longer hangs
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store(block_bytes=BLOCK)
+
+
+@pytest.fixture
+def node(store: Store) -> Iterator[FileServer]:
+    with FileServer(store) as server:
+        yield server
+
+
+@pytest.fixture
+def other(node: FileServer) -> Iterator[FileServer]:
+    """A second node of the same cluster, which holds every other block."""
+    with FileServer(node.store) as server:
+        yield server
+
+
+@pytest.fixture
+def files(node: FileServer) -> Files:
+    return Files.at((node.address,), timeout=5.0)
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """An address that accepts connections and never says a word, as a frozen process does."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        yield f"127.0.0.1:{held.getsockname()[1]}"
+
+
+def _write(files: Files, path: str, data: bytes) -> None:
+    with files.open_writer(path, parents=True) as writer:
+        writer.write(data)
+
+
+def _read(files: Files, path: str) -> bytes:
+    with files.open_reader(path) as reader:
+        return reader.read(0, reader.bytes + 1)
+
+
+@pytest.mark.parametrize("size", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 7 * BLOCK, 300_000])
+def test_what_was_written_is_read(files: Files, node: FileServer, size: int) -> None:
+    data = random.Random(size).randbytes(size)
+    _write(files, "/a/b", data)
+    assert _read(files, "/a/b") == data
+    assert files.stat("/a/b").bytes == size
+    assert not node.store.writers
+
+
+@pytest.mark.parametrize("sizes", [[1] * 9000, [BLOCK] * 3, [1, 3 * BLOCK, 5], [BLOCK - 1, 2, BLOCK], [0, 0]])
+def test_it_is_the_same_file_however_it_was_cut(files: Files, sizes: list[int]) -> None:
+    data = random.Random(1).randbytes(sum(sizes))
+    with files.open_writer("/f") as writer:
+        position = 0
+        for size in sizes:
+            part = bytearray(data[position : position + size])
+            writer.write(part)
+            part[:] = b"\0" * size  # it was taken when write() returned
+            position += size
+            assert writer.position == position
+    assert _read(files, "/f") == data
+
+
+def test_any_range_is_read_in_any_order_by_several_threads(files: Files, other: FileServer) -> None:
+    data = random.Random(2).randbytes(50 * BLOCK + 77)
+    _write(files, "/f", data)
+    wrong: list[tuple[int, int]] = []
+
+    def read(seed: int) -> None:
+        dice = random.Random(seed)
+        position = 0
+        for _ in range(60):
+            position = dice.choice([position, dice.randrange(len(data) + 100)])
+            count = dice.choice([1, 100, BLOCK, 3 * BLOCK + 5, 20 * BLOCK])
+            buffer = bytearray(count)
+            got = reader.read_into(position, memoryview(buffer))
+            if buffer[:got] != data[position : position + count] or got != len(data[position : position + count]):
+                wrong.append((position, count))
+            position += got
+
+    with files.open_reader("/f") as reader:
+        threads = [threading.Thread(target=read, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(LIMIT)
+        assert wrong == []
+        assert reader.read_into(len(data), memoryview(bytearray(5))) == 0
+        assert reader.read(len(data) + 5, 5) == b""
+        with pytest.raises(ValueError, match="negative"):
+            reader.read(-1, 5)
+    with pytest.raises(ValueError, match="closed"):
+        reader.read(0, 5)
+
+
+def test_reads_that_follow_each_other_find_their_blocks_there(files: Files, node: FileServer) -> None:
+    _write(files, "/f", bytes(20 * BLOCK))
+    asked: list[int] = []
+    node.on_read = lambda extent, number: asked.append(number)
+    with files.open_reader("/f") as reader:
+        for number in range(20):
+            assert len(reader.read(number * BLOCK, BLOCK)) == BLOCK
+    assert sorted(asked) == list(range(20)), "each block once"
+
+
+def test_a_small_read_somewhere_brings_only_its_bytes(files: Files, node: FileServer) -> None:
+    _write(files, "/f", random.Random(3).randbytes(20 * BLOCK))
+    before = node.sent
+    with files.open_reader("/f") as reader:
+        reader.read(10 * BLOCK - 5, 10)
+        reader.read(3 * BLOCK + 100, 10)
+    assert node.sent - before == 20
+
+
+def test_an_open_file_keeps_a_few_blocks_in_memory() -> None:
+    block = 1 << 20
+    with FileServer(Store(block_bytes=block)) as node:
+        files = Files.at((node.address,))
+        piece = bytes(block // 4)
+        tracemalloc.start()
+        try:
+            with files.open_writer("/f") as writer:
+                tracemalloc.reset_peak()
+                base = tracemalloc.get_traced_memory()[0]
+                stored = 0
+                for _ in range(4 * 40):
+                    writer.write(piece)
+                    stored = len(node.store.blocks) * block
+                    # The node is in this process: what it has stored is not the writer's, what it handles is.
+                    used = tracemalloc.get_traced_memory()[0] - base - stored
+                    assert used < 16 * block
+            with files.open_reader("/f") as reader:
+                base = tracemalloc.get_traced_memory()[0]
+                buffer = memoryview(bytearray(block // 4))
+                for number in range(4 * 40):
+                    assert reader.read_into(number * len(buffer), buffer) == len(buffer)
+                    assert tracemalloc.get_traced_memory()[0] - base < 20 * block
+                assert len(reader._kept) <= 6
+        finally:
+            tracemalloc.stop()
+
+
+def test_at_most_four_blocks_are_on_their_way(files: Files, node: FileServer) -> None:
+    gate, seen = threading.Semaphore(0), threading.Semaphore(0)
+
+    def hold(extent: str, number: int) -> None:
+        seen.release()
+        assert gate.acquire(timeout=LIMIT)
+
+    node.on_put = hold
+    written: list[int] = []
+
+    def write() -> None:
+        with files.open_writer("/f") as writer:
+            for number in range(9):
+                writer.write(bytes(BLOCK))
+                written.append(number)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    for _ in range(4):
+        assert seen.acquire(timeout=LIMIT)
+    assert not seen.acquire(timeout=0.2), "a fifth block went on its way"
+    assert len(written) == 4
+    for _ in range(9):
+        gate.release()
+    thread.join(LIMIT)
+    assert files.stat("/f").bytes == 9 * BLOCK
+
+
+def test_a_file_appears_whole_or_not_at_all(files: Files, node: FileServer) -> None:
+    _write(files, "/f", b"old")
+    with files.open_writer("/f") as writer:
+        writer.write(bytes(3 * BLOCK))
+        assert _read(files, "/f") == b"old"
+    assert files.stat("/f").bytes == 3 * BLOCK
+    with pytest.raises(KeyError), files.open_writer("/f") as writer:  # noqa: PT012 what the block leaves is meant
+        writer.write(bytes(2 * BLOCK))
+        raise KeyError
+    assert files.stat("/f").bytes == 3 * BLOCK
+    assert len(node.store.blocks) == 3
+    writer.abandon()
+    writer.close()
+    with pytest.raises(ValueError, match="closed"):
+        writer.write(b"x")
+
+
+def test_publishing_shows_what_there_is_and_writing_goes_on(files: Files) -> None:
+    data = random.Random(4).randbytes(3 * BLOCK)
+    with files.open_writer("/f") as writer:
+        for number in range(0, len(data), 500):
+            writer.write(data[number : number + 500])
+            assert writer.publish().bytes == min(number + 500, len(data))
+            assert _read(files, "/f") == data[: number + 500]
+    assert _read(files, "/f") == data
+
+
+def test_the_last_of_several_writers_wins_whole(files: Files) -> None:
+    first, second = files.open_writer("/f"), files.open_writer("/f")
+    first.write(b"1" * 3 * BLOCK)
+    second.write(b"2" * BLOCK)
+    second.close()
+    first.close()
+    assert _read(files, "/f") == b"1" * 3 * BLOCK
+
+
+def test_a_writer_that_was_overtaken_is_told_so_at_its_next_publication(files: Files) -> None:
+    with pytest.raises(errors.FileChangedError), files.open_writer("/f") as writer:  # noqa: PT012
+        writer.write(b"1")
+        writer.publish()
+        _write(files, "/f", b"2")
+        writer.write(b"1")
+    assert _read(files, "/f") == b"2"
+
+
+def test_exclusive_writers_of_one_file_have_one_winner(files: Files, node: FileServer) -> None:
+    first, second = files.open_writer("/f", "x"), files.open_writer("/f", "x")
+    first.write(b"1" * BLOCK)
+    second.write(b"2" * BLOCK)
+    second.close()
+    with pytest.raises(FileExistsError):
+        first.close()
+    first.close()
+    assert _read(files, "/f") == b"2" * BLOCK
+    assert not node.store.writers
+    assert len(node.store.blocks) == 1
+
+
+def test_appends_go_on_where_the_file_ends(files: Files, node: FileServer) -> None:
+    whole = b""
+    for number, size in enumerate([10, 0, BLOCK - 20, 5, 3 * BLOCK, 1, BLOCK]):
+        part = random.Random(number).randbytes(size)
+        with files.open_writer("/f", "a") as writer:
+            assert writer.position == len(whole)
+            writer.write(part)
+        whole += part
+        assert _read(files, "/f") == whole
+    assert len(node.store.entries["/f"].extents) <= 4
+
+
+def test_a_reader_can_look_for_what_was_appended(files: Files) -> None:
+    with files.open_writer("/f") as writer:
+        writer.write(b"one")
+        writer.publish()
+        with files.open_reader("/f") as reader:
+            assert reader.read(0, 10) == b"one"
+            writer.write(b"two" * BLOCK)
+            writer.publish()
+            assert reader.read(3, 10) == b""
+            assert reader.refresh().bytes == reader.bytes == 3 + 3 * BLOCK
+            assert reader.read(0, 9) == b"onetwotwo"
+            _write(files, "/f", b"other")
+            with pytest.raises(errors.FileChangedError):
+                reader.refresh()
+            writer.abandon()
+
+
+def test_a_reader_of_a_replaced_or_removed_file_is_told_so(files: Files) -> None:
+    for change in (lambda: _write(files, "/f", b"new"), lambda: files.remove("/f")):
+        _write(files, "/f", bytes(9 * BLOCK))
+        with files.open_reader("/f") as reader:
+            change()
+            with pytest.raises(errors.FileChangedError, match="/f was re"):
+                reader.read(8 * BLOCK, 10)
+
+
+def test_a_lost_block_of_a_file_that_is_still_there_is_damage(files: Files, node: FileServer) -> None:
+    _write(files, "/f", bytes(3 * BLOCK))
+    extent = node.store.entries["/f"].extents[0].id
+    node.store.blocks[extent, 1] = bytes(BLOCK - 1)
+    with files.open_reader("/f") as reader:
+        with pytest.raises(errors.FileCorruptError, match=r"block 1 .* ends after 4095 of 4096 bytes"):
+            reader.read(0, 3 * BLOCK)
+        del node.store.blocks[extent, 1]
+        with pytest.raises(errors.FileCorruptError, match="block 1"):
+            reader.read(BLOCK, 1)
+        assert reader.read(2 * BLOCK, BLOCK) == bytes(BLOCK)
+
+
+def test_every_block_is_verified_where_it_arrives(files: Files, node: FileServer) -> None:
+    _write(files, "/f", b"x" * BLOCK)
+    node.spoil = 1
+    assert _read(files, "/f") == b"x" * BLOCK
+    node.spoil = 9
+    with pytest.raises(errors.FileCorruptError, match="CRC-32"):
+        _read(files, "/f")
+
+
+def test_the_tree_keeps_its_promises(files: Files, node: FileServer) -> None:
+    files.make_directory("/d/e/f", parents=True)
+    with pytest.raises(FileExistsError):
+        files.make_directory("/d")
+    files.make_directory("/d", exist_ok=True)
+    with pytest.raises(FileNotFoundError):
+        files.make_directory("/x/y")
+    for name in ("b", "a", "ü", "c d"):
+        _write(files, f"/d/e/{name}", b"12")
+    assert [info.path for info in files.list("/d/e")] == ["/d/e/a", "/d/e/b", "/d/e/c d", "/d/e/f", "/d/e/ü"]
+    assert [info.path for info in files.list("//d/./e/a/")] == ["/d/e/a"]
+    assert (files.usage("/d").files, files.usage("/d").directories, files.usage("/d").bytes) == (4, 2, 8)
+    with pytest.raises(IsADirectoryError):
+        files.remove("/d/e", kind="file")
+    with pytest.raises(NotADirectoryError):
+        files.remove("/d/e/a", kind="directory")
+    with pytest.raises(errors.DirectoryNotEmptyError):
+        files.remove("/d")
+    with pytest.raises(FileExistsError):
+        files.rename("/d/e/a", "/d/e/b", overwrite=False)
+    files.rename("/d/e/a", "/d/e/b")
+    files.rename("/d/e", "/z")
+    assert not files.exists("/d/e")
+    assert not files.exists("/z/b/under a file")
+    with pytest.raises(errors.InvalidRequestError):
+        files.rename("/z", "/z/z")
+    with pytest.raises(IsADirectoryError):
+        files.open_reader("/z")
+    with pytest.raises(errors.InvalidRequestError, match="no NUL"):
+        files.stat("/a\0b")
+    files.remove("/z", recursive=True)
+    assert not node.store.blocks
+    assert files.stat("/") == FileInfo("/", "directory", 0, files.stat("/").modified, files.stat("/").created, 0)
+
+
+def test_a_listing_of_many_entries_comes_in_pieces(files: Files, node: FileServer) -> None:
+    node.store.make_directory("/d", False, False)
+    for number in range(2500):
+        node.store.make_directory(f"/d/{number:05d}", False, False)
+    node.fail_next("ListDirectory", grpc.StatusCode.UNAVAILABLE, "gone")
+    assert [info.name for info in files.list("/d")] == [f"{number:05d}" for number in range(2500)]
+
+
+def test_check_tells_what_each_node_holds(files: Files, node: FileServer, other: FileServer) -> None:
+    _write(files, "/f", bytes(4 * BLOCK))
+    extent = node.store.entries["/f"].extents[0].id
+    assert [(held.address, held.extent, held.numbers, held.bytes) for held in files.check()] == [
+        (node.address, extent, (0, 2), 2 * BLOCK),
+        (other.address, extent, (1, 3), 2 * BLOCK),
+    ]
+
+
+CHANGES = {
+    "MakeDirectory": lambda files: files.make_directory("/d/new", exist_ok=True),
+    "RemoveFile": lambda files: files.remove("/d/f"),
+    "RenameFile": lambda files: files.rename("/d/f", "/d/g"),
+    "BeginWrite": lambda files: _write(files, "/d/new", b"1"),
+    "ReserveBlocks": lambda files: _write(files, "/d/new", b"1"),
+    "PutBlocks": lambda files: _write(files, "/d/new", bytes(9 * BLOCK)),
+    "PublishWrite": lambda files: _write(files, "/d/new", b"1"),
+}
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("method", CHANGES)
+def test_a_call_whose_answer_is_lost_happens_once(files: Files, node: FileServer, method: str, after: bool) -> None:
+    _write(files, "/d/f", b"f")
+    node.fail_next(method, grpc.StatusCode.UNAVAILABLE, "Connection reset", after=after)
+    CHANGES[method](files)
+    names = {
+        "MakeDirectory": ["f", "new"],
+        "RemoveFile": [],
+        "RenameFile": ["g"],
+    }
+    assert [info.name for info in files.list("/d")] == names.get(method, ["f", "new"])
+
+
+def test_a_refusal_that_no_lost_answer_explains_is_one(files: Files, node: FileServer) -> None:
+    for method, change, error in (
+        ("RemoveFile", lambda: files.remove("/d"), errors.DirectoryNotEmptyError),
+        ("RenameFile", lambda: files.rename("/none", "/d/g"), errors.StoredFileNotFoundError),
+        ("MakeDirectory", lambda: files.make_directory("/d"), errors.StoredFileExistsError),
+    ):
+        _write(files, "/d/f", b"f")
+        node.fail_next(method, grpc.StatusCode.UNAVAILABLE, "Connection reset")
+        with pytest.raises(error):
+            change()
+
+
+def test_a_publication_whose_answer_is_lost_is_not_taken_for_somebody_elses(files: Files, node: FileServer) -> None:
+    writer = files.open_writer("/f")
+    writer.write(b"mine")
+    _write(files, "/f", b"them")
+    node.fail_next("PublishWrite", grpc.StatusCode.UNAVAILABLE, "Connection reset")
+    node.fail_next("PublishWrite", grpc.StatusCode.ABORTED, "the writer is held for dead [code=FILE_CHANGED]")
+    with pytest.raises(errors.FileChangedError):
+        writer.close()
+
+
+def test_blocks_go_on_over_other_nodes_when_their_holder_is_gone(files: Files, node: FileServer) -> None:
+    data = random.Random(5).randbytes(40 * BLOCK)
+    with FileServer(node.store) as holder:
+        with files.open_writer("/f") as writer:
+            writer.write(data[: 20 * BLOCK])
+            assert holder.calls.count("PutBlocks") > 5
+            holder.stop()
+            writer.write(data[20 * BLOCK :])
+        assert _read(files, "/f") == data
+        assert node.calls.count("PutBlocks") + holder.calls.count("PutBlocks") >= 40
+
+
+def test_a_frozen_holder_costs_its_time_out_once(node: FileServer, silent: str) -> None:
+    files = Files.at((node.address,), timeout=1.0)
+    node.store.addresses.append(silent)
+    data = random.Random(6).randbytes(30 * BLOCK)
+    begin = time.monotonic()
+    _write(files, "/f", data)
+    assert _read(files, "/f") == data
+    assert time.monotonic() - begin < 8.0
+
+
+def test_a_cluster_that_is_gone_is_a_typed_error_within_the_time_out(silent: str) -> None:
+    with FileServer(Store(block_bytes=BLOCK)) as node:
+        files = Files.at((node.address,), timeout=2.0)
+        _write(files, "/f", bytes(30 * BLOCK))
+        reader, writer = files.open_reader("/f"), files.open_writer("/g")
+        writer.write(bytes(BLOCK))
+        node.stop()
+        begin = time.monotonic()
+        with pytest.raises(ConnectionError, match="no node answers"):
+            reader.read(0, 30 * BLOCK)
+        with pytest.raises(ConnectionError):
+            writer.write(bytes(30 * BLOCK))
+        with pytest.raises(ConnectionError):
+            writer.close()
+        with pytest.raises(ConnectionError):
+            files.stat("/")
+        assert time.monotonic() - begin < LIMIT
+        reader.close()
+    with pytest.raises(TimeoutError):
+        Files.at((silent,), timeout=0.3).stat("/")
+
+
+def test_an_idle_writer_is_kept_alive_and_a_lost_one_is_not(files: Files, node: FileServer) -> None:
+    node.store.writer_timeout = 0.2
+    writer = files.open_writer("/f")
+    assert _comes_true(lambda: node.calls.count("ReserveBlocks") >= 3)
+    del node.store.writers[writer._extent]
+    assert _comes_true(lambda: writer._failure is not None)
+    with pytest.raises(errors.FileChangedError, match="held for dead"):
+        writer.write(b"x")
+    with pytest.raises(errors.FileChangedError):
+        writer.close()
+    lost = files.open_writer("/g")
+    extent = lost._extent
+    del lost
+    assert _comes_true(lambda: not files._keeper._running), f"the thread goes on for {extent}"
+
+
+def test_a_forked_child_makes_connections_of_its_own(files: Files, node: FileServer) -> None:
+    """In a process of its own: what is forked here would have the threads of all tests."""
+    script = """
+import os, sys, threading
+from tensorflow_ignite.storage.files import Files
+
+files = Files.at((sys.argv[1],), timeout=5.0)
+with files.open_writer("/parent") as writer:
+    writer.write(b"x" * 50_000)
+reader, half = files.open_reader("/parent"), files.open_writer("/half")
+half.write(b"1" * 10_000)
+assert reader.read(0, 20_000) == b"x" * 20_000
+ended = threading.Event()
+busy = threading.Thread(target=lambda: [files.stat("/parent") for _ in iter(ended.is_set, True)], daemon=True)
+busy.start()
+children = []
+for number in range(3):
+    child = os.fork()
+    if child == 0:
+        assert Files.at((sys.argv[1],), timeout=5.0) is files
+        assert reader.read(0, 50_000) == b"x" * 50_000
+        with files.open_writer(f"/child{number}") as writer:
+            writer.write(b"y" * 50_000)
+        try:
+            half.write(b"2")
+        except ValueError as error:
+            assert "after the fork" in str(error)
+        half.close()
+        sys.exit(0)
+    children.append(child)
+assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+ended.set()
+busy.join()
+assert [info.name for info in files.list("/")] == ["child0", "child1", "child2", "parent"]
+half.close()
+assert files.stat("/half").bytes == 10_000
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, node.address], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(node.store.entries["/child1"].extents) == 1
+
+
+def test_a_process_that_ends_or_is_killed_with_an_open_writer_ends_at_once(node: FileServer) -> None:
+    script = """
+import os, signal, sys
+from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.storage.filesystem import IgniteFileSystem
+
+writer = Files.at((sys.argv[1],)).open_writer("/f")
+writer.write(b"x" * 50_000)
+file = IgniteFileSystem(sys.argv[1]).open("/g", "wb")
+file.write(b"x" * 50_000)
+if sys.argv[2] == "kill":
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    for how, code in (("end", 0), ("kill", -signal.SIGKILL)):
+        begin = time.monotonic()
+        done = subprocess.run([sys.executable, "-c", script, node.address, how], timeout=LIMIT, check=False)
+        assert done.returncode == code
+        assert time.monotonic() - begin < LIMIT / 2
+    assert list(node.store.entries) == ["/"]
+
+
+def test_a_task_of_a_job_says_who_it_is_to_its_own_cluster_only(node: FileServer, monkeypatch) -> None:
+    task = _Context(node.address)
+    monkeypatch.setattr(sys.modules["tensorflow_ignite.train.context"], "context", lambda: task)
+    own, named = Files.at(None, timeout=4.0), Files.at((node.address,), timeout=4.0)
+    assert own.addresses == (node.address,)
+    with FileServer() as stranger:
+        _write(own, "/own", b"1")
+        _write(named, "/named", b"1")
+        named.make_directory("/d")
+        named.rename("/d", "/e")
+        named.remove("/e")
+        _write(Files.at((stranger.address,)), "/other", b"1")
+        assert {(key.job_id, key.attempt, key.role, key.index, key.incarnation) for key in node.store.tasks} == {
+            ("7f3a", 2, job_pb2.WORKER, 1, 3)
+        }
+        assert set(stranger.store.tasks) == {None}
+
+
+def test_one_object_for_each_address(node: FileServer, other: FileServer) -> None:
+    assert Files.at((node.address,)) is Files.at((node.address,))
+    assert Files.at((node.address,)) is not Files.at((other.address,))
+
+
+def test_blocks_are_written_and_read_as_protobuf_does() -> None:
+    for number in (0, 1, 127, 128, 70_000):
+        for data in (b"", b"x" * 127, b"x" * 70_000):
+            message = storage_pb2.PutBlocksRequest()
+            view = memoryview(data)
+            message.ParseFromString(encode_block("ab" * 16, number, (view[:5], view[5:]), len(data), 0xFFFFFFFE))
+            assert message == storage_pb2.PutBlocksRequest(
+                extent_id="ab" * 16, number=number, data=data, checksum=0xFFFFFFFE
+            )
+            answer = storage_pb2.ReadBlocksResponse(number=number, data=data, checksum=0xFFFFFFFE).SerializeToString()
+            assert decode_block(answer) == (data, 0xFFFFFFFE)
+    with_more = answer + b"\x21" + bytes(8) + b"\x2a\x01x"  # fields of a later version
+    assert decode_block(with_more) == (data, 0xFFFFFFFE)
+    for broken in (answer[:-1], answer[:1000], b"\x12\x05x", b"\x13", b"\xff" * 12):
+        with pytest.raises(ValueError, match=r"field|end"):
+            decode_block(broken)
+
+
+def _comes_true(condition) -> bool:
+    deadline = time.monotonic() + LIMIT
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+class _Context:
+    in_job, job_id, attempt, role, index, incarnation = True, "7f3a", 2, "worker", 1, 3
+
+    def __init__(self, node_address: str) -> None:
+        self.node_address = node_address

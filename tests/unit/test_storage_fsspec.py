@@ -1,0 +1,351 @@
+"""The file system of fsspec against a file service on a real socket; first fsspec's own suites for file systems."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import warnings
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import fsspec
+import grpc
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.fs as pafs
+import pytest
+from file_server import FileServer, Store
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.tests.abstract import AbstractFixtures
+from fsspec.tests.abstract.copy import AbstractCopyTests
+from fsspec.tests.abstract.get import AbstractGetTests
+from fsspec.tests.abstract.open import AbstractOpenTests
+from fsspec.tests.abstract.pipe import AbstractPipeTests
+from fsspec.tests.abstract.put import AbstractPutTests
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.storage.filesystem import IgniteFileSystem
+
+NAMES = ["a b", "ünïcödé-文件", "50%25", "a#b", "a?b", "a*b", "[x]", "a:b,c", "~", "...", "-r", "\n", "a\\b", "COM1"]
+
+
+@pytest.fixture
+def node() -> Iterator[FileServer]:
+    with FileServer() as server, FileServer(server.store):
+        yield server
+
+
+@pytest.fixture
+def fs(node: FileServer) -> IgniteFileSystem:
+    return IgniteFileSystem(node.address)
+
+
+class _Fixtures(AbstractFixtures):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def local_fs(cls) -> LocalFileSystem:
+        return LocalFileSystem(auto_mkdir=True)
+
+    @pytest.fixture
+    def fs(self) -> Iterator[IgniteFileSystem]:
+        with FileServer() as server:
+            yield IgniteFileSystem(server.address)
+
+    @pytest.fixture
+    def fs_path(self) -> str:
+        return "/suite"
+
+
+class TestCopy(AbstractCopyTests, _Fixtures):
+    """Copies inside the cluster."""
+
+
+class TestGet(AbstractGetTests, _Fixtures):
+    """Copies out of the cluster."""
+
+
+class TestPut(AbstractPutTests, _Fixtures):
+    """Copies into the cluster."""
+
+
+class TestOpen(AbstractOpenTests, _Fixtures):
+    """Modes of open()."""
+
+
+class TestPipe(AbstractPipeTests, _Fixtures):
+    """Whole files at once."""
+
+
+def test_the_url_is_known_to_fsspec_once_the_package_is_installed(node: FileServer) -> None:
+    with fsspec.open(f"ignite://{node.address}/a/b.txt", "wt") as file:
+        file.write("grüße\n")
+    with fsspec.open(f"ignite://{node.address}/a/b.txt", "rt") as file:
+        assert file.read() == "grüße\n"
+    assert fsspec.get_filesystem_class("ignite") is IgniteFileSystem
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_kept_as_it_is(fs: IgniteFileSystem, name: str) -> None:
+    path = f"/names {name}/{name}"
+    fs.pipe_file(path, name.encode())
+    assert fs.ls(f"/names {name}", detail=False) == [path]
+    assert fs.find("/") == [path]
+    assert fs.cat_file(path) == name.encode()
+    fs.mv(path, f"{path}2")
+    fs.cp_file(f"{path}2", path)
+    assert fs.cat_file(f"ignite:///names {name}/{name}") == name.encode()
+    fs.rm(path)
+    assert fs.ls(f"/names {name}", detail=False) == [f"{path}2"]
+
+
+def test_a_name_that_is_there_is_not_a_pattern_for_rm(fs: IgniteFileSystem) -> None:
+    for name in ("a*", "ab", "ac"):
+        fs.pipe_file(f"/{name}", b"")
+    fs.rm("/a*")
+    assert fs.ls("/", detail=False) == ["/ab", "/ac"]
+    fs.rm("/a*")
+    assert fs.ls("/", detail=False) == []
+    with pytest.raises(FileNotFoundError):
+        fs.rm("/a*")
+
+
+def test_a_with_block_that_raises_leaves_nothing(fs: IgniteFileSystem, node: FileServer) -> None:
+    for mode, data in (("wb", b"x"), ("w", "x")):
+        with pytest.raises(KeyError), fs.open("/half", mode) as file:  # noqa: PT012 what the block leaves is meant
+            file.write(data * 10_000)
+            raise KeyError
+    assert not fs.exists("/half")
+    assert not node.store.blocks
+    assert not node.store.writers
+
+
+def test_a_file_that_nobody_closes_is_not_there_and_says_so(fs: IgniteFileSystem) -> None:
+    file = fs.open("/lost", "wb")
+    file.write(b"x")
+    with pytest.warns(ResourceWarning, match="/lost was written, but not closed"):
+        del file
+    assert not fs.exists("/lost")
+
+
+def test_append_and_exclusive_modes(fs: IgniteFileSystem) -> None:
+    with fs.open("/a", "ab") as file:
+        file.write(b"one")
+    with fs.open("/a", "ab") as file:
+        assert file.tell() == 3
+    with fs.open("/a", "a") as file:
+        file.write("two")
+    assert fs.cat_file("/a") == b"onetwo"
+    with pytest.raises(FileExistsError):
+        fs.open("/a", "x")
+    with pytest.raises(ValueError, match="r, w, x or a"):
+        fs.open("/a", "r+b")
+
+
+def test_a_transaction_shows_its_files_at_its_end_or_never(fs: IgniteFileSystem, node: FileServer) -> None:
+    with fs.transaction:
+        fs.pipe_file("/t/1", b"one" * 5000)
+        with fs.open("/t/2", "wb") as file:
+            file.write(b"two")
+        assert not fs.exists("/t/1")
+    assert fs.cat(fs.find("/t")) == {"/t/1": b"one" * 5000, "/t/2": b"two"}
+    with pytest.raises(KeyError), fs.transaction:  # noqa: PT012 what the block leaves is meant
+        fs.pipe_file("/t/3", b"three")
+        raise KeyError
+    assert not fs.exists("/t/3")
+    assert not node.store.writers
+
+
+def test_reading_lines_ranges_and_positions(fs: IgniteFileSystem) -> None:
+    lines = [f"{number}: {'x' * (number % 90)}\n".encode() for number in range(2000)]
+    whole = b"".join(lines)
+    fs.pipe_file("/lines", whole)
+    with fs.open("/lines") as file:
+        assert file.size == len(whole)
+        assert list(file) == lines
+        assert file.seek(-7, 2) == len(whole) - 7
+        assert file.read() == whole[-7:]
+        file.seek(5)
+        assert file.read(20_000) == whole[5:20_005]
+        assert file.tell() == 20_005
+        buffer = bytearray(9000)
+        assert file.readinto(buffer) == 9000
+        assert buffer == whole[20_005:29_005]
+        with pytest.raises(ValueError, match="before the start"):
+            file.seek(-1)
+    with fs.open("/lines", "r") as file:
+        assert file.readlines() == [line.decode() for line in lines]
+    assert fs.cat_file("/lines", -10, None) == whole[-10:]
+    assert fs.cat_file("/lines", 10, 2) == b""
+    assert fs.cat_ranges(["/lines", "/no", "/lines"], [0, 0, 100], [5, 5, 9000])[::2] == [whole[:5], whole[100:9000]]
+    assert isinstance(fs.cat_ranges(["/no"], [0], [5])[0], FileNotFoundError)
+    assert fs.head("/lines", 10) == whole[:10]
+    assert fs.tail("/lines", 10) == whole[-10:]
+    assert fs.read_block("/lines", 100, 500, delimiter=b"\n") in whole
+
+
+def test_move_is_one_rename_and_makes_the_target_s_directories(fs: IgniteFileSystem, node: FileServer) -> None:
+    for number in range(5):
+        fs.pipe_file(f"/a/b/{number}", b"x")
+    del node.calls[:]
+    fs.mv("/a/b", "/c")
+    assert node.calls.count("RenameFile") == 1
+    assert "BeginWrite" not in node.calls
+    assert fs.find("/c") == [f"/c/{number}" for number in range(5)]
+    fs.mv("/c/0", "/x/y/z")
+    fs.mv("/c/1", "/x/")
+    fs.mv("/c/2", "/x")
+    fs.mv("/c/*", "/x/y")
+    assert fs.find("/x") == ["/x/1", "/x/2", "/x/y/3", "/x/y/4", "/x/y/z"]
+    with pytest.raises(FileNotFoundError):
+        fs.mv("/none", "/p/q")
+    assert not fs.exists("/p")
+
+
+def test_removing_a_tree_is_one_call(fs: IgniteFileSystem, node: FileServer) -> None:
+    for number in range(5):
+        fs.pipe_file(f"/a/{number}/x", b"x")
+    with pytest.raises(OSError, match="not empty"):
+        fs.rm("/a")
+    with pytest.raises(OSError, match="not empty"):
+        fs.rmdir("/a")
+    del node.calls[:]
+    fs.rm("/a", recursive=True)
+    assert node.calls == ["RemoveFile"]
+    assert fs.find("/") == []
+    fs.mkdir("/e")
+    fs.rmdir("/e")
+    with pytest.raises(FileNotFoundError):
+        fs.rm("/a")
+
+
+def test_what_is_there_is_described(fs: IgniteFileSystem) -> None:
+    fs.pipe_file("/d/f", b"12345")
+    info = fs.info("/d/f")
+    assert (info["name"], info["size"], info["type"]) == ("/d/f", 5, "file")
+    assert fs.modified("/d/f").timestamp() == info["mtime"]
+    assert fs.created("/d/f") <= fs.modified("/d/f")
+    assert (fs.isdir("/d"), fs.isfile("/d"), fs.isdir("/d/f"), fs.isfile("/d/f")) == (True, False, False, True)
+    assert (fs.isdir("/d/f/g"), fs.exists("/d/f/g"), fs.exists("/")) == (False, False, True)
+    assert fs.ls("/d/f", detail=False) == ["/d/f"]
+    assert fs.du("/") == 5
+    assert fs.du("/", total=False) == {"/d/f": 5}
+    before = fs.ukey("/d/f")
+    fs.touch("/d/f", truncate=False)
+    assert fs.cat_file("/d/f") == b"12345"
+    assert fs.ukey("/d/f") != before
+    fs.touch("/d/f")
+    assert fs.cat_file("/d/f") == b""
+    with pytest.raises(FileExistsError):
+        fs.mkdir("/d")
+    fs.makedirs("/d", exist_ok=True)
+    with pytest.raises(NotADirectoryError):
+        fs.pipe_file("/d/f/g", b"")
+    with pytest.raises(IsADirectoryError):
+        fs.pipe_file("/d", b"")
+    with pytest.raises(IsADirectoryError):
+        fs.open("/d")
+
+
+def test_patterns_are_those_of_fsspec(fs: IgniteFileSystem) -> None:
+    for name in ("a/1.txt", "a/2.csv", "a/b/3.txt", "c/4.txt"):
+        fs.pipe_file(f"/{name}", b"")
+    assert fs.glob("/a/*.txt") == ["/a/1.txt"]
+    assert fs.glob("/**/*.txt") == ["/a/1.txt", "/a/b/3.txt", "/c/4.txt"]
+    assert fs.glob("/*") == ["/a", "/c"]
+    assert fs.glob("/a/?.csv") == ["/a/2.csv"]
+    assert [names for _, _, names in fs.walk("/a")] == [["1.txt", "2.csv"], ["3.txt"]]
+
+
+def test_a_url_keeps_its_hosts_and_instances_are_one_for_each_address(node: FileServer) -> None:
+    url = f"ignite://{node.address},other:7/a b/c%20d"
+    fs, path = fsspec.url_to_fs(url)
+    assert path == "/a b/c%20d"
+    assert fs.unstrip_protocol(path) == url
+    assert fsspec.url_to_fs(url)[0] is fs
+    assert fsspec.url_to_fs("ignite:///a")[0] is not fs
+    assert fsspec.url_to_fs("ignite:///a")[0].unstrip_protocol("/a") == "ignite:///a"
+    copy = pickle.loads(pickle.dumps(fs))
+    assert copy is fs
+    assert pickle.loads(pickle.dumps(fsspec.open(url))).path == path
+
+
+def test_without_a_host_the_environment_tells_the_address(node: FileServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", node.address)
+    fs = fsspec.filesystem("ignite")
+    fs.pipe_file("ignite:///x", b"y")
+    assert fsspec.filesystem("ignite", address=node.address).cat_file("/x") == b"y"
+    with FileServer() as other:
+        monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", other.address)
+        assert not fs.exists("/x")
+
+
+def test_a_cluster_that_does_not_answer_is_not_an_empty_one(fs: IgniteFileSystem, node: FileServer) -> None:
+    fs.pipe_file("/a/x", b"")
+    for method in ("exists", "isdir", "find"):
+        for call in ("GetFile", "ListDirectory"):
+            for _ in range(9):
+                node.fail_next(call, grpc.StatusCode.UNAVAILABLE, "gone")
+        with pytest.raises(errors.ConnectionFailedError):
+            getattr(fs, method)("/a")
+        node._faults.clear()
+
+
+def test_pandas_reads_and_writes_by_url(node: FileServer) -> None:
+    frame = pd.DataFrame({"id": range(1000), "name": [f"n{number}" for number in range(1000)]})
+    frame.to_csv(f"ignite://{node.address}/frames/a.csv", index=False)
+    frame.to_parquet(f"ignite://{node.address}/frames/a.parquet")
+    frame.to_csv(f"ignite://{node.address}/frames/a.csv.gz", index=False)
+    for name, read in (("a.csv", pd.read_csv), ("a.csv.gz", pd.read_csv), ("a.parquet", pd.read_parquet)):
+        pd.testing.assert_frame_equal(read(f"ignite://{node.address}/frames/{name}"), frame)
+
+
+def test_arrow_reads_and_writes_a_dataset(fs: IgniteFileSystem) -> None:
+    table = pa.table({"part": [n % 3 for n in range(300)], "value": list(range(300))})
+    arrow = pafs.PyFileSystem(pafs.FSSpecHandler(fs))
+    pads.write_dataset(table, "/set", format="parquet", partitioning=["part"], filesystem=arrow)
+    read = pads.dataset("/set", format="parquet", partitioning=["part"], filesystem=arrow).to_table()
+    assert sorted(read["value"].to_pylist()) == list(range(300))
+    info = arrow.get_file_info(pafs.FileSelector("/set", recursive=True))
+    assert sum(one.type == pafs.FileType.File for one in info) == 3
+    with arrow.open_input_file(next(one.path for one in info if one.is_file)) as file:
+        assert file.read_at(4, 0) == b"PAR1"
+
+
+def test_other_file_systems_of_fsspec_can_stand_before_it(fs: IgniteFileSystem, tmp_path: Any) -> None:
+    data = os.urandom(50_000)
+    fs.pipe_file("/big", data)
+    url = fs.unstrip_protocol("/big")
+    for protocol in ("blockcache", "filecache", "simplecache"):
+        options = {protocol: {"cache_storage": str(tmp_path / protocol)}}
+        with fsspec.open(f"{protocol}::{url}", "rb", **options) as file:
+            file.seek(30_000)
+            assert file.read(15_000) == data[30_000:45_000]
+    with fs.open("/z.zip", "wb") as file, zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("inner", data)
+    with fsspec.open(f"zip://inner::{fs.unstrip_protocol('/z.zip')}", "rb") as file:
+        assert file.read() == data
+
+
+def test_text_goes_through_a_buffer_of_python(fs: IgniteFileSystem) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with fs.open("/t", "w", encoding="latin-1", newline="\r\n") as file:
+            assert isinstance(file, io.TextIOWrapper)
+            file.writelines(["a\n", "ü\n"])
+    assert fs.cat_file("/t") == "a\r\nü\r\n".encode("latin-1")
+    with fs.open("/t", "rt", encoding="latin-1") as file:
+        assert file.read() == "a\nü\n"
+
+
+def test_a_store_of_several_nodes_is_read_from_all_of_them() -> None:
+    store = Store()
+    with FileServer(store) as first, FileServer(store) as second:
+        fs = IgniteFileSystem(first.address)
+        data = os.urandom(100_000)
+        fs.pipe_file("/spread", data)
+        assert fs.cat_file("/spread") == data
+        assert "PutBlocks" in second.calls
+        assert "ReadBlocks" in second.calls
