@@ -72,7 +72,10 @@ public final class BlockCheck {
     return extent == null ? null : untold.remove(extent).build();
   }
 
-  /** After the look at the blocks: what a writer published since then is of a file for who looks after us. */
+  /**
+   * After the look at the blocks: what a writer published since then is of a file for who looks
+   * after us.
+   */
   private void tellPending() {
     Map<String, PendingExtent> all = pending.get();
     // Which extents were in a removed directory is known only as it is worked off.
