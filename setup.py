@@ -1,6 +1,8 @@
 """What pyproject.toml cannot say: a wheel carries the jars, the generated code and the examples, all of one state.
 
 The jars are built from java/ when they are missing, older than the sources, or speak another contract than proto/.
+The extension by which TensorFlow knows ignite:// is compiled without TensorFlow, and against Python's stable ABI, so
+that one wheel serves every version of Python. Where it cannot be compiled, everything else is installed without it.
 Everything else about the package stands in pyproject.toml.
 """
 
@@ -10,7 +12,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
@@ -18,6 +20,7 @@ PACKAGE = ROOT / "python" / "tensorflow_ignite"
 JARS = PACKAGE / "jars"
 GENERATED_DIGEST = PACKAGE / "v1" / "proto.sha256"
 BUILD_JARS = ["gradle", "--no-daemon", "-q", "packageJars"]
+PLUGIN = Path("python", "tensorflow_ignite", "storage", "tf")
 
 
 def proto_digest() -> str:
@@ -78,4 +81,20 @@ class BuildPy(build_py):
             raise SystemExit(f"Building the jars failed; see above. Run it by hand, in {ROOT}: {command}")
 
 
-setup(cmdclass={"build_py": BuildPy})
+setup(
+    cmdclass={"build_py": BuildPy},
+    ext_modules=[
+        Extension(
+            "tensorflow_ignite.storage.tf._plugin",
+            sources=[str(PLUGIN / name) for name in ("asking.c", "plugin.c", "writing.c")],
+            depends=[str(PLUGIN / name) for name in ("asking.h", "tensorflow_abi.h", "writing.h")],
+            define_macros=[("Py_LIMITED_API", "0x030A0000")],
+            py_limited_api=True,
+            # Unwinding of threads that Python ends must meet our handlers: -fexceptions.
+            extra_compile_args=["-std=gnu11", "-Wall", "-Wextra", "-fexceptions", "-fvisibility=hidden"],
+            libraries=["dl", "pthread"],
+            optional=True,
+        )
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp310"}},
+)

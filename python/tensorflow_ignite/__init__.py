@@ -8,13 +8,16 @@
         job = client.submit("train.py", cache="images")
         job.wait()
 
-Importing this package imports neither TensorFlow nor a JVM: its names are loaded when they are first used.
+Importing this package imports neither TensorFlow nor a JVM: its names are loaded when they are first used. Once
+TensorFlow is imported as well, before or afterwards, it knows ``ignite://``.
 """
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
+
+from tensorflow_ignite.storage.tf import hook
 
 if TYPE_CHECKING:
     from tensorflow_ignite import errors, spec, testing, train
@@ -60,3 +63,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+hook.install()
+del hook

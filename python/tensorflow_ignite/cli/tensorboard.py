@@ -1,0 +1,71 @@
+"""``tensorboard``: TensorBoard for what jobs have written into the cluster."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from tensorflow_ignite.addresses import ADDRESS_VARIABLE
+from tensorflow_ignite.cli.options import Address, CommandLineError
+
+__all__ = ["tensorboard"]
+
+#: Where jobs have their files.
+JOBS = "ignite:///jobs"
+
+
+def tensorboard(
+    context: typer.Context,
+    options: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- OPTION...]", help="Options of TensorBoard itself.", show_default=False),
+    ] = None,
+    logdir: Annotated[
+        str, typer.Option("--logdir", metavar="URL", help="Where event files are; with all that is below.")
+    ] = JOBS,
+    host: Annotated[str | None, typer.Option("--host", help="Where TensorBoard listens; else localhost.")] = None,
+    port: Annotated[int | None, typer.Option("--port", help="Its port, 0 for any; else 6006.")] = None,
+    address: Address = None,
+) -> None:
+    """Run TensorBoard on what jobs have written into the cluster, until Ctrl-C.
+
+    \b
+    Examples:
+      tensorflow-ignite tensorboard
+      tensorflow-ignite tensorboard --logdir ignite:///jobs/7f3a
+      tensorflow-ignite tensorboard --port 0 -- --reload_interval 1
+    """
+    if importlib.util.find_spec("tensorboard") is None:
+        raise CommandLineError(
+            "TensorBoard is not installed. It is a package of its own. Install it: pip install tensorboard"
+        )
+    address = address or context.find_root().params.get("address")
+    _check_that_a_node_answers(logdir, address)
+    environment = {**os.environ, **({ADDRESS_VARIABLE: address} if address else {})}
+    command = [sys.executable, "-m", "tensorflow_ignite.storage.tensorboard", f"--logdir={logdir}"]
+    command += [f"--{name}={value}" for name, value in (("host", host), ("port", port)) if value is not None]
+    sys.stdout.flush()
+    # This process becomes TensorBoard: signals, output and the exit code are its own.
+    os.execve(sys.executable, [*command, *(options or [])], environment)
+
+
+def _check_that_a_node_answers(logdir: str, address: str | None) -> None:
+    """TensorBoard itself would show an empty page, and its log would have to be read.
+
+    Raises:
+        ConnectionFailedError: None answers.
+    """
+    from tensorflow_ignite.addresses import parse_addresses
+    from tensorflow_ignite.storage import paths
+
+    if not logdir.startswith(paths.SCHEME):
+        return
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from tensorflow_ignite.storage.files import Files
+
+    location = paths.parse(logdir)
+    Files.at(location.addresses or parse_addresses(address)).exists(location.path)

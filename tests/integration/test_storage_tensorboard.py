@@ -1,0 +1,118 @@
+"""TensorBoard as installed shows what is in the cluster; asked over its HTTP API."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tensorflow_ignite.testing import LocalCluster
+
+tf = pytest.importorskip("tensorflow")
+pytest.importorskip("tensorboard")
+
+_START = 60.0
+_END = 10.0
+RUN = "jobs/7f3a/logs"
+#: Starts the program of TensorBoard's package, just as its console script does.
+TENSORBOARD = "from tensorboard.main import run_main; run_main()"
+WITHOUT_TENSORFLOW = "import sys; sys.modules['tensorflow'] = None; "
+
+
+@pytest.fixture(scope="module")
+def writer(cluster: LocalCluster) -> Any:
+    """Writes event files of a job; three steps are there."""
+    writer = tf.summary.create_file_writer(f"ignite://{cluster.address}/{RUN}")
+    write(writer, range(3))
+    return writer
+
+
+def write(writer: Any, steps: range) -> None:
+    with writer.as_default():
+        for step in steps:
+            tf.summary.scalar("loss", float(step), step=step)
+    writer.flush()
+
+
+@contextmanager
+def tensorboard(*command: str, address: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A TensorBoard that serves, and its URL."""
+    process = subprocess.Popen(
+        [sys.executable, *command],
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TENSORFLOW_IGNITE_ADDRESS": address},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield process, _url(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _url(process: subprocess.Popen[str]) -> str:
+    told: list[str] = []
+    late = threading.Timer(_START, process.kill)
+    late.start()
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            told.append(line)
+            if " at http://" in line:
+                return line.partition(" at ")[2].split()[0].rstrip("/")
+    finally:
+        late.cancel()
+    pytest.fail(f"TensorBoard does not serve: {''.join(told)[-4000:]}")
+
+
+def ask(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=_END) as answer:
+        return json.load(answer)
+
+
+def scalars(url: str, run: str, count: int) -> list[float]:
+    """The values of a run, once there are so many of them."""
+    deadline = time.monotonic() + _START
+    while time.monotonic() < deadline:
+        if run in ask(f"{url}/data/runs"):
+            tags = ask(f"{url}/data/plugin/scalars/tags").get(run, {})
+            found = ask(f"{url}/data/plugin/scalars/scalars?run={run}&tag=loss") if "loss" in tags else []
+            if len(found) >= count:
+                return [value for _, _, value in found]
+        time.sleep(0.2)
+    pytest.fail(f"{count} values of {run} did not come; runs: {ask(f'{url}/data/runs')}")
+
+
+@pytest.mark.parametrize("before", ["", WITHOUT_TENSORFLOW], ids=["with-tensorflow", "without-tensorflow"])
+def test_the_installed_program_shows_what_is_in_the_cluster(cluster: LocalCluster, writer: Any, before: str) -> None:
+    logdir = f"--logdir=ignite://{cluster.address}/jobs"
+    with tensorboard("-c", before + TENSORBOARD, logdir, "--port=0", address="") as (_, url):
+        assert scalars(url, "7f3a/logs", 3)[:3] == [0.0, 1.0, 2.0]
+
+
+def test_the_command_shows_all_jobs_and_what_is_written_meanwhile(cluster: LocalCluster, writer: Any) -> None:
+    command = ["-m", "tensorflow_ignite.cli", "tensorboard", "--port", "0", "--", "--reload_interval=1"]
+    with tensorboard(*command, address=cluster.address) as (process, url):
+        before = scalars(url, "7f3a/logs", 3)
+        write(writer, range(len(before), len(before) + 2))
+        assert scalars(url, "7f3a/logs", len(before) + 2) == [float(step) for step in range(len(before) + 2)]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(_END) in (0, 130, -signal.SIGINT)
+
+
+def test_the_command_says_when_no_node_answers() -> None:
+    command = [sys.executable, "-m", "tensorflow_ignite.cli", "tensorboard", "--address", "127.0.0.1:9"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=_START, check=False)
+    assert run.returncode == 1
+    assert run.stderr.startswith("error: no node answers at 127.0.0.1:9")

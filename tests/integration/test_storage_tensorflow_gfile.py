@@ -1,0 +1,455 @@
+"""TensorFlow's own functions for files, case by case: what is true of a local directory is true of ``ignite://``."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorflow_ignite  # noqa: F401  it is what makes the scheme known
+from tensorflow_ignite.testing import LocalCluster
+
+tf = pytest.importorskip("tensorflow")
+file_io = pytest.importorskip("tensorflow.python.lib.io.file_io")
+gfile = tf.io.gfile
+_numbers = itertools.count()
+
+
+@pytest.fixture(params=["local", "ignite"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty directory; the promise of each test is tried on a local one first."""
+    if request.param == "local":
+        return str(tmp_path)
+    cluster: LocalCluster = request.getfixturevalue("cluster")
+    # A name of its own; the same as the local one's, so that texts can be compared.
+    path = f"ignite://{cluster.address}/gfile/{next(_numbers)}-{tmp_path.name}"
+    gfile.makedirs(path)
+    return path
+
+
+def put(path: str, content: str | bytes = "content") -> str:
+    with gfile.GFile(path, "wb" if isinstance(content, bytes) else "w") as file:
+        file.write(content)
+    return path
+
+
+def get(path: str) -> str:
+    with gfile.GFile(path, "r") as file:
+        text: str = file.read()
+    return text
+
+
+# -- writing and reading -----------------------------------------------------------------------------------------------
+
+
+def test_what_is_written_is_read(root: str) -> None:
+    path = put(f"{root}/file", "one\ntwo")
+    assert gfile.exists(path)
+    assert get(path) == "one\ntwo"
+
+
+def test_bytes_are_kept_as_they_are(root: str) -> None:
+    content = bytes(range(256)) * 3
+    path = put(f"{root}/file", content)
+    with gfile.GFile(path, "rb") as file:
+        assert file.read() == content
+
+
+def test_writing_replaces_and_appending_goes_on(root: str) -> None:
+    path = f"{root}/file"
+    for mode, text, whole in (("w", "begin\n", "begin\n"), ("a", "a1\n", "begin\na1\n"), ("a", "a2\n", None)):
+        with gfile.GFile(path, mode) as file:
+            file.write(text)
+        assert get(path) == (whole or "begin\na1\na2\n")
+    put(path, "new")
+    assert get(path) == "new"
+
+
+def test_appending_makes_a_file(root: str) -> None:
+    with gfile.GFile(f"{root}/file", "a") as file:
+        file.write("first")
+        assert file.tell() == 5
+    assert get(f"{root}/file") == "first"
+
+
+def test_an_empty_file_is_a_file(root: str) -> None:
+    path = put(f"{root}/empty", "")
+    assert gfile.stat(path).length == 0
+    assert get(path) == ""
+    with gfile.GFile(path) as file:
+        assert file.readline() == ""
+        assert list(file) == []
+
+
+def test_a_file_that_was_opened_to_be_replaced_and_not_written_is_not_touched(root: str) -> None:
+    path = put(f"{root}/file", "kept")
+    with gfile.GFile(path, "w"):
+        pass
+    assert get(path) == "kept"
+
+
+def test_flushed_bytes_can_be_read_while_writing_goes_on(root: str) -> None:
+    path = f"{root}/file"
+    with gfile.GFile(path, "w") as writer:
+        writer.write("one")
+        writer.flush()
+        assert get(path) == "one"
+        writer.write("two")
+        writer.flush()
+        assert get(path) == "onetwo"
+        writer.write("three")
+    assert get(path) == "onetwothree"
+
+
+def test_a_file_is_read_and_written_through_one_object(root: str) -> None:
+    with gfile.GFile(f"{root}/file", "w+") as file:
+        file.write("12345")
+        file.flush()
+        assert file.read() == "12345"
+        file.seek(1)
+        assert file.read(2) == "23"
+    with gfile.GFile(f"{root}/file", "a+") as file:
+        file.write("67890")
+        file.flush()
+        assert file.read() == "1234567890"
+
+
+def test_a_file_that_nobody_closed_is_written_when_it_is_forgotten(root: str) -> None:
+    file = gfile.GFile(f"{root}/file", "w")
+    file.write("whole")
+    del file
+    assert get(f"{root}/file") == "whole"
+
+
+@pytest.mark.parametrize("size", [1, 4096, 131071, 131072, 131073, 3_000_000])
+def test_large_and_small_pieces_follow_each_other(root: str, size: int) -> None:
+    pieces = [bytes([number]) * count for number, count in enumerate((3, size, 1, 1, size, 7))]
+    with gfile.GFile(f"{root}/file", "wb") as file:
+        written = 0
+        for piece in pieces:
+            file.write(piece)
+            written += len(piece)
+            assert file.tell() == written
+    with gfile.GFile(f"{root}/file", "rb") as file:
+        assert file.read() == b"".join(pieces)
+    assert gfile.stat(f"{root}/file").length == written
+
+
+def test_reading_stops_at_the_end(root: str) -> None:
+    with gfile.GFile(put(f"{root}/file", "testing1\ntesting2"), "r") as file:
+        assert file.size() == 17
+        assert file.read(6) == "testin"
+        assert file.tell() == 6
+        assert file.read(1000) == "g1\ntesting2"
+        assert file.read() == ""
+
+
+def test_seek_and_tell_agree(root: str) -> None:
+    with gfile.GFile(put(f"{root}/file", "testing1\ntesting2\ntesting3\n\ntesting5"), "r") as file:
+        assert file.readline() == "testing1\n"
+        assert file.tell() == 9
+        file.seek(18)
+        assert file.readline() == "testing3\n"
+        file.seek(-1, whence=1)
+        assert file.read(1) == "\n"
+        file.seek(0, whence=2)
+        assert file.read() == ""
+        file.seek(-8, whence=2)
+        assert file.read() == "testing5"
+        file.seek(offset=0, whence=0)
+        assert file.readline() == "testing1\n"
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            file.seek(0, whence=3)
+        with pytest.raises(tf.errors.OutOfRangeError):
+            file.seek(1000)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            file.seek(-1)
+
+
+def test_lines_are_read_in_every_way(root: str) -> None:
+    path = put(f"{root}/file", "testing1\ntesting2\ntesting3\n\ntesting5")
+    lines = ["testing1\n", "testing2\n", "testing3\n", "\n", "testing5"]
+    with gfile.GFile(path) as file:
+        assert [file.readline() for _ in range(6)] == [*lines, ""]
+    with gfile.GFile(path) as file:
+        assert file.readlines() == lines
+    with gfile.GFile(path) as file:
+        assert list(file) == lines
+
+
+def test_text_is_utf8(root: str) -> None:
+    path = put(f"{root}/Größe 大小", "🛁 tub\nend")
+    with gfile.GFile(path) as file:
+        assert file.readline() == "🛁 tub\n"
+        assert file.tell() == 9
+        assert file.read() == "end"
+
+
+@pytest.mark.parametrize("mode", ["r", "a", "w"])
+def test_a_mode_allows_what_it_says(root: str, mode: str) -> None:
+    path = put(f"{root}/file")
+    with gfile.GFile(path, mode) as file:
+        forbidden = (lambda: file.write("x")) if mode == "r" else file.read
+        with pytest.raises(tf.errors.PermissionDeniedError):
+            forbidden()
+
+
+# -- what is there -----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_missing_is_not_found(root: str) -> None:
+    missing = f"{root}/missing"
+    assert not gfile.exists(missing)
+    assert not gfile.isdir(missing)
+    calls: list[Callable[[], Any]] = [
+        lambda: get(missing),
+        lambda: gfile.stat(missing),
+        lambda: gfile.remove(missing),
+        lambda: gfile.rmtree(missing),
+        lambda: gfile.listdir(missing),
+        lambda: gfile.rename(missing, f"{root}/other"),
+        lambda: gfile.copy(missing, f"{root}/other"),
+        lambda: gfile.mkdir(f"{missing}/below"),
+        lambda: put(f"{missing}/file"),
+        lambda: gfile.rename(put(f"{root}/file"), f"{missing}/file"),
+    ]
+    for call in calls:
+        with pytest.raises(tf.errors.NotFoundError):
+            call()
+    assert gfile.listdir(root) == ["file"]
+
+
+def test_nothing_is_below_a_file(root: str) -> None:
+    below = put(f"{root}/file") + "/below"
+    assert not gfile.isdir(below)
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        gfile.stat(below)
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        put(below)
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        gfile.mkdir(below)
+
+
+def test_statistics_tell_length_time_and_kind(root: str) -> None:
+    path = put(f"{root}/file", "testing")
+    statistics = gfile.stat(path)
+    assert statistics.length == 7
+    assert not statistics.is_directory
+    assert statistics.mtime_nsec > 1_600_000_000 * 10**9
+    directory = gfile.stat(root)
+    assert directory.is_directory
+    first = statistics.mtime_nsec
+    put(path, "again")
+    assert gfile.stat(path).mtime_nsec >= first
+
+
+def test_directories_are_told_from_files(root: str) -> None:
+    assert gfile.isdir(root)
+    assert gfile.isdir(f"{root}/")
+    assert not gfile.isdir(put(f"{root}/file"))
+    assert gfile.exists(f"{root}//file")
+    assert gfile.exists(f"{root}/./x/../file") or not root.startswith("ignite")
+
+
+def test_listing_gives_names(root: str) -> None:
+    for name in ("b", "a", "Größe", "two words", "50%", "%20", "a#b?c=d"):
+        put(f"{root}/{name}")
+    gfile.mkdir(f"{root}/directory")
+    names = ["%20", "50%", "Größe", "a", "a#b?c=d", "b", "directory", "two words"]
+    assert sorted(name.rstrip("/") for name in gfile.listdir(root)) == names
+    assert [gfile.exists(f"{root}/{name}") for name in names] == [True] * len(names)
+    assert get(f"{root}/%20") == "content"
+    assert not gfile.exists(f"{root}/ ")
+    with pytest.raises(tf.errors.NotFoundError):
+        gfile.listdir(f"{root}/a")
+
+
+def test_a_tree_is_walked_in_both_orders(root: str) -> None:
+    gfile.makedirs(f"{root}/one/deep/deeper")
+    gfile.makedirs(f"{root}/two")
+    put(f"{root}/one/deep/file")
+    put(f"{root}/top")
+    walked = [(path, sorted(directories), files) for path, directories, files in gfile.walk(root)]
+    assert sorted(walked) == [
+        (root, ["one", "two"], ["top"]),
+        (f"{root}/one", ["deep"], []),
+        (f"{root}/one/deep", ["deeper"], ["file"]),
+        (f"{root}/one/deep/deeper", [], []),
+        (f"{root}/two", [], []),
+    ]
+    backwards = [path for path, _, _ in gfile.walk(root, topdown=False)]
+    assert backwards[-1] == root
+    assert sorted(backwards) == sorted(path for path, _, _ in walked)
+    assert list(gfile.walk(f"{root}/missing")) == []
+
+
+PATTERNS = [
+    ("file*.txt", ["file1.txt", "file2.txt"]),
+    ("file?.txt", ["file1.txt", "file2.txt"]),
+    ("file[13].*", ["file1.txt"]),
+    ("file[^13].txt", ["file2.txt"]),
+    ("file[1-9].txt", ["file1.txt", "file2.txt"]),
+    ("fi*e1*", ["file1.txt"]),
+    ("*", ["a(b)", "a*b", "acb", "below", "file1.txt", "file2.txt", "two words"]),
+    (r"a\*b", ["a*b"]),
+    ("a[*]b", ["a*b"]),
+    ("a(b)", ["a(b)"]),
+    ("*/*.txt", ["below/deep.txt"]),
+    ("b*/*", ["below/deep.txt"]),
+    ("below/*/nothing", []),
+    ("*/deep.txt", ["below/deep.txt"]),
+    ("file1.txt", ["file1.txt"]),
+    ("missing", []),
+    ("missing/*", []),
+    ("file1.txt/*", []),
+    ("two w*", ["two words"]),
+]
+
+
+def test_patterns_stand_for_paths(root: str) -> None:
+    for name in ("file1.txt", "file2.txt", "a*b", "acb", "a(b)", "two words"):
+        put(f"{root}/{name}")
+    gfile.mkdir(f"{root}/below")
+    put(f"{root}/below/deep.txt")
+    found = {pattern: gfile.glob(f"{root}/{pattern}") for pattern, _ in PATTERNS}
+    assert {pattern: [path[len(root) + 1 :] for path in sorted(paths)] for pattern, paths in found.items()} == {
+        pattern: sorted(names) for pattern, names in PATTERNS
+    }
+    assert sorted(gfile.glob([f"{root}/file1*", f"{root}/file2*"])) == [f"{root}/file1.txt", f"{root}/file2.txt"]
+
+
+# -- changes -----------------------------------------------------------------------------------------------------------
+
+
+def test_directories_are_made_one_by_one_or_at_once(root: str) -> None:
+    gfile.mkdir(f"{root}/one")
+    gfile.mkdir(f"{root}/one")  # TensorFlow's mkdir does not mind
+    gfile.makedirs(f"{root}/a/b/c")
+    gfile.makedirs(f"{root}/a/b/c")
+    assert gfile.isdir(f"{root}/a/b/c")
+    put(f"{root}/file")
+    for make in (gfile.makedirs, gfile.mkdir):
+        with pytest.raises((tf.errors.AlreadyExistsError, tf.errors.FailedPreconditionError)):
+            make(f"{root}/file/below")
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        gfile.makedirs(f"{root}/file")
+
+
+def test_files_are_removed(root: str) -> None:
+    path = put(f"{root}/file")
+    gfile.remove(path)
+    assert not gfile.exists(path)
+    with pytest.raises(tf.errors.OpError):
+        gfile.remove(root)
+    assert gfile.isdir(root)
+
+
+def test_whole_directories_are_removed(root: str) -> None:
+    gfile.makedirs(f"{root}/all/deep/deeper")
+    put(f"{root}/all/file")
+    put(f"{root}/all/deep/file")
+    put(f"{root}/stays")
+    gfile.rmtree(f"{root}/all")
+    assert gfile.listdir(root) == ["stays"]
+
+
+def test_a_file_is_renamed_over_another_only_when_asked(root: str) -> None:
+    source, target = put(f"{root}/source", "new"), put(f"{root}/target", "old")
+    with pytest.raises(tf.errors.AlreadyExistsError):
+        gfile.rename(source, target)
+    assert (get(source), get(target)) == ("new", "old")
+    gfile.rename(source, target, overwrite=True)
+    assert not gfile.exists(source)
+    assert get(target) == "new"
+
+
+def test_a_directory_is_renamed_with_all_that_is_in_it(root: str) -> None:
+    gfile.makedirs(f"{root}/a/b")
+    put(f"{root}/a/b/file", "deep")
+    gfile.rename(f"{root}/a", f"{root}/z")
+    assert get(f"{root}/z/b/file") == "deep"
+    assert not gfile.exists(f"{root}/a")
+
+
+def test_a_directory_in_use_is_not_replaced(root: str) -> None:
+    gfile.makedirs(f"{root}/a")
+    gfile.makedirs(f"{root}/full/b")
+    with pytest.raises(tf.errors.OpError):
+        gfile.rename(f"{root}/a", f"{root}/full", overwrite=True)
+    assert gfile.isdir(f"{root}/full/b")
+
+
+def test_a_file_is_copied_over_another_only_when_asked(root: str) -> None:
+    content = os.urandom(5_000_001)
+    source, target = put(f"{root}/source", content), put(f"{root}/target", "old")
+    with pytest.raises(tf.errors.AlreadyExistsError):
+        gfile.copy(source, target)
+    assert get(target) == "old"
+    gfile.copy(source, target, overwrite=True)
+    for path in (source, target):
+        with gfile.GFile(path, "rb") as file:
+            assert file.read() == content
+    gfile.copy(put(f"{root}/empty", ""), f"{root}/copy")
+    assert gfile.stat(f"{root}/copy").length == 0
+
+
+def test_files_go_in_both_directions(root: str, tmp_path: Path) -> None:
+    outside = str(tmp_path / "outside")
+    put(outside, b"\0\1" * 1_000_000)
+    gfile.copy(outside, f"{root}/inside")
+    gfile.copy(f"{root}/inside", f"{outside}2")
+    assert Path(outside).read_bytes() == Path(f"{outside}2").read_bytes()
+
+
+def test_files_are_compared(root: str) -> None:
+    one, same, other = put(f"{root}/1", "same"), put(f"{root}/2", "same"), put(f"{root}/3", "diff")
+    assert file_io.filecmp(one, same)
+    assert not file_io.filecmp(one, other)
+    assert file_io.file_crc32(one) == file_io.file_crc32(same) != file_io.file_crc32(other)
+
+
+def test_a_file_is_written_whole_by_a_rename(root: str) -> None:
+    path = f"{root}/file"
+    file_io.atomic_write_string_to_file(path, "one")
+    file_io.atomic_write_string_to_file(path, "two")
+    assert get(path) == "two"
+    assert gfile.listdir(root) == ["file"]
+    assert file_io.has_atomic_move(path)
+
+
+# -- what only clusters have -------------------------------------------------------------------------------------------
+
+
+def test_the_scheme_is_known_once(cluster: LocalCluster) -> None:
+    assert gfile.get_registered_schemes().count("ignite") == 1
+    from tensorflow_ignite.storage.tf import scheme
+
+    scheme.register()
+    scheme.require()
+
+
+def test_the_root_is_a_directory_under_each_of_its_names(cluster: LocalCluster) -> None:
+    for url in (f"ignite://{cluster.address}", f"ignite://{cluster.address}/"):
+        assert gfile.isdir(url)
+        assert gfile.exists(url)
+    gfile.makedirs(f"ignite://{cluster.address}/of-the-root")
+    assert "of-the-root" in gfile.listdir(f"ignite://{cluster.address}/")
+    assert f"ignite://{cluster.address}/of-the-root" in gfile.glob(f"ignite://{cluster.address}/*")
+
+
+def test_hosts_are_not_dropped(cluster: LocalCluster) -> None:
+    # Nothing is served there: were the host dropped, the cluster of the environment would answer.
+    with pytest.raises(tf.errors.UnavailableError, match=r"127\.0\.0\.1:9"):
+        gfile.listdir("ignite://127.0.0.1:9/")
+
+
+def test_a_name_that_breaks_a_rule_is_refused(cluster: LocalCluster) -> None:
+    for path in ("x" * 256, "/".join(["x" * 200] * 25)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="at most"):
+            put(f"ignite://{cluster.address}/{path}")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="host:port"):
+        gfile.stat("ignite://host:port/x")

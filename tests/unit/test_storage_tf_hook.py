@@ -1,0 +1,190 @@
+"""When TensorFlow is imported, its scheme is registered; tried with a package that only looks like TensorFlow."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., list[str]]
+PACKAGES = Path(__file__).resolve().parents[2] / "python"
+
+TENSORFLOW = """
+import threading, time
+loaded = []
+if {fails}:
+    raise ImportError("broken")
+time.sleep({seconds})
+class experimental:
+    @staticmethod
+    def register_filesystem_plugin(path):
+        loaded.append(path)
+        {refuses}
+"""
+# What the extension would be: it notes what it was told.
+PLUGIN = """
+import sys, types
+plugin = types.ModuleType("tensorflow_ignite.storage.tf._plugin")
+plugin.__file__ = "plugin.so"
+plugin.bound = []
+plugin.bind = plugin.bound.append
+plugin.raise_later = lambda error: None
+plugin.ended = []
+plugin.end = lambda seconds: plugin.ended.append("end") or True
+plugin.end_writers = lambda: plugin.ended.append("writers")
+sys.modules[plugin.__name__] = plugin
+"""
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Run:
+    """Runs code in a process that has such a package; what it prints, in words."""
+
+    def run(code: str, *, seconds: float = 0, fails: bool = False, refuses: str = "", plugin: bool = True) -> list[str]:
+        text = TENSORFLOW.format(seconds=seconds, fails=fails, refuses=refuses or "pass")
+        (tmp_path / "tensorflow").mkdir(exist_ok=True)
+        (tmp_path / "tensorflow" / "__init__.py").write_text(text)
+        (tmp_path / "tensorflow" / "below.py").write_text("")
+        run = subprocess.run(
+            [sys.executable, "-W", "always", "-c", (PLUGIN if plugin else "import sys") + code],
+            env={"PYTHONPATH": f"{tmp_path}:{PACKAGES}"},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        assert run.returncode == 0, run.stderr
+        return (run.stdout + run.stderr).split()
+
+    return run
+
+
+def test_the_order_of_the_imports_does_not_matter(python: Run) -> None:
+    after = "; print(tensorflow.loaded, len(plugin.bound))"
+    assert python("import tensorflow_ignite, tensorflow" + after) == ["['plugin.so']", "1"]
+    assert python("import tensorflow, tensorflow_ignite" + after) == ["['plugin.so']", "1"]
+    assert python("import tensorflow_ignite, tensorflow.below, tensorflow" + after) == ["['plugin.so']", "1"]
+
+
+def test_nothing_is_imported_without_need(python: Run) -> None:
+    code = """
+import sys, tensorflow_ignite
+print(*[name for name in sys.modules if name.split(".")[0] in ("tensorflow", "grpc", "google", "fsspec", "numpy")])
+print("tensorflow_ignite.storage.tf.scheme" in sys.modules)
+"""
+    assert python(code) == ["False"]
+
+
+def test_the_finder_is_gone_and_the_module_looks_as_ever(python: Run) -> None:
+    code = """
+import importlib.util, sys
+before = list(sys.meta_path)
+import tensorflow_ignite
+assert len(sys.meta_path) == len(before) + 1
+assert importlib.util.find_spec("tensorflow").origin.endswith("__init__.py")
+assert len(sys.meta_path) == len(before) + 1  # nobody has imported it yet
+import tensorflow
+assert sys.meta_path == before
+assert type(tensorflow.__loader__).__name__ == type(tensorflow.__spec__.loader).__name__ == "SourceFileLoader"
+import importlib.resources, inspect
+assert "register_filesystem_plugin" in inspect.getsource(tensorflow)
+importlib.reload(tensorflow)
+print(tensorflow.loaded)
+"""
+    assert python(code) == ["[]"]  # the module that was loaded anew; TensorFlow's C++ has not forgotten
+
+
+def test_a_tensorflow_that_fails_to_import_fails_as_ever_and_may_be_imported_later(python: Run, tmp_path: Path) -> None:
+    code = """
+import sys, tensorflow_ignite
+try:
+    import tensorflow
+except ImportError as error:
+    print(error)
+import importlib, pathlib
+path = pathlib.Path(next(entry for entry in sys.path if entry.endswith(%r)), "tensorflow", "__init__.py")
+path.write_text(path.read_text().replace("if True", "if False"))
+importlib.invalidate_caches()
+import tensorflow
+print(tensorflow.loaded)
+"""
+    assert python("import sys; sys.dont_write_bytecode = True" + code % tmp_path.name, fails=True) == [
+        "broken",
+        "['plugin.so']",
+    ]
+
+
+def test_without_tensorflow_its_absence_is_told_as_ever(python: Run, tmp_path: Path) -> None:
+    code = """
+import sys
+sys.path = [entry for entry in sys.path if not entry.endswith(%r)]
+sys.path_importer_cache.clear()
+import tensorflow_ignite, importlib.util
+print(importlib.util.find_spec("tensorflow") is None or "installed")
+"""
+    assert python(code % tmp_path.name)[0] in ("True", "installed")
+
+
+def test_threads_that_import_at_once_register_once(python: Run) -> None:
+    code = """
+import threading
+def both(order):
+    for name in order:
+        __import__(name)
+threads = [
+    threading.Thread(target=both, args=[["tensorflow", "tensorflow_ignite"][:: 1 if number % 2 else -1]])
+    for number in range(16)
+]
+for thread in threads: thread.start()
+for thread in threads: thread.join(20)
+import tensorflow
+print(tensorflow.loaded, len(plugin.bound), any(thread.is_alive() for thread in threads))
+"""
+    assert python(code, seconds=0.3) == ["['plugin.so']", "1", "False"]
+
+
+def test_a_missing_extension_hurts_nobody_and_says_what_to_do(python: Run) -> None:
+    code = """
+sys.modules["tensorflow_ignite.storage.tf._plugin"] = None
+import tensorflow_ignite, tensorflow
+from tensorflow_ignite.storage.tf import scheme
+try:
+    scheme.require()
+except tensorflow_ignite.errors.TensorFlowIgniteError as error:
+    print(error)
+"""
+    told = " ".join(python(code, plugin=False))
+    assert told.count("SchemeUnavailableWarning") >= 1
+    # Once as a warning, once as an error.
+    assert told.count("pip install --force-reinstall") == 2
+
+
+def test_a_tensorflow_that_refuses_is_told_with_its_reason(python: Run) -> None:
+    code = "\nimport tensorflow_ignite, tensorflow"
+    told = " ".join(python(code, refuses="raise RuntimeError('wrong ABI')"))
+    assert "RuntimeError: wrong ABI" in told
+    assert "2.20 and 2.21" in told
+
+
+def test_what_is_not_tensorflow_is_left_alone(python: Run) -> None:
+    code = """
+import sys, types
+sys.modules["tensorflow"] = types.ModuleType("tensorflow")
+import tensorflow_ignite
+"""
+    assert "SchemeUnavailableWarning" in " ".join(python(code))
+
+
+def test_the_end_of_the_process_ends_the_writers_after_functions_of_atexit_of_tensorflow(python: Run) -> None:
+    code = """
+import atexit
+import tensorflow_ignite, tensorflow
+atexit.register(lambda: print("theirs", plugin.ended))
+import sys
+end = plugin.end_writers
+plugin.end_writers = lambda: print("ours", plugin.ended)
+"""
+    assert python(code) == ["theirs", "[]", "ours", "['end']"]
