@@ -8,25 +8,23 @@ import io.tensorflowignite.api.JobChanges;
 import io.tensorflowignite.api.NodeApiService;
 import io.tensorflowignite.data.DataEndpoint;
 import io.tensorflowignite.job.DataLosses;
+import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.Reconciler;
 import io.tensorflowignite.job.TopologyEvents;
 import io.tensorflowignite.storage.FileEndpoint;
 import io.tensorflowignite.storage.Storage;
-import io.tensorflowignite.storage.cache.StorageCaches;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentStart;
-import io.tensorflowignite.v1.BlockHolders;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.WatchResponse;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.Deque;
+import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
@@ -56,6 +54,7 @@ final class NodeRuntime implements AutoCloseable {
   private NodeTable nodes;
   private NodeRunner runner;
   private DataLosses losses;
+  private Storage storage;
   private volatile Node self;
   private volatile String failure;
   private volatile boolean closed;
@@ -123,8 +122,9 @@ final class NodeRuntime implements AutoCloseable {
     JobChanges changes = new JobChanges();
     losses = new DataLosses(ignite, jobs);
     DataEndpoint data = opened(new DataEndpoint(ignite, new Directory(nodes, ignite)));
-    NodeApiService api =
-        new NodeApiService(ignite, jobs, nodes, changes, settings.codeLimitBytes());
+    storage = opened(new Storage(ignite, settings.storage()));
+    JobRemoval removal = new JobRemoval(ignite, jobs);
+    NodeApiService api = new NodeApiService(ignite, settings, jobs, nodes, changes, removal);
     ApiServer server =
         opened(
             ApiServer.start(
@@ -133,7 +133,7 @@ final class NodeRuntime implements AutoCloseable {
                 local.lastPort,
                 log,
                 api,
-                files(),
+                new FileEndpoint(ignite, storage, nodes),
                 data.service(),
                 data.sharedMemory()));
     String host = local.advertisedHost(ignite);
@@ -141,7 +141,7 @@ final class NodeRuntime implements AutoCloseable {
     AgentSupervisor supervisor =
         new AgentSupervisor(local.python, agentStart(host), new AgentEvents(), log);
     runner = new NodeRunner(ignite, settings, supervisor, jobs, address, agentDirectory());
-    Reconciler reconciler = new Reconciler(ignite, settings, jobs, nodes, serviceFilter());
+    Reconciler reconciler = new Reconciler(ignite, settings, jobs, nodes, removal, serviceFilter());
     opened(
         jobs.listen(
             (id, job) -> {
@@ -156,24 +156,6 @@ final class NodeRuntime implements AutoCloseable {
     opened(runner).start();
     log.info("Node API is up [address=" + address + ", node=" + nodeId + "]");
     return reconciler;
-  }
-
-  private FileEndpoint files() {
-    StorageCaches caches = new StorageCaches(ignite, settings.storage());
-    Storage storage =
-        new Storage(
-            ignite,
-            settings.storage(),
-            (extent, number) -> block(caches.blocks().get(extent + "/" + number)),
-            id -> {});
-    return new FileEndpoint(
-        storage,
-        (extent, blocks) ->
-            BlockHolders.newBuilder().addAllHolders(Collections.nCopies(blocks, -1)).build());
-  }
-
-  private static byte[] block(byte[] value) {
-    return value == null ? null : Arrays.copyOfRange(value, 4, value.length);
   }
 
   private <P extends AutoCloseable> P opened(P part) {
@@ -195,11 +177,19 @@ final class NodeRuntime implements AutoCloseable {
     try {
       losses.look();
       reconciler.reconcile();
+      if (isOldest()) {
+        storage.sweeper().sweepOverdue();
+      }
     } catch (RuntimeException e) {
       if (!closed) {
         log.warning("The job table could not be brought up to date; trying again", e);
       }
     }
+  }
+
+  private boolean isOldest() {
+    List<Node> live = nodes.live();
+    return !live.isEmpty() && live.get(0).getId().equals(nodeId);
   }
 
   private AgentStart agentStart(String host) {

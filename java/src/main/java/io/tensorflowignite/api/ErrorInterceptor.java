@@ -32,6 +32,11 @@ final class ErrorInterceptor implements ServerInterceptor {
         guard(super::onHalfClose);
       }
 
+      @Override
+      public void onReady() {
+        guard(super::onReady);
+      }
+
       private void guard(Runnable body) {
         try {
           body.run();

@@ -3,12 +3,19 @@ package io.tensorflowignite.storage;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.api.Pump;
+import io.tensorflowignite.storage.block.BlockCheck;
+import io.tensorflowignite.storage.block.BlockDownload;
+import io.tensorflowignite.storage.block.BlockUpload;
+import io.tensorflowignite.storage.block.Holders;
 import io.tensorflowignite.storage.pending.Pendings;
+import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AbandonWriteRequest;
 import io.tensorflowignite.v1.AbandonWriteResponse;
 import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
-import io.tensorflowignite.v1.BlockHolders;
+import io.tensorflowignite.v1.CheckBlocksRequest;
+import io.tensorflowignite.v1.CheckBlocksResponse;
 import io.tensorflowignite.v1.Extent;
 import io.tensorflowignite.v1.FileInfo;
 import io.tensorflowignite.v1.FileServiceGrpc;
@@ -22,6 +29,10 @@ import io.tensorflowignite.v1.MakeDirectoryRequest;
 import io.tensorflowignite.v1.MakeDirectoryResponse;
 import io.tensorflowignite.v1.PublishWriteRequest;
 import io.tensorflowignite.v1.PublishWriteResponse;
+import io.tensorflowignite.v1.PutBlocksRequest;
+import io.tensorflowignite.v1.PutBlocksResponse;
+import io.tensorflowignite.v1.ReadBlocksRequest;
+import io.tensorflowignite.v1.ReadBlocksResponse;
 import io.tensorflowignite.v1.RemoveFileRequest;
 import io.tensorflowignite.v1.RemoveFileResponse;
 import io.tensorflowignite.v1.RenameFileRequest;
@@ -30,21 +41,22 @@ import io.tensorflowignite.v1.ReserveBlocksRequest;
 import io.tensorflowignite.v1.ReserveBlocksResponse;
 import java.util.ArrayDeque;
 import java.util.Queue;
-import java.util.function.BiFunction;
 import java.util.function.Supplier;
+import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.internal.NodeStoppingException;
 import org.apache.ignite.internal.util.typedef.X;
 
 /** The file service of a node. */
 public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
+  private final Ignite ignite;
   private final Storage storage;
-  private final BiFunction<String, Integer, BlockHolders> holders;
+  private final Holders holders;
 
-  /** The holders of so many blocks are found by their extent. */
-  public FileEndpoint(Storage storage, BiFunction<String, Integer, BlockHolders> holders) {
+  public FileEndpoint(Ignite ignite, Storage storage, NodeTable nodes) {
+    this.ignite = ignite;
     this.storage = storage;
-    this.holders = holders;
+    this.holders = new Holders(ignite, storage.caches().blocksName(), nodes);
   }
 
   @Override
@@ -57,7 +69,7 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
           if (request.getLocate()) {
             for (Extent extent : file.getExtentsList()) {
               found.addHolders(
-                  holders.apply(
+                  holders.of(
                       extent.getId(), Pendings.blocks(extent.getBytes(), extent.getBlockBytes())));
             }
           }
@@ -79,7 +91,7 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
                       answers.add(ListDirectoryResponse.newBuilder().addAllFiles(files).build()));
           return null;
         });
-    send(answers, (ServerCallStreamObserver<ListDirectoryResponse>) response);
+    Pump.send((ServerCallStreamObserver<ListDirectoryResponse>) response, answers::poll);
   }
 
   @Override
@@ -131,10 +143,52 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
         () -> {
           String extent = request.getExtentId();
           int blocks = storage.writes().reserve(extent, request.getBlocks());
-          return ReserveBlocksResponse.newBuilder()
-              .setHolders(holders.apply(extent, blocks))
-              .build();
+          return ReserveBlocksResponse.newBuilder().setHolders(holders.of(extent, blocks)).build();
         });
+  }
+
+  @Override
+  public StreamObserver<PutBlocksRequest> putBlocks(StreamObserver<PutBlocksResponse> response) {
+    BlockUpload upload = new BlockUpload(storage.blocks(), storage.pendings()::get, response);
+    return new StreamObserver<PutBlocksRequest>() {
+      @Override
+      public void onNext(PutBlocksRequest block) {
+        told(
+            () -> {
+              upload.onNext(block);
+              return null;
+            });
+      }
+
+      @Override
+      public void onError(Throwable problem) {
+        upload.onError(problem);
+      }
+
+      @Override
+      public void onCompleted() {
+        upload.onCompleted();
+      }
+    };
+  }
+
+  @Override
+  public void readBlocks(ReadBlocksRequest request, StreamObserver<ReadBlocksResponse> response) {
+    BlockDownload download = new BlockDownload(storage.blocks(), storage::needs, request);
+    Pump.send((ServerCallStreamObserver<ReadBlocksResponse>) response, () -> told(download::next));
+  }
+
+  @Override
+  public void checkBlocks(
+      CheckBlocksRequest request, StreamObserver<CheckBlocksResponse> response) {
+    ServerCallStreamObserver<CheckBlocksResponse> call =
+        (ServerCallStreamObserver<CheckBlocksResponse>) response;
+    BlockCheck check =
+        told(
+            () ->
+                new BlockCheck(
+                    ignite, storage.caches(), storage.pendings()::all, call::isCancelled));
+    Pump.send(call, () -> told(check::next));
   }
 
   @Override
@@ -154,26 +208,6 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
           storage.writes().abandon(request.getExtentId());
           return AbandonWriteResponse.getDefaultInstance();
         });
-  }
-
-  /** As fast as the receiver takes them, without a thread that waits. */
-  private static <R> void send(Queue<R> answers, ServerCallStreamObserver<R> response) {
-    response.setOnCancelHandler(answers::clear);
-    response.setOnReadyHandler(
-        () -> {
-          if (answers.isEmpty()) {
-            return;
-          }
-          while (response.isReady() && !answers.isEmpty()) {
-            response.onNext(answers.remove());
-          }
-          if (answers.isEmpty()) {
-            response.onCompleted();
-          }
-        });
-    if (answers.isEmpty()) {
-      response.onCompleted();
-    }
   }
 
   private static <R> void answer(StreamObserver<R> response, Supplier<R> call) {

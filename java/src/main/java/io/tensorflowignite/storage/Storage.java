@@ -1,44 +1,66 @@
 package io.tensorflowignite.storage;
 
+import io.tensorflowignite.storage.block.Block;
+import io.tensorflowignite.storage.block.Blocks;
 import io.tensorflowignite.storage.cache.Changes;
 import io.tensorflowignite.storage.cache.StorageCaches;
 import io.tensorflowignite.storage.pending.Pendings;
+import io.tensorflowignite.storage.pending.Sweeper;
 import io.tensorflowignite.storage.tree.FileTree;
 import io.tensorflowignite.storage.tree.TaskFence;
 import io.tensorflowignite.storage.tree.Writes;
-import java.util.function.BiFunction;
-import java.util.function.Consumer;
+import io.tensorflowignite.v1.PendingExtent;
 import org.apache.ignite.Ignite;
 
 /** The store of files, on a node: its parts, put together. */
-public final class Storage {
+public final class Storage implements AutoCloseable {
   private final StorageCaches caches;
+  private final Blocks blocks;
   private final Pendings pendings;
   private final FileTree tree;
   private final Writes writes;
+  private final Sweeper sweeper;
 
-  /**
-   * Makes the store's caches when they are missing.
-   *
-   * @param blocks a block by its extent and number; null: there is none.
-   * @param garbage is told of what changes have made garbage.
-   */
-  public Storage(
-      Ignite ignite,
-      StorageSettings settings,
-      BiFunction<String, Integer, byte[]> blocks,
-      Consumer<String> garbage) {
+  /** Makes the store's caches when they are missing. */
+  public Storage(Ignite ignite, StorageSettings settings) {
     caches = new StorageCaches(ignite, settings);
     caches.create();
-    Changes changes = new Changes(ignite, caches, garbage);
+    Changes changes = new Changes(ignite, caches, this::sweep);
     TaskFence fence = new TaskFence(ignite);
+    blocks = new Blocks(ignite, caches);
     pendings = new Pendings(changes);
     tree = new FileTree(changes, fence);
-    writes = new Writes(settings, changes, fence, blocks);
+    writes = new Writes(settings, changes, fence, this::block);
+    sweeper =
+        new Sweeper(
+            ignite.log(),
+            pendings,
+            blocks,
+            id -> tree.drain(id, (extent, count) -> blocks.remove(extent, 0, count)),
+            settings.writerTimeout());
+  }
+
+  private void sweep(String garbage) {
+    sweeper.sweep(garbage);
+  }
+
+  private byte[] block(String extent, int number) {
+    Block block = blocks.get(extent, number);
+    return block == null ? null : block.data().toByteArray();
+  }
+
+  /** Whether blocks of an extent must be there: it is of a file, or of a writer. */
+  public boolean needs(String extent) {
+    PendingExtent pending = pendings.get(extent);
+    return (pending != null && pending.hasWrite()) || tree.has(extent);
   }
 
   public StorageCaches caches() {
     return caches;
+  }
+
+  public Blocks blocks() {
+    return blocks;
   }
 
   public Pendings pendings() {
@@ -51,5 +73,14 @@ public final class Storage {
 
   public Writes writes() {
     return writes;
+  }
+
+  public Sweeper sweeper() {
+    return sweeper;
+  }
+
+  @Override
+  public void close() {
+    sweeper.close();
   }
 }

@@ -177,6 +177,12 @@ public final class FileTree {
     new Drain(changes, directory, remove).run();
   }
 
+  /** Whether an extent is of a file. It looks at every file: for errors only. */
+  public boolean has(String extent) {
+    return changes.settle(
+        "Looking for extent " + extent, records -> ExtentSearch.find(records, extent));
+  }
+
   private DirectoryEntry entry(FilePath path) {
     return changes.find("Looking at '" + path + "'", records -> existing(records, path));
   }

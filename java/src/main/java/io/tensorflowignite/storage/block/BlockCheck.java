@@ -1,0 +1,122 @@
+package io.tensorflowignite.storage.block;
+
+import io.tensorflowignite.storage.cache.StorageCaches;
+import io.tensorflowignite.v1.CheckBlocksResponse;
+import io.tensorflowignite.v1.PendingExtent;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.PrimitiveIterator;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import javax.cache.Cache;
+import javax.cache.CacheException;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.affinity.Affinity;
+import org.apache.ignite.cache.query.QueryCursor;
+import org.apache.ignite.cache.query.ScanQuery;
+import org.apache.ignite.cluster.ClusterNode;
+
+/**
+ * Looks at every block that this node is the primary holder of, one at a time, and tells of them
+ * extent by extent. An extent is told of several times: blocks lie in the order of partitions.
+ */
+public final class BlockCheck {
+  private static final Pattern KEY = Pattern.compile("([0-9a-f]{32})/(\\d{1,9})");
+  private static final int LOOKED_AT = 4_096;
+  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final IgniteCache<String, byte[]> cache;
+  private final Affinity<String> affinity;
+  private final ClusterNode local;
+  private final Supplier<Map<String, PendingExtent>> pending;
+  private final BooleanSupplier cancelled;
+  private final PrimitiveIterator.OfInt partitions;
+  private final Map<String, CheckBlocksResponse.Builder> untold = new LinkedHashMap<>();
+  private int looked;
+
+  /**
+   * @param pending what is being written and removed, as this node's copy has it
+   * @param cancelled true when nobody wants to know any more
+   */
+  public BlockCheck(
+      Ignite ignite,
+      StorageCaches caches,
+      Supplier<Map<String, PendingExtent>> pending,
+      BooleanSupplier cancelled) {
+    this.pending = pending;
+    this.cancelled = cancelled;
+    cache = caches.blocks();
+    affinity = ignite.affinity(caches.blocksName());
+    local = ignite.cluster().localNode();
+    partitions = IntStream.of(affinity.primaryPartitions(local)).iterator();
+  }
+
+  /** What has been found of one extent; null: that was all. */
+  public CheckBlocksResponse next() {
+    if (untold.isEmpty()) {
+      long end = System.nanoTime() + LOOK_NANOS;
+      looked = 0;
+      do {
+        while (partitions.hasNext() && looked < LOOKED_AT && System.nanoTime() < end) {
+          look(partitions.nextInt());
+        }
+      } while (untold.isEmpty() && partitions.hasNext() && !cancelled.getAsBoolean());
+      tellPending();
+    }
+    String extent = untold.isEmpty() ? null : untold.keySet().iterator().next();
+    return extent == null ? null : untold.remove(extent).build();
+  }
+
+  /**
+   * After the look at the blocks: what a writer published since then is of a file for who looks
+   * after us.
+   */
+  private void tellPending() {
+    Map<String, PendingExtent> all = pending.get();
+    // Which extents were in a removed directory is known only as it is worked off.
+    boolean unknown = all.values().stream().anyMatch(one -> !one.getDirectoryId().isEmpty());
+    untold.forEach((extent, found) -> found.setPending(unknown || all.containsKey(extent)));
+  }
+
+  private void look(int partition) {
+    ScanQuery<String, byte[]> query = new ScanQuery<>(partition);
+    query.setLocal(true);
+    try (QueryCursor<Cache.Entry<String, byte[]>> entries = cache.query(query)) {
+      for (Cache.Entry<String, byte[]> entry : entries) {
+        if (cancelled.getAsBoolean()) {
+          return;
+        }
+        look(entry.getKey(), entry.getValue());
+      }
+    } catch (CacheException e) {
+      // A partition that has moved meanwhile is looked at by its new holder.
+      if (local.equals(affinity.mapPartitionToNode(partition))) {
+        throw e;
+      }
+    }
+  }
+
+  private void look(String key, byte[] value) {
+    Matcher parts = KEY.matcher(key);
+    if (!parts.matches()) {
+      return;
+    }
+    int number = Integer.parseInt(parts.group(2));
+    CheckBlocksResponse.Builder found =
+        untold.computeIfAbsent(
+            parts.group(1), id -> CheckBlocksResponse.newBuilder().setExtentId(id));
+    found.addNumbers(number);
+    Block block = Block.verified(value);
+    if (block == null) {
+      found.addCorrupt(number);
+    } else {
+      found.setBytes(found.getBytes() + block.size());
+    }
+    looked++;
+  }
+}
