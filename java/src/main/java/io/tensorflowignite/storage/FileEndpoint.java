@@ -185,9 +185,7 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
         (ServerCallStreamObserver<CheckBlocksResponse>) response;
     BlockCheck check =
         told(
-            () ->
-                new BlockCheck(
-                    ignite, storage.caches(), storage.pendings()::all, call::isCancelled));
+            () -> new BlockCheck(ignite, storage.caches(), storage::pending, call::isCancelled));
     Pump.send(call, () -> told(check::next));
   }
 
