@@ -2,10 +2,10 @@
 
 As a job, every worker trains on the rows of its own node, and the workers average their gradients:
 
-    tensorflow-ignite submit --cache digits --checkpoint-directory /shared/digits examples/digits.py
+    tensorflow-ignite submit --cache digits examples/digits.py
 
-When a node is lost, Ignite starts the job again on those that are left, and it goes on from the newest checkpoint; the
-directory must be the same for all nodes. Without one, a restart begins anew.
+When a node is lost, Ignite starts the job again on those that are left, and it goes on from the newest checkpoint,
+which is in the cluster as well.
 
 The same script runs outside a job, on all rows: ``python examples/digits.py``. Both evaluate on ``digits_test``.
 """
@@ -60,11 +60,7 @@ def main() -> None:
     # Other workers with other rows make epochs of another length. What the job began with stays its goal.
     total_steps = tf.Variable(args.epochs * steps_per_epoch, dtype=tf.int64, trainable=False)
     checkpoint = tfi.train.checkpoint(
-        every_steps=args.checkpoint_steps,
-        directory=context.checkpoint_directory,
-        model=model,
-        optimizer=optimizer,
-        total_steps=total_steps,
+        every_steps=args.checkpoint_steps, model=model, optimizer=optimizer, total_steps=total_steps
     )
     last = int(total_steps)
     if checkpoint.resumed_from_step and context.index == 0:

@@ -1,6 +1,6 @@
 """Learns handwritten digits as ``digits.py`` does, with ``fit`` of Keras instead of a loop of one's own.
 
-    tensorflow-ignite submit --cache digits --checkpoint-directory /shared/digits examples/digits_keras.py
+    tensorflow-ignite submit --cache digits examples/digits_keras.py
 
 The callback saves, and makes ``fit`` go on where it was interrupted when the job is started again. Uses tf_keras; a
 model of Keras 3 is trained in the same way.
@@ -42,7 +42,7 @@ def main() -> None:
             metrics=["accuracy"],
         )
 
-    checkpoints = tfi.train.CheckpointCallback(every_steps=50, directory=context.checkpoint_directory)
+    checkpoints = tfi.train.CheckpointCallback(every_steps=50)
     model.fit(
         rows.repeat().batch(args.batch_size).map(examples),
         epochs=args.epochs,

@@ -3,11 +3,10 @@
 This script runs once, in the job's client process; the workers compute steps on the rows of their own nodes, each at
 its own pace, and the variables live on the parameter servers:
 
-    tensorflow-ignite submit --cache digits --kind parameter-server --checkpoint-directory /shared/digits \
-        examples/digits_ps.py
+    tensorflow-ignite submit --cache digits --kind parameter-server examples/digits_ps.py
 
 When a worker is lost, the others go on. When this process or a parameter server is lost, the script starts again, and
-goes on from the newest checkpoint; only this process uses the directory, wherever it is started.
+goes on from the newest checkpoint, wherever it is started.
 """
 
 import argparse
@@ -61,7 +60,7 @@ def main() -> None:
 
     with strategy.scope():
         model = Perceptron()
-    checkpoint = tfi.train.checkpoint(every_seconds=1, directory=context.checkpoint_directory, model=model)
+    checkpoint = tfi.train.checkpoint(every_seconds=1, model=model)
     if checkpoint.resumed_from_step:
         print(f"resumed from step {checkpoint.resumed_from_step}", flush=True)
     coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)

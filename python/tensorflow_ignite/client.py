@@ -11,6 +11,7 @@ with tfi.connect("localhost:10820") as client:
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -21,7 +22,13 @@ from typing import TypeVar, cast
 
 from tensorflow_ignite.addresses import parse_addresses
 from tensorflow_ignite.archive import Archive, pack
-from tensorflow_ignite.errors import InvalidRequestError, JobFailedError, JobStoppedError, RequestTimeoutError
+from tensorflow_ignite.errors import (
+    InvalidRequestError,
+    JobFailedError,
+    JobNotFoundError,
+    JobStoppedError,
+    RequestTimeoutError,
+)
 from tensorflow_ignite.history import EventLog
 from tensorflow_ignite.logs import LineAssembler, LogLine
 from tensorflow_ignite.messages import enum_text
@@ -123,7 +130,8 @@ class Client:
             name: Any text, to recognize the job by; None: the script's name without its suffix.
             ps: Parameter servers of a parameter-server job; None: 1.
             checkpoint_directory: Where the script should keep checkpoints, on storage that every node sees: an
-                absolute path, or a URL of a file system that TensorFlow knows.
+                absolute path, or a URL of a file system that TensorFlow knows. None: in the cluster itself, in the
+                job's own directory ``ignite:///jobs/ID/checkpoints``.
             start_timeout: Seconds from the placement until every task runs; None: the service's setting.
             stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
             max_crashes: Crashes that are followed by a restart, counted anew after a healthy time; None: 3.
@@ -377,6 +385,21 @@ class JobHandle:
         request = job_pb2.StopJobRequest(job_id=self.id)
         self._status = Job.from_proto(self._connection.call("StopJob", lambda: request).job)
         return self.wait(timeout, raise_on_failure=False) if wait else self._status
+
+    def remove(self) -> None:
+        """Removes the job, which is over, with all that it has left: its checkpoints in the cluster, output and code.
+
+        The cluster does so itself when the job has been over for as long as jobs are kept. Checkpoints elsewhere stay.
+        May be repeated.
+
+        Raises:
+            JobNotFinishedError: The job is not over, or another one that is not over keeps its checkpoints among its
+                files.
+        """
+        request = job_pb2.RemoveJobRequest(job_id=self.id)
+        # It was there when this handle was made: somebody, or an earlier try of this very call, was faster.
+        with contextlib.suppress(JobNotFoundError):
+            self._connection.call("RemoveJob", lambda: request)
 
     def _lines(self, request: job_pb2.StreamLogsRequest) -> Iterator[LogLine]:
         assembler = LineAssembler()

@@ -10,6 +10,7 @@
         ├── CodeInvalidError              also a ValueError
         ├── JobNotFoundError              also a LookupError
         ├── JobFinishedError
+        ├── JobNotFinishedError
         ├── JobFailedError                carries the job
         │   └── JobStoppedError
         ├── NoAgentError
@@ -69,6 +70,7 @@ __all__ = [
     "InvalidRequestError",
     "JobFailedError",
     "JobFinishedError",
+    "JobNotFinishedError",
     "JobNotFoundError",
     "JobStoppedError",
     "NoAgentError",
@@ -153,6 +155,12 @@ class JobFinishedError(TensorFlowIgniteError):
     """The job is over, so what was asked of it cannot be done any more."""
 
     code = "JOB_FINISHED"
+
+
+class JobNotFinishedError(TensorFlowIgniteError):
+    """The job is not over, or another one that is not over needs its files: it is not removed."""
+
+    code = "JOB_NOT_FINISHED"
 
 
 class JobFailedError(TensorFlowIgniteError):
@@ -294,7 +302,7 @@ class FileCorruptError(StorageError):
 
 
 class AttemptSupersededError(TensorFlowIgniteError):
-    """A task of an attempt, or a process of a task, that has been replaced wanted to change the cluster's files."""
+    """A task of an attempt, or a process of a task, that has been replaced wanted to write checkpoints or files."""
 
     code = "ATTEMPT_SUPERSEDED"
 
@@ -323,6 +331,7 @@ CODES: dict[str, type[TensorFlowIgniteError]] = {
         CodeInvalidError,
         JobNotFoundError,
         JobFinishedError,
+        JobNotFinishedError,
         NoAgentError,
         ClusterNotActiveError,
         PartitionNotLocalError,

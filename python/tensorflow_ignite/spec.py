@@ -77,7 +77,8 @@ class JobSpec(Value):
         ps_count: Parameter servers of a parameter-server job; 0 means 1.
         start_timeout: Seconds from the placement until every task runs; None: the service's setting.
         stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
-        checkpoint_directory: Where the script should keep checkpoints; empty: nowhere in particular.
+        checkpoint_directory: Where the script should keep checkpoints; empty in what is submitted: in the cluster
+            itself, ``ignite:///jobs/ID/checkpoints``.
         max_crashes: Crashes that are followed by a restart, counted anew after a healthy time; None: 3.
         min_workers: An attempt starts only with at least so many workers; 0 means 1.
         wait_timeout: Seconds that it waits for an assignment to start with; None: the service's setting.
@@ -387,6 +388,8 @@ class Job(Value):
         not_before: The next attempt does not start before this moment (back-off after a crash).
         lost_partitions: Partitions of the job's cache that lost all their copies since the job began.
         events: What happened, oldest first; the newest 500.
+        kept_until: When the cluster removes it with all that it has left; None: it is not over, or it is kept until
+            somebody removes it.
     """
 
     id: str
@@ -406,6 +409,7 @@ class Job(Value):
     not_before: datetime | None
     lost_partitions: tuple[int, ...]
     events: tuple[Event, ...]
+    kept_until: datetime | None
 
     @property
     def is_over(self) -> bool:
@@ -439,6 +443,7 @@ class Job(Value):
             not_before=time_of(message, "not_before"),
             lost_partitions=tuple(message.lost_partitions),
             events=tuple(Event.from_proto(event) for event in message.events),
+            kept_until=time_of(message, "kept_until"),
         )
 
 

@@ -85,7 +85,7 @@ def test_without_a_directory_nothing_is_saved_and_that_is_said_once(
     assert (checkpoint.steps_done, checkpoint.saved_step) == (3, 0)
     assert [record.getMessage() for record in caplog.records if "saves no checkpoints" in record.getMessage()] == [
         "tensorflow_ignite: a process outside any job saves no checkpoints, since no directory was given for them. "
-        "Give one: tfi.train.checkpoint(directory=...), or submit the job with --checkpoint-directory"
+        "Give one: tfi.train.checkpoint(directory=...), or run the script in a job, which has one"
     ]
     assert os.listdir(tmp_path) == []
 

@@ -110,6 +110,14 @@ class NodeApiServer(job_pb2_grpc.NodeApiServicer):
                 )
             return job_pb2.StopJobResponse(job=self.state.jobs[job.id])
 
+    def RemoveJob(self, request: Any, context: Any) -> Any:
+        with self._call("RemoveJob", context):
+            job = self._find(request.job_id, context)
+            if job.state not in OVER:
+                text = f"Job {job.id} is not removed: it is running. Only a job that is over can be. Stop it first"
+                _refuse(context, grpc.StatusCode.FAILED_PRECONDITION, "JOB_NOT_FINISHED", text)
+            return job_pb2.RemoveJobResponse(job=self.state.jobs.pop(job.id))
+
     def WatchJob(self, request: Any, context: Any) -> Any:
         with self._call("WatchJob", context):
             job_id = self._find(request.job_id, context).id

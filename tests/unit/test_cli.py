@@ -22,8 +22,8 @@ from tensorflow_ignite.v1 import job_pb2
 LIMIT = 20  # seconds; what takes longer hangs
 PYTHON = Path(__file__).parents[2] / "python"
 COMMANDS = [
-    *("submit", "ps", "describe", "events", "logs", "attach", "stop"),
-    *("load", "node", "nodes", "doctor", "quickstart", "fs"),
+    *("submit", "ps", "describe", "events", "logs", "attach", "stop", "rm"),
+    *("load", "fs", "node", "nodes", "doctor", "quickstart"),
 ]
 
 
@@ -403,6 +403,17 @@ def test_describe_shows_all_that_is_known(cli, node) -> None:
     assert re.search(r"worker 1 +11b2c3d4 +failed +4001 +3 +1,234 +127\.0\.0\.1:5001 +3 ", out)
 
 
+def test_describe_tells_until_when_a_job_that_is_over_is_kept(cli, node) -> None:
+    job = running_job(state=job_pb2.SUCCEEDED)
+    node.state.add(job)
+    assert "kept until:   removed by hand\n" in cli("describe", "7f3a")[1]
+    job.kept_until.FromDatetime(datetime(2026, 3, 8, 12, tzinfo=timezone.utc))
+    assert "kept until:   2026-03-08 " in cli("describe", "7f3a")[1]
+    assert json.loads(cli("ps", "--json")[1])[0]["kept_until"] == "2026-03-08T12:00:00+00:00"
+    node.state.add(running_job())
+    assert "kept until" not in cli("describe", "7f3a")[1]
+
+
 def test_describe_tells_what_a_job_waits_for_and_what_it_may_still_do(cli, node) -> None:
     job = running_job(state=job_pb2.RESTARTING, crashes=2, waiting_for="2 workers; 1 node has partitions")
     job.not_before.FromDatetime(datetime.now(timezone.utc) + timedelta(seconds=90))
@@ -593,6 +604,19 @@ def test_stop_waits_until_nothing_is_left(cli, node) -> None:
     assert cli("stop", "7f3a") == (0, "job 7f3a0000 is stopped; nothing of it runs\n", "")
     node.state.add(running_job("8888aaaa"))
     assert json.loads(cli("stop", "--json", "8888")[1])["state"] == "stopped"
+
+
+def test_rm_removes_jobs_that_are_over_and_no_other(cli, node) -> None:
+    for job_id in ("7f3a0000", "8888aaaa"):
+        node.state.add(running_job(job_id, state=job_pb2.SUCCEEDED))
+    node.state.add(running_job("9999bbbb"))
+    code, out, err = cli("rm", "7f3a", "9999")
+    assert (code, out) == (1, "job 7f3a0000 is removed, with all that it had left\n")
+    assert "Job 9999bbbb is not removed: it is running" in err
+    code, out, err = cli("rm", "8888", "nope")
+    assert (code, out) == (1, "")
+    assert "There is no job 'nope'" in err
+    assert list(node.state.jobs) == ["8888aaaa", "9999bbbb"]
 
 
 def test_stop_gives_up_in_time_and_says_what_is_waited_for(cli, node) -> None:

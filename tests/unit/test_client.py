@@ -328,6 +328,16 @@ def test_stopping_waits_for_the_proof(client, node) -> None:
         job.stop()
 
 
+def test_removing_a_job_that_is_gone_meanwhile_is_no_error(client, node) -> None:
+    job = client.job(node.state.add(running_job(state=job_pb2.SUCCEEDED)).id)
+    job.remove()
+    job.remove()
+    with pytest.raises(errors.JobNotFoundError):
+        job.refresh()
+    with pytest.raises(errors.JobNotFinishedError):
+        client.job(node.state.add(running_job()).id).remove()
+
+
 def test_stopping_need_not_wait(client, node) -> None:
     node.state.stops = False
     job = client.job(node.state.add(running_job()).id)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
+import types
 
 import grpc
 import pytest
 from node_api_server import NodeApiServer
 
+from tensorflow_ignite import errors
 from tensorflow_ignite.cli import main
-from tensorflow_ignite.doctor import Finding, cluster
+from tensorflow_ignite.doctor import Finding, cluster, storage
 from tensorflow_ignite.v1 import job_pb2
 
 TIMEOUT = 2.0
@@ -42,6 +45,38 @@ def member(server: NodeApiServer, number: int, **agent: str):
         plugin_version="0.1.0",
         agent=job_pb2.AgentInfo(**{"pid": 42, **versions, **agent}),
     )
+
+
+class Files:
+    """The files of a cluster, in memory; the doctor must leave none."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+        self.fault: Exception | None = None
+        self.lost = 0
+
+    def open_writer(self, path: str, mode: str) -> contextlib.AbstractContextManager[types.SimpleNamespace]:
+        assert (mode, path in self.kept) == ("x", False)
+        if self.fault:
+            raise self.fault
+        return contextlib.nullcontext(types.SimpleNamespace(write=lambda data: self.kept.update({path: data})))
+
+    def open_reader(self, path: str) -> contextlib.AbstractContextManager[types.SimpleNamespace]:
+        data = self.kept[path][self.lost :]
+        return contextlib.nullcontext(
+            types.SimpleNamespace(bytes=len(data), read=lambda offset, count: data[offset : offset + count])
+        )
+
+    def remove(self, path: str) -> None:
+        del self.kept[path]
+
+
+@pytest.fixture(autouse=True)
+def files(monkeypatch: pytest.MonkeyPatch):
+    kept = Files()
+    monkeypatch.setattr(storage.Files, "at", lambda addresses, *, timeout: kept)
+    yield kept
+    assert not kept.kept
 
 
 def examine(*addresses: str, thin: tuple[str, int] = ("127.0.0.1", 1)) -> dict[str, Finding]:
@@ -111,6 +146,21 @@ def test_loopback_addresses_on_several_machines_are_a_fault(node) -> None:
     assert found.outcome == "failed"
     assert "spread over 2 machines" in found.text
     assert "TENSORFLOW_IGNITE_HOST" in found.remedy
+
+
+def test_a_store_that_refuses_a_file_is_a_fault_with_its_reason(node, files) -> None:
+    files.fault = errors.InternalError("the data region is full")
+    found = examine(node.address)
+    assert found.pop("storage").outcome == "failed"
+    assert (
+        "the data region is full. Jobs keep their checkpoints in the cluster" in examine(node.address)["storage"].text
+    )
+    assert {finding.outcome for finding in found.values()} == {"ok"}
+
+
+def test_a_store_that_gives_other_bytes_is_a_fault(node, files) -> None:
+    files.lost = 1
+    assert "other bytes than those written" in examine(node.address)["storage"].text
 
 
 def test_a_cluster_without_nodes_is_a_fault(node) -> None:
@@ -195,14 +245,14 @@ def test_the_command_tells_steps_remedies_and_the_sum(node, capsys) -> None:
     assert main(["doctor", "--only", "cluster", "--address", node.address]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"the cluster\n  ✓ address              {node.address} answers\n")
-    assert out.endswith("\nno step of 10 failed\n")
+    assert out.endswith("\nno step of 11 failed\n")
     node.state.nodes[2] = member(node, 2, tensorflow_version="2.20.0", python_version="3.11.9")
     assert main(["--address", node.address, "doctor", "--only", "cluster"]) == 1
     out = capsys.readouterr().out
     assert "  ✗ tensorflow versions  nodes differ: " in out
     assert "\n                         → Install the same there: pip install tensorflow==VERSION\n" in out
     assert "  ! python versions      nodes differ: " in out
-    assert out.endswith("\n1 of 10 steps failed, 1 warning\n")
+    assert out.endswith("\n1 of 11 steps failed, 1 warning\n")
 
 
 def test_the_command_gives_json(node, capsys) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorflow_ignite import train
-from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.errors import AttemptSupersededError, InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.train import progress
 from tensorflow_ignite.train.checkpoint import find_directory
 from tensorflow_ignite.train.context import CONTEXT_VARIABLE
@@ -196,7 +196,7 @@ def test_an_earlier_process_cannot_save_once_a_later_one_has_begun(attempt: int,
 def test_an_earlier_process_that_comes_late_does_not_take_the_directory_back() -> None:
     files = Files()
     fence(files, 3).claim()
-    with pytest.raises(TensorFlowIgniteError, match=r"attempt 3 \(process 0\) of job 7f3a has taken"):
+    with pytest.raises(AttemptSupersededError, match=r"attempt 3 \(process 0\) of job 7f3a has taken"):
         fence(files, 2).claim()
     assert json.loads(files["/ckpt/attempt"])["attempt"] == 3
 
@@ -207,7 +207,7 @@ def test_another_job_goes_on_from_a_directory_and_the_first_is_told() -> None:
     old.claim()
     new.claim()
     new.check()
-    with pytest.raises(TensorFlowIgniteError, match="a --checkpoint-directory of its own"):
+    with pytest.raises(TensorFlowIgniteError, match="Without --checkpoint-directory each job has one of its own"):
         old.check()
 
 
@@ -242,26 +242,25 @@ def test_a_foreign_file_of_the_markers_name_is_not_overwritten(text: str) -> Non
 
 @pytest.fixture
 def in_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A task of a job without a directory for checkpoints."""
+    """A task of a job."""
     path = tmp_path / "context.json"
-    path.write_text('{"jobId": "7f3a", "attempt": 1, "role": "WORKER", "kind": "MULTI_WORKER_MIRRORED"}')
+    path.write_text(
+        '{"jobId": "7f3a", "attempt": 1, "role": "WORKER", "kind": "MULTI_WORKER_MIRRORED", '
+        '"checkpointDirectory": "ignite:///jobs/7f3a/checkpoints"}'
+    )
     monkeypatch.setenv(CONTEXT_VARIABLE, str(path))
     return path
 
 
 @pytest.mark.usefixtures("in_job")
-def test_a_job_that_names_no_directory_is_told_the_option() -> None:
-    for make in (lambda: train.checkpoint(model=object()), train.CheckpointCallback):
-        with pytest.raises(TensorFlowIgniteError, match=r"worker 0 of job 7f3a .* --checkpoint-directory PATH"):
-            make()
-    assert find_directory("", "checkpoint()") == ""
-    assert find_directory("/here", "checkpoint()") == "/here"
+def test_the_directory_is_the_jobs_unless_the_script_names_one() -> None:
+    assert find_directory(None) == "ignite:///jobs/7f3a/checkpoints"
+    assert find_directory("/other") == "/other"
+    assert find_directory("") == ""
 
 
-def test_the_directory_is_the_jobs(in_job: Path) -> None:
-    in_job.write_text(in_job.read_text().replace("{", '{"checkpointDirectory": "/shared/x",', 1))
-    assert find_directory(None, "checkpoint()") == "/shared/x"
-    assert find_directory("/other", "checkpoint()") == "/other"
+def test_outside_a_job_there_is_no_directory_that_nobody_has_named() -> None:
+    assert find_directory(None) == ""
 
 
 def test_a_callback_that_would_never_save_is_refused() -> None:

@@ -73,6 +73,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (logs.logs, "Jobs"),
     (logs.attach, "Jobs"),
     (jobs.stop, "Jobs"),
+    (jobs.rm, "Jobs"),
     (tensorboard.tensorboard, "Jobs"),
     (load.load, "Data"),
     (node.node, "Cluster"),

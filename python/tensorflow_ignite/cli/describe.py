@@ -72,6 +72,7 @@ def _facts(job: Job) -> list[tuple[str, str]]:
         ("finished", f"{timestamp(job.finished_at)}, after {duration(job.created_at, job.finished_at)}")
         if job.finished_at
         else ("running for", duration(job.created_at)),
+        ("kept until", timestamp(job.kept_until) if job.kept_until else "removed by hand" if job.is_over else ""),
         ("service on", job.service_node_id if not job.is_over else ""),
     ]
 

@@ -1,4 +1,4 @@
-"""``ps``, ``stop`` and ``nodes``: looking at the cluster, and ending a job."""
+"""``ps``, ``stop``, ``rm`` and ``nodes``: looking at the cluster, ending a job, removing what it has left."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from tensorflow_ignite.cli.options import Address, CommandLineError, JobId, Json, session
+from tensorflow_ignite.cli.options import Address, CommandLineError, JobId, JobIds, Json, session
 from tensorflow_ignite.cli.render import age, paint, print_json, short_id, table
 from tensorflow_ignite.spec import Job, Progress
 
-__all__ = ["nodes", "progress_of", "progress_text", "ps", "state_text", "stop"]
+__all__ = ["nodes", "progress_of", "progress_text", "ps", "rm", "state_text", "stop"]
 
 
 def ps(context: typer.Context, address: Address = None, json_output: Json = False) -> None:
@@ -71,6 +71,23 @@ def stop(
         print(f"job {job.id} is stopped; nothing of it runs")
     else:
         print(f"job {job.id} had already {job.state} when it was asked to stop; nothing of it runs")
+
+
+def rm(context: typer.Context, job_ids: JobIds, address: Address = None) -> None:
+    """Remove jobs that are over, with their checkpoints in the cluster, their output and their code.
+
+    The cluster does so itself when a job has been over for as long as jobs are kept; `describe` tells until when.
+
+    \b
+    Examples:
+      tensorflow-ignite rm 7f3a
+      tensorflow-ignite ps --json | jq -r '.[] | select(.state == "failed").id' | xargs tensorflow-ignite rm
+    """
+    with session(context, address) as client:
+        # All are looked up before the first is removed: a slip of the pen removes nothing.
+        for job in [client.job(job_id) for job_id in job_ids]:
+            job.remove()
+            print(f"job {job.id} is removed, with all that it had left")
 
 
 def nodes(context: typer.Context, address: Address = None, json_output: Json = False) -> None:

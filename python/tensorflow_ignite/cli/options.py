@@ -15,7 +15,7 @@ from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 if TYPE_CHECKING:
     from tensorflow_ignite.client import Client
 
-__all__ = ["Address", "CommandLineError", "JobId", "Json", "one_of", "session"]
+__all__ = ["Address", "CommandLineError", "JobId", "JobIds", "Json", "one_of", "session"]
 
 # A person waits at the key.
 _COMPLETION_SECONDS = 1.5
@@ -65,6 +65,15 @@ JobId = Annotated[
     typer.Argument(
         metavar="JOB",
         help="A job's id, or its first characters (at least 4).",
+        show_default=False,
+        autocompletion=_complete_job,
+    ),
+]
+JobIds = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="JOB...",
+        help="Ids of jobs, or their first characters (at least 4).",
         show_default=False,
         autocompletion=_complete_job,
     ),

@@ -149,11 +149,8 @@ def _train(cluster: LocalCluster, console: Console) -> _Outcome:
     for node in cluster.nodes:
         console.print(f"  {node.name}: process {node.pid}, API on {node.address}")
     _load_digits(cluster.address, console)
-    checkpoints = cluster.directory / "checkpoints"
     with tfi.connect(",".join(cluster.addresses)) as client:
-        job = client.submit(
-            script, cache=CACHE, kind="multi-worker-mirrored", checkpoint_directory=str(checkpoints), stop_grace=1.0
-        )
+        job = client.submit(script, cache=CACHE, kind="multi-worker-mirrored", stop_grace=1.0)
         console.print(f"submitted {script.name} as job {job.id}: one worker beside the rows of each node")
         _follow(job, cluster, console)
         end = job.wait()
@@ -168,7 +165,8 @@ def _train(cluster: LocalCluster, console: Console) -> _Outcome:
     if not last.resumed_from_step:
         raise QuickstartError(
             f"job {end.id} succeeded with attempt {last.number}, which did not resume from a checkpoint in "
-            f"{checkpoints}. A job resumes where it was saved. See its history: tensorflow-ignite events {end.id}"
+            f"{end.spec.checkpoint_directory}. A job resumes where it was saved. See its history: tensorflow-ignite "
+            f"events {end.id}"
         )
     return _Outcome(accuracy=accuracy, attempts=len(end.attempts), resumed_from_step=last.resumed_from_step)
 

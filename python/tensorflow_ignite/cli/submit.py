@@ -48,7 +48,7 @@ def submit(
         typer.Option(
             "--checkpoint-directory",
             metavar="PATH",
-            help="Where the script keeps checkpoints: a path or URL that every node sees.",
+            help="Where the script keeps checkpoints, a path or URL that every node sees; else inside the cluster.",
         ),
     ] = None,
     start_timeout: Annotated[

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tensorflow_ignite.addresses import ADDRESS_VARIABLE
 from tensorflow_ignite.client import connect
+from tensorflow_ignite.doctor import storage
 from tensorflow_ignite.doctor.finding import Finding, Outcome, failed, ok, warning
 from tensorflow_ignite.doctor.interpreter import TENSORFLOW
 from tensorflow_ignite.errors import ClusterNotActiveError, ConnectionFailedError, TensorFlowIgniteError
@@ -50,6 +51,7 @@ def examine(addresses: Sequence[str], thin: tuple[str, int], *, timeout: float) 
     yield _tensorflow(nodes)
     yield from _alike(nodes)
     yield _reachable(nodes, timeout)
+    yield storage.examine([address for address in addresses if isinstance(answers[address], list)], timeout=timeout)
 
 
 def _ask(address: str, timeout: float) -> list[Node] | TensorFlowIgniteError:

@@ -60,7 +60,6 @@ class CheckpointCallback:
 
         Raises:
             InvalidRequestError: An argument breaks a rule.
-            TensorFlowIgniteError: The job names no directory.
         """
         if every_epoch is False and every_steps is None and every_seconds is None:
             raise InvalidRequestError(
@@ -69,7 +68,7 @@ class CheckpointCallback:
         self._due = Due(every_steps, every_seconds)
         self._every_epoch = every_epoch if every_epoch is not None else every_steps is None and every_seconds is None
         self._keep = keep
-        self._directory = find_directory(directory, "CheckpointCallback")
+        self._directory = find_directory(directory)
         self.checkpoint: TrainCheckpoint | None = None
         self.model: Any = None
         self.params: dict[str, Any] = {}

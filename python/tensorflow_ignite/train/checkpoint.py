@@ -41,7 +41,8 @@ def checkpoint(
 
     Call it once, after the variables have been made, before the first training step, and on every worker of the job:
     the workers restore the same checkpoint, and save together. The directory must be the same storage for all workers
-    of a ``multi-worker-mirrored`` job; of a ``parameter-server`` job only the client process uses it. A job may go on
+    of a ``multi-worker-mirrored`` job, as the cluster's own is; of a ``parameter-server`` job only the client process
+    uses it. A job may go on
     with another number of workers than it was saved with. The position in the dataset is not part of a checkpoint.
 
     Args:
@@ -49,8 +50,9 @@ def checkpoint(
         every_seconds: Save when so many seconds have passed since the last save ended. When neither is given: 60.
         keep: Checkpoints that are kept; older ones are removed.
         directory: Where checkpoints are kept, a path or an address that TensorFlow can write. None: the job's
-            ``--checkpoint-directory``. ``""``: nothing is restored and nothing saved, which is also what happens
-            outside a job when no directory is given; one line says so.
+            ``--checkpoint-directory``, which is in the cluster itself when the job names none. ``""``: nothing is
+            restored and nothing saved, which is also what happens outside a job when no directory is given; one line
+            says so.
         **trackables: What to save, by name: models, optimizers, variables, anything that ``tf.train.Checkpoint`` takes.
 
     Returns:
@@ -58,11 +60,11 @@ def checkpoint(
 
     Raises:
         InvalidRequestError: An argument breaks a rule.
-        TensorFlowIgniteError: The job names no directory, the newest checkpoint does not fit the trackables, the
-            workers do not see the same directory, or a later attempt of the job writes there.
+        TensorFlowIgniteError: The newest checkpoint does not fit the trackables, the workers do not see the same
+            directory, or a later attempt of the job writes there.
     """
     return TrainCheckpoint(
-        trackables, Due.of(every_steps, every_seconds), keep=keep, directory=find_directory(directory, "checkpoint()")
+        trackables, Due.of(every_steps, every_seconds), keep=keep, directory=find_directory(directory)
     )
 
 
@@ -119,7 +121,7 @@ class TrainCheckpoint:
         if not directory:
             _log.warning(
                 "tensorflow_ignite: %s saves no checkpoints, since no directory was given for them. "
-                "Give one: tfi.train.checkpoint(directory=...), or submit the job with --checkpoint-directory",
+                "Give one: tfi.train.checkpoint(directory=...), or run the script in a job, which has one",
                 context().task,
             )
             due.start(0)
@@ -204,20 +206,9 @@ class TrainCheckpoint:
             report_checkpoint(checkpoint_step=self.saved_step)
 
 
-def find_directory(directory: str | None, caller: str) -> str:
-    """The directory given, else the job's; empty: none.
-
-    Raises:
-        TensorFlowIgniteError: The job names none.
-    """
-    here = context()
-    if directory is None and here.in_job and not here.checkpoint_directory:
-        raise TensorFlowIgniteError(
-            f"{here.task} asks for checkpoints with tfi.train.{caller}, but the job names no directory for them. A "
-            "restart resumes only from a directory that every node reaches under the same path. Submit the job with "
-            '--checkpoint-directory PATH (checkpoint_directory=... in Python), or pass directory="" to go without'
-        )
-    return here.checkpoint_directory if directory is None else str(directory)
+def find_directory(directory: str | None) -> str:
+    """The directory given, else the job's; empty: none."""
+    return context().checkpoint_directory if directory is None else str(directory)
 
 
 def _writer() -> Writer:

@@ -52,7 +52,8 @@ class Context:
         node_address: ``host:port`` of the node that the task runs beside; empty outside.
         assignment: One entry a worker, in the order of their indices; empty outside.
         assignment_digest: Identifies the assignment; empty outside.
-        checkpoint_directory: Where the job's checkpoints belong; empty when nobody said so.
+        checkpoint_directory: Where the job's checkpoints belong, in the cluster unless the job says otherwise; empty
+            outside.
         num_workers: Workers of the attempt; 1 outside.
         address: Where rows are asked for outside a job; None: as for :func:`tensorflow_ignite.dataset`.
     """

@@ -3,6 +3,10 @@
 The directory of the checkpoints holds a file ``attempt`` with the name of the process that may write there. Who
 starts writes its own name into it; who saves looks first whether it still stands there. A process that was cut off
 from its cluster, and has been replaced without knowing it, learns so at its next save.
+
+The files of the cluster itself have a stronger fence, in the node: it compares the process with the job's row in the
+very transaction that would make a file visible. The file stands there all the same, as it also tells apart two calls
+in one job that were given the same directory.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
-from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.errors import AttemptSupersededError, TensorFlowIgniteError
 
 MARKER = "attempt"
 
@@ -71,7 +75,7 @@ class Fence:
         """Takes the directory over from whoever had it.
 
         Raises:
-            TensorFlowIgniteError: A later attempt of the same job has it.
+            AttemptSupersededError: A later attempt of the same job has it.
         """
         holder = self._holder()
         if holder is not None and holder.supersedes(self._writer):
@@ -82,7 +86,8 @@ class Fence:
         """Makes sure, before a save, that the directory has not been taken over.
 
         Raises:
-            TensorFlowIgniteError: It has.
+            AttemptSupersededError: By a later attempt of the same job.
+            TensorFlowIgniteError: By another call in this job, another job, or a process outside any.
         """
         holder = self._holder()
         if holder is None:
@@ -105,11 +110,14 @@ class Fence:
             ) from error
 
     def _superseded(self, holder: Writer) -> TensorFlowIgniteError:
-        if holder.supersedes(self._writer):
-            advice = "This process has been replaced, and can end"
-        else:
-            advice = "Give each job, and each call in it, a --checkpoint-directory of its own"
-        return TensorFlowIgniteError(
+        what = (
             f"{self._writer} saves no checkpoint in {self._directory}: {holder} has taken the directory over. "
-            f"Only the last one to start there may write. {advice}"
+            "Only the last one to start there may write."
+        )
+        if holder.supersedes(self._writer):
+            return AttemptSupersededError(f"{what} This process has been replaced, and can end")
+        if holder.job == self._writer.job:
+            return TensorFlowIgniteError(f"{what} Give each call a directory of its own: directory=...")
+        return TensorFlowIgniteError(
+            f"{what} Without --checkpoint-directory each job has one of its own; or name another one"
         )

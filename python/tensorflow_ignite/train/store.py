@@ -78,8 +78,8 @@ class Store:
         if not self._tf.io.gfile.exists(f"{path}.index"):
             raise TensorFlowIgniteError(
                 f"{context().task} cannot resume: the first worker of {self.workers} restores {path}, and here there "
-                "is no such checkpoint. All workers read and write one and the same directory. Submit the job with a "
-                "--checkpoint-directory on storage that every node shares"
+                "is no such checkpoint. All workers read and write one and the same directory. Submit the job without "
+                "--checkpoint-directory, then it is in the cluster, or with one on storage that every node shares"
             )
         try:
             self._checkpoint.restore(path, options=self._options).assert_existing_objects_matched()

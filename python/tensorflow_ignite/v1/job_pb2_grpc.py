@@ -59,6 +59,11 @@ class NodeApiStub(object):
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.StopJobRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.StopJobResponse.FromString,
                 _registered_method=True)
+        self.RemoveJob = channel.unary_unary(
+                '/tensorflow_ignite.v1.NodeApi/RemoveJob',
+                request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.RemoveJobRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.RemoveJobResponse.FromString,
+                _registered_method=True)
         self.WatchJob = channel.unary_stream(
                 '/tensorflow_ignite.v1.NodeApi/WatchJob',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.WatchJobRequest.SerializeToString,
@@ -118,6 +123,15 @@ class NodeApiServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RemoveJob(self, request, context):
+        """Removes a job that is over and all that it has left: its files below /jobs/ID, its output, its code when no other
+        job has it, its row. What a time of retention would do later. FAILED_PRECONDITION: the job is not over, or another
+        job that is not over keeps its checkpoints among its files.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WatchJob(self, request, context):
         """The job now, and again after each change, until it is over.
         """
@@ -166,6 +180,11 @@ def add_NodeApiServicer_to_server(servicer, server):
                     servicer.StopJob,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.StopJobRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.StopJobResponse.SerializeToString,
+            ),
+            'RemoveJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemoveJob,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.RemoveJobRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.RemoveJobResponse.SerializeToString,
             ),
             'WatchJob': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchJob,
@@ -318,6 +337,33 @@ class NodeApi(object):
             '/tensorflow_ignite.v1.NodeApi/StopJob',
             tensorflow__ignite_dot_v1_dot_job__pb2.StopJobRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.StopJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemoveJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.NodeApi/RemoveJob',
+            tensorflow__ignite_dot_v1_dot_job__pb2.RemoveJobRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_job__pb2.RemoveJobResponse.FromString,
             options,
             channel_credentials,
             insecure,

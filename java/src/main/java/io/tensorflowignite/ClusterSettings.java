@@ -16,6 +16,7 @@ public final class ClusterSettings implements Serializable {
   private final Duration healthyTime;
   private final long logLimitBytes;
   private final long codeLimitBytes;
+  private final Duration jobRetention;
   private final StorageSettings storage;
 
   ClusterSettings(
@@ -27,6 +28,7 @@ public final class ClusterSettings implements Serializable {
       Duration healthyTime,
       long logLimitBytes,
       long codeLimitBytes,
+      Duration jobRetention,
       StorageSettings storage) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
@@ -36,6 +38,7 @@ public final class ClusterSettings implements Serializable {
     this.healthyTime = healthyTime;
     this.logLimitBytes = logLimitBytes;
     this.codeLimitBytes = codeLimitBytes;
+    this.jobRetention = jobRetention;
     this.storage = storage;
   }
 
@@ -76,6 +79,11 @@ public final class ClusterSettings implements Serializable {
 
   public long codeLimitBytes() {
     return codeLimitBytes;
+  }
+
+  /** How long a job that is over is kept with all that it has left; zero: until it is removed. */
+  public Duration jobRetention() {
+    return jobRetention;
   }
 
   public StorageSettings storage() {

@@ -8,6 +8,7 @@ import io.tensorflowignite.api.JobChanges;
 import io.tensorflowignite.api.NodeApiService;
 import io.tensorflowignite.data.DataEndpoint;
 import io.tensorflowignite.job.DataLosses;
+import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.Reconciler;
 import io.tensorflowignite.job.TopologyEvents;
 import io.tensorflowignite.storage.FileEndpoint;
@@ -121,9 +122,9 @@ final class NodeRuntime implements AutoCloseable {
     JobChanges changes = new JobChanges();
     losses = new DataLosses(ignite, jobs);
     DataEndpoint data = opened(new DataEndpoint(ignite, new Directory(nodes, ignite)));
-    NodeApiService api =
-        new NodeApiService(ignite, jobs, nodes, changes, settings.codeLimitBytes());
     storage = opened(new Storage(ignite, settings.storage()));
+    JobRemoval removal = new JobRemoval(ignite, jobs);
+    NodeApiService api = new NodeApiService(ignite, settings, jobs, nodes, changes, removal);
     ApiServer server =
         opened(
             ApiServer.start(
@@ -140,7 +141,7 @@ final class NodeRuntime implements AutoCloseable {
     AgentSupervisor supervisor =
         new AgentSupervisor(local.python, agentStart(host), new AgentEvents(), log);
     runner = new NodeRunner(ignite, settings, supervisor, jobs, address, agentDirectory());
-    Reconciler reconciler = new Reconciler(ignite, settings, jobs, nodes, serviceFilter());
+    Reconciler reconciler = new Reconciler(ignite, settings, jobs, nodes, removal, serviceFilter());
     opened(
         jobs.listen(
             (id, job) -> {

@@ -28,6 +28,7 @@ public final class TensorFlowService implements Service {
 
   private static final long serialVersionUID = 1L;
   private static final long MEGABYTE = 1L << 20;
+  private static final double SECONDS_PER_HOUR = 3600;
   private static final int KILOBYTE = 1 << 10;
   private static final int MIN_BLOCK_KILOBYTES = 4;
   private static final int MAX_BLOCK_KILOBYTES = 4096;
@@ -40,6 +41,7 @@ public final class TensorFlowService implements Service {
   private double healthyTimeSeconds = 300;
   private int logLimitMegabytes = 64;
   private int codeLimitMegabytes = 256;
+  private double jobRetentionHours = 168;
   private String storageName = NAME;
   private int storageBackups = 1;
   private String storageDataRegion;
@@ -130,6 +132,14 @@ public final class TensorFlowService implements Service {
   }
 
   /**
+   * Hours that a job which is over is kept, with its checkpoints, output and code; 0: until
+   * somebody removes it, since of the two things that 0 could mean this one loses nothing.
+   */
+  public void setJobRetentionHours(double hours) {
+    jobRetentionHours = hours == 0 ? 0 : positive("jobRetentionHours", hours);
+  }
+
+  /**
    * host:port of this node's API; null while the node is not ready yet, or could not become ready.
    */
   public String address() {
@@ -169,6 +179,7 @@ public final class TensorFlowService implements Service {
         seconds(healthyTimeSeconds),
         logLimitMegabytes * MEGABYTE,
         codeLimitMegabytes * MEGABYTE,
+        seconds(jobRetentionHours * SECONDS_PER_HOUR),
         new StorageSettings(
             storageName,
             storageBackups,

@@ -3,7 +3,11 @@ package io.tensorflowignite.api;
 import com.google.protobuf.util.Timestamps;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.ClusterSettings;
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.job.JobFiles;
+import io.tensorflowignite.job.JobRemoval;
+import io.tensorflowignite.job.Retention;
 import io.tensorflowignite.job.Texts;
 import io.tensorflowignite.table.CodeTable;
 import io.tensorflowignite.table.JobTable;
@@ -13,12 +17,15 @@ import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.ListJobsRequest;
 import io.tensorflowignite.v1.ListJobsResponse;
 import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.ListNodesResponse;
 import io.tensorflowignite.v1.NodeApiGrpc;
+import io.tensorflowignite.v1.RemoveJobRequest;
+import io.tensorflowignite.v1.RemoveJobResponse;
 import io.tensorflowignite.v1.StopJobRequest;
 import io.tensorflowignite.v1.StopJobResponse;
 import io.tensorflowignite.v1.StreamLogsRequest;
@@ -45,17 +52,26 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   private final LogTable logs;
   private final JobChanges changes;
   private final JobValidator validator;
+  private final JobRemoval removal;
+  private final Retention retention;
   private final long codeLimitBytes;
 
   public NodeApiService(
-      Ignite ignite, JobTable jobs, NodeTable nodes, JobChanges changes, long codeLimitBytes) {
+      Ignite ignite,
+      ClusterSettings settings,
+      JobTable jobs,
+      NodeTable nodes,
+      JobChanges changes,
+      JobRemoval removal) {
     this.jobs = jobs;
     this.nodes = nodes;
     this.code = new CodeTable(ignite);
     this.logs = new LogTable(ignite);
     this.changes = changes;
     this.validator = new JobValidator(ignite, nodes, code);
-    this.codeLimitBytes = codeLimitBytes;
+    this.removal = removal;
+    this.retention = new Retention(settings.jobRetention());
+    this.codeLimitBytes = settings.codeLimitBytes();
   }
 
   @Override
@@ -74,7 +90,7 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
       validator.validate(request.getSpec());
       job = insert(request);
     }
-    answer(response, SubmitJobResponse.newBuilder().setJob(job).build());
+    answer(response, SubmitJobResponse.newBuilder().setJob(retention.told(job)).build());
   }
 
   private Job insert(SubmitJobRequest request) {
@@ -86,12 +102,17 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
     }
     // The id follows from the request: the same call, sent to two nodes at once, meets itself in
     // the table.
-    String id = UUID.nameUUIDFromBytes(request.getRequestIdBytes().toByteArray()).toString();
+    String id =
+        Texts.shortId(UUID.nameUUIDFromBytes(request.getRequestIdBytes().toByteArray()).toString());
+    JobSpec.Builder spec = request.getSpec().toBuilder();
+    if (spec.getCheckpointDirectory().isEmpty()) {
+      spec.setCheckpointDirectory(JobFiles.checkpoints(id));
+    }
     Job job =
         Job.newBuilder()
-            .setId(Texts.shortId(id))
+            .setId(id)
             .setRequestId(request.getRequestId())
-            .setSpec(request.getSpec())
+            .setSpec(spec)
             .setState(JobState.PENDING)
             .setCreatedAt(Timestamps.fromMillis(System.currentTimeMillis()))
             .build();
@@ -111,12 +132,14 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
 
   @Override
   public void getJob(GetJobRequest request, StreamObserver<GetJobResponse> response) {
-    answer(response, GetJobResponse.newBuilder().setJob(find(request.getJobId())).build());
+    Job job = retention.told(find(request.getJobId()));
+    answer(response, GetJobResponse.newBuilder().setJob(job).build());
   }
 
   @Override
   public void listJobs(ListJobsRequest request, StreamObserver<ListJobsResponse> response) {
     List<Job> all = jobs.all();
+    all.replaceAll(retention::told);
     all.sort(Comparator.comparing(Job::getCreatedAt, Timestamps.comparator()).reversed());
     answer(response, ListJobsResponse.newBuilder().addAllJobs(all).build());
   }
@@ -139,7 +162,39 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
               + "). Only a job that is not over can be stopped. See: tensorflow-ignite describe "
               + stopped.getId());
     }
-    answer(response, StopJobResponse.newBuilder().setJob(stopped).build());
+    answer(response, StopJobResponse.newBuilder().setJob(retention.told(stopped)).build());
+  }
+
+  @Override
+  public void removeJob(RemoveJobRequest request, StreamObserver<RemoveJobResponse> response) {
+    Job job = find(request.getJobId());
+    if (!job.hasFinishedAt()) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.JOB_NOT_FINISHED,
+          "Job "
+              + job.getId()
+              + " is not removed: it is "
+              + Texts.state(job.getState())
+              + ". Only a job that is over can be removed. Stop it first: tensorflow-ignite stop "
+              + job.getId());
+    }
+    Retention.userOf(job, jobs.all())
+        .ifPresent(
+            user -> {
+              throw new TensorFlowIgniteException(
+                  ErrorCode.JOB_NOT_FINISHED,
+                  "Job "
+                      + job.getId()
+                      + " is not removed: job "
+                      + user.getId()
+                      + " keeps its checkpoints in "
+                      + user.getSpec().getCheckpointDirectory()
+                      + ", and is not over. The files of a job stay while another one needs them."
+                      + " Wait for the end of that job, or stop it: tensorflow-ignite stop "
+                      + user.getId());
+            });
+    removal.remove(job);
+    answer(response, RemoveJobResponse.newBuilder().setJob(job).build());
   }
 
   @Override
@@ -151,7 +206,7 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
       while (flow.awaitReady()) {
         Job job = jobs.get(id).orElseThrow(() -> notFound(id));
         if (!job.equals(last)) {
-          response.onNext(WatchJobResponse.newBuilder().setJob(job).build());
+          response.onNext(WatchJobResponse.newBuilder().setJob(retention.told(job)).build());
           last = job;
         }
         if (job.hasFinishedAt()) {

@@ -27,6 +27,7 @@ public final class Statuses {
         return Status.Code.INVALID_ARGUMENT;
       case CACHE_EMPTY:
       case JOB_FINISHED:
+      case JOB_NOT_FINISHED:
       case NO_AGENT:
       case CLUSTER_NOT_ACTIVE:
       case SCHEMA_UNKNOWN:

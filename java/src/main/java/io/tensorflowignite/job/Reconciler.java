@@ -1,5 +1,6 @@
 package io.tensorflowignite.job;
 
+import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
@@ -19,9 +20,9 @@ import org.apache.ignite.services.ServiceDescriptor;
 
 /**
  * Keeps job services and job table in step, from the oldest node that runs the service: a job that
- * is not over has its singleton, one that is over or gone has none. Ignite loses singletons at
- * times (two nodes lost at once, a full restart), so this is asked again and again, and does not
- * trust what it did before.
+ * is not over has its singleton, one that is over or gone has none, and one that has been over for
+ * long is removed. Ignite loses singletons at times (two nodes lost at once, a full restart), so
+ * this is asked again and again, and does not trust what it did before.
  */
 public final class Reconciler {
   private final Ignite ignite;
@@ -29,6 +30,8 @@ public final class Reconciler {
   private final ClusterSettings settings;
   private final JobTable jobs;
   private final NodeTable nodes;
+  private final Retention retention;
+  private final JobRemoval removal;
   private final IgnitePredicate<ClusterNode> nodeFilter;
   private final Map<String, IgniteFuture<Void>> underWay = new ConcurrentHashMap<>();
 
@@ -40,17 +43,21 @@ public final class Reconciler {
       ClusterSettings settings,
       JobTable jobs,
       NodeTable nodes,
+      JobRemoval removal,
       IgnitePredicate<ClusterNode> nodeFilter) {
     this.ignite = ignite;
     this.log = ignite.log().getLogger(Reconciler.class);
     this.settings = settings;
     this.jobs = jobs;
     this.nodes = nodes;
+    this.retention = new Retention(settings.jobRetention());
+    this.removal = removal;
     this.nodeFilter = nodeFilter;
   }
 
   /**
-   * Brings services and table in step, if this node is the one to do it. Does not wait for Ignite.
+   * Brings services and table in step, if this node is the one to do it. Does not wait for services
+   * of Ignite.
    */
   public void reconcile() {
     List<Node> live = nodes.live();
@@ -72,6 +79,21 @@ public final class Reconciler {
       }
     }
     deployed.keySet().forEach(name -> act(name, null));
+    removeOverdue();
+  }
+
+  private void removeOverdue() {
+    for (Job job : retention.due(jobs.all(), Timestamps.fromMillis(System.currentTimeMillis()))) {
+      removal.remove(job);
+      log.info(
+          "Job was removed, its time of retention has passed [job="
+              + job.getId()
+              + ", finished="
+              + Timestamps.toString(job.getFinishedAt())
+              + ", retention="
+              + settings.jobRetention()
+              + "]");
+    }
   }
 
   /**

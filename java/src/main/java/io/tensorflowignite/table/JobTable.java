@@ -67,6 +67,10 @@ public final class JobTable {
     }
   }
 
+  public void remove(String id) {
+    cache.remove(id);
+  }
+
   public LocalFeed listen(BiConsumer<String, Job> listener) {
     return LocalFeed.open(cache, SystemCache.JOBS, Job.parser(), listener);
   }

@@ -1,6 +1,9 @@
 package io.tensorflowignite.table;
 
+import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.LogChunk;
+import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -43,6 +46,34 @@ public final class LogTable {
       chunks.add(chunk);
     }
     return chunks;
+  }
+
+  /** Removes all output of a job. */
+  public void remove(Job job) {
+    for (Attempt attempt : job.getAttemptsList()) {
+      for (Task task : attempt.getTasksList()) {
+        TaskKey.Builder key =
+            TaskKey.newBuilder()
+                .setJobId(job.getId())
+                .setAttempt(attempt.getNumber())
+                .setRole(task.getRole())
+                .setIndex(task.getIndex());
+        for (int incarnation = 0; incarnation <= task.getIncarnation(); incarnation++) {
+          remove(key.setIncarnation(incarnation).build());
+        }
+      }
+    }
+  }
+
+  private void remove(TaskKey task) {
+    long sequence = 0;
+    for (int count = read(task, 0).size(); count > 0; count = read(task, sequence).size()) {
+      Set<String> keys = new LinkedHashSet<>();
+      for (int i = 0; i < count; i++) {
+        keys.add(key(task, sequence++));
+      }
+      cache.removeAll(keys);
+    }
   }
 
   private static String key(TaskKey task, long sequence) {

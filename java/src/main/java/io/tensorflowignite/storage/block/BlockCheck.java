@@ -73,7 +73,10 @@ public final class BlockCheck {
     return extent == null ? null : untold.remove(extent).build();
   }
 
-  /** After the look at the blocks: what a writer published since then is of a file for who looks after us. */
+  /**
+   * After the look at the blocks: what a writer published since then is of a file for who looks
+   * after us.
+   */
   private void tellPending() {
     Predicate<String> now = pending.get();
     untold.forEach((extent, found) -> found.setPending(now.test(extent)));

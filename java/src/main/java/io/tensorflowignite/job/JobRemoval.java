@@ -1,0 +1,29 @@
+package io.tensorflowignite.job;
+
+import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.LogTable;
+import io.tensorflowignite.table.ReportTable;
+import io.tensorflowignite.v1.Job;
+import org.apache.ignite.Ignite;
+
+/**
+ * Removes a job that is over with all that it has left. The row goes last: who is interrupted, or
+ * does it at the same time as another, leaves nothing that could not be found again.
+ */
+public final class JobRemoval {
+  private final JobTable jobs;
+  private final ReportTable reports;
+  private final LogTable logs;
+
+  public JobRemoval(Ignite ignite, JobTable jobs) {
+    this.jobs = jobs;
+    this.reports = new ReportTable(ignite);
+    this.logs = new LogTable(ignite);
+  }
+
+  public void remove(Job job) {
+    logs.remove(job);
+    job.getAttemptsList().forEach(attempt -> reports.remove(job, attempt));
+    jobs.remove(job.getId());
+  }
+}

@@ -1,0 +1,51 @@
+"""Whether the cluster's files work: one small file is written, read and removed again."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Sequence
+
+from tensorflow_ignite.doctor.finding import Finding, failed, ok
+from tensorflow_ignite.errors import FileCorruptError, TensorFlowIgniteError
+from tensorflow_ignite.storage.files import Files
+
+__all__ = ["examine"]
+
+_BYTES = 4096
+
+
+def examine(addresses: Sequence[str], *, timeout: float) -> Finding:
+    """Writes, reads and removes a file.
+
+    Args:
+        addresses: ``"host:port"`` of nodes that answer.
+        timeout: Seconds that each node is given for each call.
+    """
+    files = Files.at(tuple(addresses), timeout=timeout)
+    path = f"/.doctor-{uuid.uuid4().hex}"
+    data = os.urandom(_BYTES)
+    begin = time.monotonic()
+    try:
+        with files.open_writer(path, "x") as writer:
+            writer.write(data)
+        try:
+            with files.open_reader(path) as reader:
+                found = reader.read(0, reader.bytes)
+        finally:
+            files.remove(path)
+        if found != data:
+            raise FileCorruptError(f"{path} was read with other bytes than those written")
+    except TensorFlowIgniteError as error:
+        return failed(
+            "cluster",
+            "storage",
+            f"a file of {_BYTES:,} bytes could not be written, read and removed: {error}. Jobs keep their checkpoints "
+            "in the cluster unless they name a directory",
+            "Read the logs of the nodes. When a data region is full, give it more memory, or the files another one "
+            "(storageDataRegion of the service's bean); when blocks are lost: tensorflow-ignite fs check. Meanwhile "
+            "submit with --checkpoint-directory on storage that every node shares",
+        )
+    took = 1000 * (time.monotonic() - begin)
+    return ok("cluster", "storage", f"a file of {_BYTES:,} bytes was written, read and removed in {took:.0f} ms")

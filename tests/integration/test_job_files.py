@@ -1,0 +1,185 @@
+"""What jobs leave in the cluster's files: who may write it, how long it stays, and how it is removed. No TensorFlow."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jobs import LIMIT, SCRIPTS, await_files, await_job, cli
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite import errors
+from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.train.context import CONTEXT_VARIABLE
+
+# The bean's jobRetentionHours.
+RETENTION = timedelta(hours=168)
+
+
+@pytest.fixture
+def files(cluster: LocalCluster) -> Files:
+    return Files.at(tuple(cluster.addresses))
+
+
+def content(files: Files, path: str) -> bytes:
+    """All of a file."""
+    with files.open_reader(path) as reader:
+        return reader.read(0, reader.bytes)
+
+
+def test_a_job_keeps_its_files_in_the_cluster_until_it_is_removed(
+    cluster: LocalCluster, client: tfi.Client, numbered: str, files: Files, tmp_path: Path
+) -> None:
+    first = client.submit(SCRIPTS / "keep.py", cache=numbered, args=[str(tmp_path)])
+    directory, code = f"/jobs/{first.id}", f"/code/{first.status.spec.code_digest}.zip"
+    assert first.status.spec.checkpoint_directory == f"ignite://{directory}/checkpoints"
+    await_files(first, tmp_path / "context-1.json")
+    with pytest.raises(errors.JobNotFinishedError, match=f"Job {first.id} is not removed"):
+        first.remove()
+    # Another job that goes on from the checkpoints of the first.
+    (folder := tmp_path / "second").mkdir()
+    second = client.submit(
+        SCRIPTS / "keep.py",
+        cache=numbered,
+        args=[str(folder)],
+        checkpoint_directory=f"ignite://{cluster.address}{directory}/checkpoints",
+    )
+    await_files(second, folder / "context-1.json")
+    (tmp_path / "go").touch()
+    over = first.wait(LIMIT)
+    assert over.finished_at is not None
+    assert over.kept_until == over.finished_at + RETENTION
+    refused = cli("rm", first.id, address=cluster.address)
+    assert refused.returncode == 1
+    assert f"job {second.id} keeps its checkpoints in" in refused.stderr
+    assert content(files, f"{directory}/checkpoints/ckpt-1") == b"of attempt 1"
+    assert content(files, code)[:2] == b"PK"
+    second.stop(timeout=LIMIT)
+    removed = cli("rm", first.id, address=cluster.addresses[1])
+    assert (removed.returncode, removed.stderr) == (0, "")
+    assert not files.exists(directory)
+    with pytest.raises(errors.JobNotFoundError):
+        client.job(first.id)
+    # Its code is that of the other job, too.
+    assert files.exists(code)
+    assert second.refresh().state == "stopped"
+    second.remove()
+
+
+@contextmanager
+def late_process(context: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process of an attempt that none of its agents knows of: as one that was cut off from its cluster."""
+    (folder / "context.json").write_text(context)
+    process = subprocess.Popen(
+        [sys.executable, str(SCRIPTS / "late.py")],
+        env={**os.environ, CONTEXT_VARIABLE: str(folder / "context.json")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_frozen_process_that_was_replaced_changes_no_file_any_more(
+    client: tfi.Client, numbered: str, files: Files, tmp_path: Path
+) -> None:
+    handle = client.submit(SCRIPTS / "keep.py", cache=numbered, args=[str(tmp_path)])
+    [context] = await_files(handle, tmp_path / "context-1.json")
+    with late_process(context, tmp_path) as late:
+        assert late.stdin is not None
+        assert late.stdout is not None
+        assert late.stdout.readline() == "written\n"
+        late.send_signal(signal.SIGSTOP)
+        running = await_job(handle, lambda job: job.state == "running")
+        assert running.attempt is not None
+        os.kill(running.attempt.tasks[1].status.pid or 0, signal.SIGKILL)
+        await_files(handle, tmp_path / "context-2.json")
+        late.send_signal(signal.SIGCONT)
+        told = late.communicate("\n", LIMIT)[0].splitlines()
+    assert [line.split(":")[0] for line in told] == ["publish", "overwrite", "rename", "remove", "make"]
+    for line in told:
+        assert "AttemptSupersededError" in line, line
+    directory = f"/jobs/{handle.id}/checkpoints"
+    assert [info.path for info in files.list(directory)] == [f"{directory}/ckpt-{number}" for number in (1, 2)]
+    assert content(files, f"{directory}/ckpt-2") == b"of attempt 2"
+    (tmp_path / "go").touch()
+    handle.wait(LIMIT)
+
+
+@pytest.fixture(scope="module")
+def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    """A node that keeps jobs for seconds."""
+    config = tmp_path_factory.mktemp("forgetful") / "node.xml"
+    config.write_text(CONFIGURATION.format(hours=4 / 3600))
+    with LocalCluster(nodes=1, config=config) as cluster:
+        yield cluster
+
+
+CONFIGURATION = """<?xml version="1.0" encoding="UTF-8"?>
+<beans xmlns="http://www.springframework.org/schema/beans" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+       xsi:schemaLocation="http://www.springframework.org/schema/beans
+                           http://www.springframework.org/schema/beans/spring-beans.xsd">
+  <bean class="org.apache.ignite.configuration.IgniteConfiguration">
+    <property name="serviceConfiguration">
+      <bean class="org.apache.ignite.services.ServiceConfiguration">
+        <property name="name" value="tensorflow-ignite"/>
+        <property name="maxPerNodeCount" value="1"/>
+        <property name="service">
+          <bean class="io.tensorflowignite.TensorFlowService">
+            <property name="jobRetentionHours" value="{hours}"/>
+          </bean>
+        </property>
+      </bean>
+    </property>
+  </bean>
+</beans>
+"""
+
+
+def test_a_job_goes_by_itself_when_its_time_has_passed_and_one_that_runs_does_not(
+    forgetful: LocalCluster, tmp_path: Path
+) -> None:
+    files = Files.at(tuple(forgetful.addresses))
+    tfi.load("rows", {"id": np.arange(10)}, address=forgetful.address)
+    with tfi.connect(forgetful.address) as client:
+        folders = {name: tmp_path / name for name in ("short", "long")}
+        jobs = {}
+        for name, folder in folders.items():
+            folder.mkdir()
+            jobs[name] = client.submit(SCRIPTS / "keep.py", cache="rows", args=[str(folder)])
+        for name, folder in folders.items():
+            await_files(jobs[name], folder / "context-1.json")
+        (folders["short"] / "go").touch()
+        over = jobs["short"].wait(LIMIT)
+        assert over.finished_at is not None
+        assert over.kept_until is not None
+        assert over.kept_until - over.finished_at == timedelta(seconds=4)
+        await_true(lambda: over.id not in [job.id for job in client.jobs()], 30)
+        assert [info.path for info in files.list("/jobs")] == [f"/jobs/{jobs['long'].id}"]
+        assert jobs["long"].refresh().state == "running"
+        assert files.exists(f"/code/{over.spec.code_digest}.zip")
+        (folders["long"] / "go").touch()
+        jobs["long"].wait(LIMIT)
+        await_true(lambda: not client.jobs() and not files.list("/jobs") and not files.list("/code"), 30)
+
+
+def await_true(holds: Callable[[], bool], seconds: float) -> None:
+    """Looks again and again: nothing tells that a job is removed."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {seconds:g} s"
+        time.sleep(0.1)
