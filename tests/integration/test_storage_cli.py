@@ -86,14 +86,17 @@ def test_ctrl_c_in_the_middle_of_a_copy_leaves_nothing_visible(
     copying = subprocess.Popen(
         **command(cluster, "cp", tmp_path / "endless", "ignite:///cli-interrupted"), stderr=subprocess.PIPE
     )
-    with (tmp_path / "endless").open("wb", buffering=0) as endless:
-        # It has taken the first ones, and waits for more; blocks are on their way.
-        for _ in range(8):
-            endless.write(bytes(BLOCK))
-        copying.send_signal(signal.SIGINT)
-        # Its thread is inside a read of the pipe.
-        endless.write(bytes(1))
-    _, told = copying.communicate(timeout=LIMIT)
+    try:
+        with (tmp_path / "endless").open("wb", buffering=0) as endless:
+            # It has taken the first ones, and waits for more; blocks are on their way.
+            for _ in range(8):
+                endless.write(bytes(BLOCK))
+            copying.send_signal(signal.SIGINT)
+            copying.wait(LIMIT)
+        _, told = copying.communicate(timeout=LIMIT)
+    finally:
+        copying.kill()
+        copying.wait()
     assert (copying.returncode, told) == (130, b"error: interrupted\n")
     assert not files.exists("/cli-interrupted")
     assert files.usage("/") == before
