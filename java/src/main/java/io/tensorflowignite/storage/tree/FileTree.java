@@ -177,6 +177,12 @@ public final class FileTree {
     new Drain(changes, directory, remove).run();
   }
 
+  /** Whether a directory that was removed has not been freed to its end. */
+  public boolean isKept(String directory) {
+    return changes.look("Looking at directory " + directory, records -> records.state(directory))
+        != null;
+  }
+
   /** Whether an extent is of a file. It looks at every file: for errors only. */
   public boolean has(String extent) {
     return changes.settle(
