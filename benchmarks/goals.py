@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 MEGABYTES = "MB/s"
@@ -23,7 +23,7 @@ class Goal:
         return min(self.factor * figures[self.of], self.at_most) if self.of in figures else None
 
 
-GOALS = (
+READ_GOALS = (
     Goal("local_1mb", 0.6, "bound_1mb"),
     Goal("local_1mb", 1.3, "tfrecord_1mb"),
     Goal("local_1mb", 30, "pyignite_1mb"),
@@ -37,16 +37,23 @@ GOALS = (
     Goal("load_small", 5, "pyignite_put_small"),
 )
 
+STORAGE_GOALS = (
+    Goal("restore", 0.5, "local_restore", at_most=600),
+    Goal("restore_backup", 0.5, "local_restore", at_most=600),
+    Goal("save", 1, "pyignite_put"),
+    Goal("save_backup", 1, "pyignite_put_backup"),
+)
+
 
 def unit(figure: str) -> str:
     """Small rows are counted, everything else is weighed."""
     return ROWS if "small" in figure else MEGABYTES
 
 
-def verdicts(figures: Mapping[str, float]) -> list[dict[str, object]]:
+def verdicts(figures: Mapping[str, float], goals: Sequence[Goal] = READ_GOALS) -> list[dict[str, object]]:
     """For each goal whose figures were measured: what was wanted, what there is, and whether that is enough."""
     found: list[dict[str, object]] = []
-    for goal in GOALS:
+    for goal in goals:
         wanted = goal.wanted(figures)
         if wanted is not None and goal.figure in figures:
             has = figures[goal.figure]
@@ -63,14 +70,14 @@ def verdicts(figures: Mapping[str, float]) -> list[dict[str, object]]:
     return found
 
 
-def table(figures: Mapping[str, float], passes: Mapping[str, list[float]]) -> str:
+def table(figures: Mapping[str, float], passes: Mapping[str, list[float]], goals: Sequence[Goal] = READ_GOALS) -> str:
     """Figures with the spread of their passes, then the goals, as text for people."""
     lines = [f"{'figure':<22} {'median':>12} {'lowest':>12} {'highest':>12}"]
     for name, median in figures.items():
         low, high = min(passes[name]), max(passes[name])
         lines.append(f"{name:<22} {median:>12,.0f} {low:>12,.0f} {high:>12,.0f} {unit(name)}")
     lines += ["", f"{'goal':<40} {'wanted':>12} {'is':>12} {'ratio':>8}"]
-    for verdict in verdicts(figures):
+    for verdict in verdicts(figures, goals):
         goal = f"{verdict['figure']} >= {verdict['factor']:g} x {verdict['of']}"
         reached = "reached" if verdict["reached"] else "missed"
         is_now = figures[str(verdict["figure"])]

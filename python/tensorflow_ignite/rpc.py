@@ -165,7 +165,8 @@ class NodeConnection:
         failures: dict[str, str] = {}
         if first is not None and self._avoided.get(first, 0.0) <= time.monotonic():
             try:
-                return getattr(self._stub_at(first), method)(make_request(), timeout=timeout)
+                with forks.calling():
+                    return getattr(self._stub_at(first), method)(make_request(), timeout=timeout)
             except grpc.RpcError as error:
                 late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
                 if not (late or _is_lost(error)):
@@ -178,7 +179,8 @@ class NodeConnection:
             address, stub = self._stub()
             allowed = max(min(timeout, deadline - time.monotonic()), 0.01)
             try:
-                return getattr(stub, method)(make_request(), timeout=allowed)
+                with forks.calling():
+                    return getattr(stub, method)(make_request(), timeout=allowed)
             except grpc.RpcError as error:
                 late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
                 if not (late or _is_lost(error)):

@@ -12,15 +12,34 @@ from tensorflow_ignite.testing import LocalCluster
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def test_trips_loads_chooses_and_reads_rows(cluster: LocalCluster) -> None:
+def run(example: str, cluster: LocalCluster) -> list[str]:
+    """The lines that an example prints."""
     env = {**os.environ, "TENSORFLOW_IGNITE_ADDRESS": cluster.address}
     done = subprocess.run(
-        [sys.executable, EXAMPLES / "trips.py"], env=env, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, EXAMPLES / example], env=env, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    return done.stdout.splitlines()
+
+
+def test_trips_loads_chooses_and_reads_rows(cluster: LocalCluster) -> None:
+    lines = run("trips.py", cluster)
     assert lines[0] == "loaded 1000 rows"
     assert "rows in batches: [300, 300, 300, 100]" in lines
     assert "29 trips of driver 3 cost 200 or more, 224.75 on average" in lines
     assert "twice: [0.0, 0.5, 1.0]" in lines
     assert lines[-1] == "1000 rows, 200 without a rating; fares are decimal128(10, 2)"
+
+
+def test_storage_writes_and_reads_files_in_the_cluster(cluster: LocalCluster) -> None:
+    lines = run("storage.py", cluster)
+    assert lines == [
+        "1000 fares, 124.875 on average",
+        "while it is written: False",
+        "afterwards: b'first line\\nsecond line\\n'",
+        "its bytes from 6 to 10: b'line'",
+        "sum of the records: 4950",
+        "restored: True from ignite:///examples/storage/checkpoints/ckpt-3",
+        "kept: ignite:///examples/storage/best/ckpt-2.index ignite:///examples/storage/best/ckpt-3.index",
+        "all there is: best notes.txt numbers.tfrecord trips",
+    ]

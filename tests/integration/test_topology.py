@@ -43,10 +43,13 @@ class Run:
         arguments = [str(directory), str(options.pop("steps", STEPS)), str(STEP_SECONDS)]
         self.job = self.client.submit(SCRIPT, cache=self.cache, args=arguments, stop_grace=1, **options)  # type: ignore[arg-type]
 
-    def until(self, holds: Callable[[Job], bool], timeout: float = 60) -> Job:
-        for job in self.job.watch(timeout=timeout):
-            if holds(job):
-                return job
+    def until(self, holds: Callable[[Job], bool], timeout: float = 120) -> Job:
+        try:
+            for job in self.job.watch(timeout=timeout):
+                if holds(job):
+                    return job
+        except tfi.errors.RequestTimeoutError as error:
+            raise AssertionError(f"not within {timeout:.0f} s: {self.job.status}") from error
         raise AssertionError(f"the job ended without it: {self.job.status}")
 
     def let_end(self) -> None:

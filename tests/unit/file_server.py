@@ -46,6 +46,8 @@ class Store:
         self.writer_timeout = writer_timeout
         self.entries: dict[str, Any] = {"/": self._entry("/", storage_pb2.DIRECTORY)}
         self.blocks: dict[tuple[str, int], bytes] = {}
+        #: Blocks that are not what was written.
+        self.corrupt: set[tuple[str, int]] = set()
         self.writers: dict[str, _Write] = {}
         #: Addresses of the nodes, which hold blocks in turn.
         self.addresses: list[str] = []
@@ -336,6 +338,10 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer):
             for number in request.numbers:
                 if (request.extent_id, number) not in self.store.blocks:
                     raise Refusal("FILE_CORRUPT", f"block {number} of extent {request.extent_id} is lost")
+                if (request.extent_id, number) in self.store.corrupt:
+                    raise Refusal(
+                        "FILE_CORRUPT", f"block {number} of extent {request.extent_id} is not what was written"
+                    )
                 end = request.offset + request.bytes if request.bytes else None
                 data = self.store.blocks[request.extent_id, number][request.offset : end]
                 part = storage_pb2.ReadBlocksResponse(number=number, data=data, checksum=zlib.crc32(data))
@@ -361,7 +367,13 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer):
 
         for extent, numbers in self._do("CheckBlocks", context, answer).items():
             size = sum(len(self.store.blocks[extent, number]) for number in numbers)
-            yield storage_pb2.CheckBlocksResponse(extent_id=extent, numbers=numbers, bytes=size)
+            yield storage_pb2.CheckBlocksResponse(
+                extent_id=extent,
+                numbers=numbers,
+                corrupt=[number for number in numbers if (extent, number) in self.store.corrupt],
+                bytes=size,
+                pending=extent in self.store.writers,
+            )
 
     def GetUsage(self, request: Any, context: Any) -> Any:
         def answer() -> Any:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from tensorflow_ignite.cli import describe, doctor, events, jobs, load, logs, node, submit, tensorboard
+from tensorflow_ignite.cli import describe, doctor, events, fs, jobs, load, logs, node, submit, tensorboard
 from tensorflow_ignite.cli.options import Address, CommandLineError
 from tensorflow_ignite.cli.render import paint
 from tensorflow_ignite.errors import TensorFlowIgniteError
@@ -61,6 +61,7 @@ def program(
       tensorflow-ignite submit --cache images train.py   train on its rows
       tensorflow-ignite ps                               list the jobs
       tensorflow-ignite logs -f 7f3a                     follow one's output
+      tensorflow-ignite fs ls                            list the cluster's files
     """
 
 
@@ -84,6 +85,7 @@ for _command, _panel in _COMMANDS:
     # What follows submit's code is the script's, also when it looks like an option of ours.
     _settings = {"allow_interspersed_args": _command is not submit.submit}
     app.command(rich_help_panel=_panel, context_settings=_settings)(_command)
+app.add_typer(fs.app, name="fs", rich_help_panel="Data")
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -116,6 +118,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         if not hasattr(error, "format_message"):
             raise
         context = getattr(error, "ctx", None)
+        if not error.format_message():
+            return _WRONG_USAGE  # the help of a group of commands was asked for by naming none, and is shown
         path = context.command_path if context else PROGRAM
         _print_error(f"{error.format_message()}\nSee: {path} --help")
         return int(getattr(error, "exit_code", _WRONG_USAGE))

@@ -26,7 +26,7 @@ from tensorflow_ignite.errors import (
 )
 from tensorflow_ignite.rpc import NodeConnection
 from tensorflow_ignite.storage import paths
-from tensorflow_ignite.storage.info import CheckedBlocks, FileInfo, FileKind, Usage
+from tensorflow_ignite.storage.info import CheckedBlocks, Extent, FileInfo, FileKind, Usage
 from tensorflow_ignite.storage.keeper import Keeper
 from tensorflow_ignite.storage.reader import Reader
 from tensorflow_ignite.storage.tasks import TaskIdentity
@@ -229,6 +229,18 @@ class Files:
         )
         return Writer(self._connection, self._workers, self._keeper, request)
 
+    def extents(self, path: str) -> tuple[Extent, ...]:
+        """What a file is made of, in order.
+
+        Raises:
+            StoredFileNotFoundError: Nothing is there.
+            StoredIsADirectoryError: A directory is.
+        """
+        return tuple(
+            Extent(extent.id, extent.bytes, extent.block_bytes)
+            for extent in self._locate_file(paths.normalize(path)).file.extents
+        )
+
     def check(self) -> Iterator[CheckedBlocks]:
         """Yields what every node of the cluster holds, each block checked there; see `CheckedBlocks`."""
         api = NodeConnection(self._addresses, self._timeout)
@@ -291,6 +303,7 @@ def _check_node(address: str, timeout: float) -> list[CheckedBlocks]:
                     numbers=tuple(answer.numbers),
                     corrupt=tuple(answer.corrupt),
                     bytes=answer.bytes,
+                    pending=answer.pending,
                 )
             )
         return found

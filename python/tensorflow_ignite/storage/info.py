@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from tensorflow_ignite.v1 import storage_pb2
 
-__all__ = ["CheckedBlocks", "FileInfo", "FileKind", "Usage"]
+__all__ = ["CheckedBlocks", "Extent", "FileInfo", "FileKind", "Usage"]
 
 FileKind = Literal["file", "directory"]
 
@@ -71,6 +71,21 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class Extent:
+    """What one writer wrote of a file.
+
+    Attributes:
+        id: 32 hexadecimal digits, unique for ever.
+        bytes: Of it.
+        block_bytes: Of each of its blocks; the last one is shorter.
+    """
+
+    id: str
+    bytes: int
+    block_bytes: int
+
+
+@dataclass(frozen=True)
 class CheckedBlocks:
     """Blocks of one extent that one node holds, each checked there against its checksum.
 
@@ -80,6 +95,7 @@ class CheckedBlocks:
         numbers: The blocks' numbers in the extent.
         corrupt: Those of them that are not what was written.
         bytes: Of all of them together.
+        pending: Somebody is writing the extent, or it is being removed.
     """
 
     address: str
@@ -87,6 +103,7 @@ class CheckedBlocks:
     numbers: tuple[int, ...]
     corrupt: tuple[int, ...]
     bytes: int
+    pending: bool
 
 
 def _seconds(timestamp: Any) -> float:

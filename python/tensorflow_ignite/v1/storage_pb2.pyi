@@ -258,16 +258,18 @@ class CheckBlocksRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class CheckBlocksResponse(_message.Message):
-    __slots__ = ("extent_id", "numbers", "corrupt", "bytes")
+    __slots__ = ("extent_id", "numbers", "corrupt", "bytes", "pending")
     EXTENT_ID_FIELD_NUMBER: _ClassVar[int]
     NUMBERS_FIELD_NUMBER: _ClassVar[int]
     CORRUPT_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
+    PENDING_FIELD_NUMBER: _ClassVar[int]
     extent_id: str
     numbers: _containers.RepeatedScalarFieldContainer[int]
     corrupt: _containers.RepeatedScalarFieldContainer[int]
     bytes: int
-    def __init__(self, extent_id: _Optional[str] = ..., numbers: _Optional[_Iterable[int]] = ..., corrupt: _Optional[_Iterable[int]] = ..., bytes: _Optional[int] = ...) -> None: ...
+    pending: bool
+    def __init__(self, extent_id: _Optional[str] = ..., numbers: _Optional[_Iterable[int]] = ..., corrupt: _Optional[_Iterable[int]] = ..., bytes: _Optional[int] = ..., pending: bool = ...) -> None: ...
 
 class GetUsageRequest(_message.Message):
     __slots__ = ("path",)

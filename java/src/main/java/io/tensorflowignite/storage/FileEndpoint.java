@@ -183,7 +183,11 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
       CheckBlocksRequest request, StreamObserver<CheckBlocksResponse> response) {
     ServerCallStreamObserver<CheckBlocksResponse> call =
         (ServerCallStreamObserver<CheckBlocksResponse>) response;
-    BlockCheck check = told(() -> new BlockCheck(ignite, storage.caches(), call::isCancelled));
+    BlockCheck check =
+        told(
+            () ->
+                new BlockCheck(
+                    ignite, storage.caches(), storage.pendings()::all, call::isCancelled));
     Pump.send(call, () -> told(check::next));
   }
 

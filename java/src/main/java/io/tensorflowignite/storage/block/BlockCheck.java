@@ -2,11 +2,13 @@ package io.tensorflowignite.storage.block;
 
 import io.tensorflowignite.storage.cache.StorageCaches;
 import io.tensorflowignite.v1.CheckBlocksResponse;
+import io.tensorflowignite.v1.PendingExtent;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.PrimitiveIterator;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -31,12 +33,22 @@ public final class BlockCheck {
   private final IgniteCache<String, byte[]> cache;
   private final Affinity<String> affinity;
   private final ClusterNode local;
+  private final Supplier<Map<String, PendingExtent>> pending;
   private final BooleanSupplier cancelled;
   private final PrimitiveIterator.OfInt partitions;
   private final Map<String, CheckBlocksResponse.Builder> untold = new LinkedHashMap<>();
   private int looked;
 
-  public BlockCheck(Ignite ignite, StorageCaches caches, BooleanSupplier cancelled) {
+  /**
+   * @param pending what is being written and removed, as this node's copy has it
+   * @param cancelled true when nobody wants to know any more
+   */
+  public BlockCheck(
+      Ignite ignite,
+      StorageCaches caches,
+      Supplier<Map<String, PendingExtent>> pending,
+      BooleanSupplier cancelled) {
+    this.pending = pending;
     this.cancelled = cancelled;
     cache = caches.blocks();
     affinity = ignite.affinity(caches.blocksName());
@@ -54,9 +66,21 @@ public final class BlockCheck {
           look(partitions.nextInt());
         }
       } while (untold.isEmpty() && partitions.hasNext() && !cancelled.getAsBoolean());
+      tellPending();
     }
     String extent = untold.isEmpty() ? null : untold.keySet().iterator().next();
     return extent == null ? null : untold.remove(extent).build();
+  }
+
+  /**
+   * After the look at the blocks: what a writer published since then is of a file for who looks
+   * after us.
+   */
+  private void tellPending() {
+    Map<String, PendingExtent> all = pending.get();
+    // Which extents were in a removed directory is known only as it is worked off.
+    boolean unknown = all.values().stream().anyMatch(one -> !one.getDirectoryId().isEmpty());
+    untold.forEach((extent, found) -> found.setPending(unknown || all.containsKey(extent)));
   }
 
   private void look(int partition) {

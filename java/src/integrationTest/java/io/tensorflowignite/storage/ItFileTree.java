@@ -1,0 +1,365 @@
+package io.tensorflowignite.storage;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.FileInfo;
+import io.tensorflowignite.v1.FileKind;
+import io.tensorflowignite.v1.GetUsageResponse;
+import io.tensorflowignite.v1.MakeDirectoryRequest;
+import io.tensorflowignite.v1.RenameFileRequest;
+import io.tensorflowignite.v1.WriteMode;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.Test;
+
+public class ItFileTree extends StorageTest {
+  @Test
+  public void theRootIsAlwaysThere() {
+    FileInfo root = store().tree().get("/");
+    assertEquals(FileKind.DIRECTORY, root.getKind());
+    assertEquals("/", root.getPath());
+    assertTrue(Timestamps.toMillis(root.getCreatedAt()) > 0);
+    assertEquals(Collections.emptyList(), names("/"));
+    assertFails(ErrorCode.FILE_EXISTS, () -> makeDirectory("/"));
+    store().tree().makeDirectory(making("/").setExistOk(true).build());
+    assertFails(ErrorCode.INVALID_REQUEST, () -> remove("/"));
+    assertFails(
+        ErrorCode.INVALID_REQUEST,
+        () -> store().tree().remove(removal("/").setRecursive(true).build()));
+    assertFails(ErrorCode.INVALID_REQUEST, () -> rename("/", "/a"));
+  }
+
+  @Test
+  public void whatIsMadeIsFoundOnEveryNode() {
+    makeDirectory("/a dir");
+    write("/a dir/100% ü 😀.txt", "text");
+    for (int node = 0; node < 3; node++) {
+      FileInfo directory = cluster.store(node).tree().get("/a dir");
+      assertEquals(FileKind.DIRECTORY, directory.getKind());
+      assertEquals(directory.getCreatedAt(), directory.getModifiedAt());
+      FileInfo file = cluster.store(node).tree().get("/a dir/100% ü 😀.txt");
+      assertEquals(FileKind.REGULAR_FILE, file.getKind());
+      assertEquals("/a dir/100% ü 😀.txt", file.getPath());
+      assertEquals(4, file.getBytes());
+      assertEquals(1, file.getGeneration());
+      assertEquals(1, file.getExtentsCount());
+      assertEquals(Collections.singletonList("100% ü 😀.txt"), names("/a dir"));
+    }
+  }
+
+  @Test
+  public void whatIsNotThereIsNotFound() {
+    write("/file", "text");
+    for (String path : Arrays.asList("/none", "/none/none")) {
+      assertFails(ErrorCode.FILE_NOT_FOUND, () -> store().tree().get(path));
+      assertFails(ErrorCode.FILE_NOT_FOUND, () -> names(path));
+      assertFails(ErrorCode.FILE_NOT_FOUND, () -> store().tree().usage(path));
+      assertFails(ErrorCode.FILE_NOT_FOUND, () -> remove(path));
+      assertFails(ErrorCode.FILE_NOT_FOUND, () -> rename(path, "/new"));
+    }
+    assertFails(ErrorCode.NOT_A_DIRECTORY, () -> store().tree().get("/file/x"));
+    assertFails(ErrorCode.NOT_A_DIRECTORY, () -> names("/file/x"));
+    assertFails(ErrorCode.NOT_A_DIRECTORY, () -> remove("/file/x"));
+    assertFails(ErrorCode.FILE_NOT_FOUND, () -> rename("/file", "/none/x"));
+    assertFails(ErrorCode.FILE_NOT_FOUND, () -> begin("/none/x", WriteMode.REPLACE));
+    assertFails(ErrorCode.NOT_A_DIRECTORY, () -> begin("/file/x", WriteMode.REPLACE));
+  }
+
+  @Test
+  public void aDirectoryIsMadeOnceUnlessItMayExist() {
+    makeDirectory("/a");
+    assertFails(ErrorCode.FILE_EXISTS, () -> makeDirectory("/a"));
+    assertFails(ErrorCode.FILE_NOT_FOUND, () -> makeDirectory("/b/c"));
+    for (int i = 0; i < 2; i++) {
+      store().tree().makeDirectory(making("/b/c/d").setParents(true).setExistOk(true).build());
+    }
+    assertEquals(Arrays.asList("a", "b"), names("/"));
+    assertEquals(Collections.singletonList("d"), names("/b/c"));
+    write("/a/file", "text");
+    assertFails(
+        ErrorCode.FILE_EXISTS,
+        () -> store().tree().makeDirectory(making("/a/file").setExistOk(true).build()));
+    assertFails(
+        ErrorCode.NOT_A_DIRECTORY,
+        () -> store().tree().makeDirectory(making("/a/file/x").setParents(true).build()));
+  }
+
+  @Test
+  public void aRefusedChangeLeavesNothing() {
+    makeDirectory("/a");
+    write("/a/file", "text");
+    assertFails(
+        ErrorCode.NOT_A_DIRECTORY,
+        () -> store().tree().makeDirectory(making("/a/file/b/c").setParents(true).build()));
+    assertFails(ErrorCode.FILE_EXISTS, () -> begin("/a/file", WriteMode.CREATE));
+    assertEquals(Collections.emptyMap(), store().pendings().all());
+  }
+
+  @Test
+  public void listingsAreInTheOrderOfTheNamesBytes() {
+    List<String> sorted = Arrays.asList("A", "a", "a b", "b", "ä", "\ufffd", "😀");
+    for (String name : Arrays.asList("😀", "b", "ä", "a b", "A", "\ufffd", "a")) {
+      makeDirectory("/" + name);
+    }
+    assertEquals(sorted, names("/"));
+  }
+
+  @Test
+  public void aFileIsListedByItself() {
+    write("/file", "text");
+    store()
+        .tree()
+        .list(
+            "/file",
+            files -> {
+              assertEquals(1, files.size());
+              assertEquals("file", files.get(0).getPath());
+              assertEquals(4, files.get(0).getBytes());
+              assertEquals(0, files.get(0).getExtentsCount());
+            });
+  }
+
+  @Test
+  public void removingHeedsWhatIsThere() {
+    makeDirectory("/a");
+    makeDirectory("/a/b");
+    write("/a/b/file", letters(10_000));
+    assertFails(ErrorCode.DIRECTORY_NOT_EMPTY, () -> remove("/a"));
+    assertFails(
+        ErrorCode.IS_A_DIRECTORY,
+        () -> store().tree().remove(removal("/a/b").setKind(FileKind.REGULAR_FILE).build()));
+    assertFails(
+        ErrorCode.NOT_A_DIRECTORY,
+        () -> store().tree().remove(removal("/a/b/file").setKind(FileKind.DIRECTORY).build()));
+    store().tree().remove(removal("/a/b/file").setKind(FileKind.REGULAR_FILE).build());
+    assertFails(ErrorCode.FILE_NOT_FOUND, () -> remove("/a/b/file"));
+    cluster.sweep();
+    assertEquals(Collections.emptyMap(), cluster.blocks);
+    store().tree().remove(removal("/a/b").setKind(FileKind.DIRECTORY).build());
+    remove("/a");
+    assertEquals(Collections.emptyList(), names("/"));
+  }
+
+  @Test
+  public void aDeepTreeIsRemovedInOneStepAndFreedAfterwards() {
+    StringBuilder path = new StringBuilder("/deep");
+    makeDirectory("/deep");
+    for (int depth = 0; depth < 40; depth++) {
+      write(path + "/file", letters(5_000));
+      makeDirectory(path + "/side");
+      path.append("/d");
+      makeDirectory(path.toString());
+    }
+    assertEquals(80, cluster.blocks.size());
+    store().tree().remove(removal("/deep").setRecursive(true).build());
+    assertFails(ErrorCode.FILE_NOT_FOUND, () -> store().tree().get("/deep/d/file"));
+    assertEquals(1, store().pendings().all().size());
+    cluster.sweep();
+    assertEquals(Collections.emptyMap(), cluster.blocks);
+  }
+
+  @Test
+  public void aRenamedFileReplacesAFile() {
+    makeDirectory("/a");
+    write("/a/new", "new");
+    write("/old", "old");
+    assertFails(
+        ErrorCode.FILE_EXISTS, () -> store().tree().rename(renaming("/a/new", "/old").build()));
+    rename("/a/new", "/old");
+    assertEquals("new", read("/old"));
+    assertEquals(Collections.emptyList(), names("/a"));
+    cluster.sweep();
+    assertEquals(1, cluster.blocks.size());
+    rename("/old", "/old");
+    assertEquals("new", read("/old"));
+    store().tree().rename(renaming("/old", "/a/other").build());
+    assertEquals("new", read("/a/other"));
+  }
+
+  @Test
+  public void renamingKeepsFilesAndDirectoriesApart() {
+    makeDirectory("/a");
+    makeDirectory("/a/full");
+    makeDirectory("/empty");
+    write("/file", "text");
+    assertFails(ErrorCode.IS_A_DIRECTORY, () -> rename("/file", "/a"));
+    assertFails(ErrorCode.IS_A_DIRECTORY, () -> rename("/file", "/empty"));
+    assertFails(ErrorCode.IS_A_DIRECTORY, () -> rename("/file", "/"));
+    assertFails(ErrorCode.NOT_A_DIRECTORY, () -> rename("/a", "/file"));
+    assertFails(ErrorCode.DIRECTORY_NOT_EMPTY, () -> rename("/empty", "/a"));
+    assertFails(ErrorCode.DIRECTORY_NOT_EMPTY, () -> rename("/a/full", "/a"));
+    rename("/a", "/empty");
+    assertEquals(Arrays.asList("empty", "file"), names("/"));
+    assertEquals(Collections.singletonList("full"), names("/empty"));
+  }
+
+  @Test
+  public void aDirectoryIsNotRenamedIntoItself() {
+    makeDirectory("/a");
+    makeDirectory("/a/b");
+    assertFails(ErrorCode.INVALID_REQUEST, () -> rename("/a", "/a/c"));
+    assertFails(ErrorCode.INVALID_REQUEST, () -> rename("/a", "/a/b/c"));
+    rename("/a", "/a");
+    makeDirectory("/ab");
+    rename("/a", "/ab/a");
+    assertEquals(Collections.singletonList("b"), names("/ab/a"));
+  }
+
+  @Test
+  public void usageCountsWhatIsBelow() {
+    makeDirectory("/a");
+    makeDirectory("/a/b");
+    write("/a/one", letters(5_000));
+    write("/a/b/two", letters(10));
+    write("/three", letters(1));
+    assertEquals(usage(2, 1, 5_010), store().tree().usage("/a"));
+    assertEquals(usage(3, 2, 5_011), store().tree().usage("/"));
+    assertEquals(usage(1, 0, 10), store().tree().usage("/a/b/two"));
+  }
+
+  @Test
+  public void oppositeRenamesMakeNoCycle() throws Exception {
+    for (int round = 0; round < 30; round++) {
+      makeDirectory("/a");
+      makeDirectory("/b");
+      long refused =
+          new Race()
+                  .with(() -> renamed(0, "/a", "/b/a"))
+                  .with(() -> renamed(1, "/b", "/a/b"))
+                  .run()
+                  .stream()
+                  .filter(thrown -> thrown != null)
+                  .peek(
+                      thrown ->
+                          assertFails(
+                              ErrorCode.FILE_NOT_FOUND,
+                              () -> {
+                                throw thrown;
+                              }))
+                  .count();
+      assertEquals(1, refused);
+      assertEquals(1, names("/").size());
+      assertEquals(usage(0, 2, 0), store().tree().usage("/"));
+      store().tree().remove(removal("/" + names("/").get(0)).setRecursive(true).build());
+    }
+  }
+
+  @Test
+  public void aDirectoryRenameIsOneStepForReaders() throws Exception {
+    makeDirectory("/dir0");
+    for (int i = 0; i < 5; i++) {
+      write("/dir0/file" + i, "text");
+    }
+    AtomicBoolean over = new AtomicBoolean();
+    Race race = new Race();
+    race.with(
+        () -> {
+          try {
+            for (int i = 0; i < 100; i++) {
+              rename("/dir" + i, "/dir" + (i + 1));
+            }
+          } finally {
+            over.set(true);
+          }
+          return null;
+        });
+    for (int node = 1; node < 3; node++) {
+      Storage store = cluster.store(node);
+      race.with(
+          () -> {
+            int at = 0;
+            while (!over.get()) {
+              at = follow(store, at);
+            }
+            return null;
+          });
+    }
+    race.runWell();
+    assertEquals(Collections.singletonList("dir100"), names("/"));
+    assertEquals(5, names("/dir100").size());
+  }
+
+  /** What is not at one name any more is at a later one, with all that is in it. */
+  private static int follow(Storage store, int at) {
+    for (int next = at; ; next++) {
+      int[] seen = {0};
+      try {
+        store.tree().list("/dir" + next, files -> seen[0] += files.size());
+      } catch (TensorFlowIgniteException gone) {
+        assertEquals(ErrorCode.FILE_NOT_FOUND, gone.code());
+        assertTrue("in no place from " + at + " on", next <= 100);
+        continue;
+      }
+      assertEquals(5, seen[0]);
+      return next;
+    }
+  }
+
+  @Test
+  public void makersAndRemoversOfTheSameNamesLeaveAWholeTree() throws Exception {
+    long end = System.nanoTime() + 5_000_000_000L;
+    Race race = new Race();
+    for (int runner = 0; runner < 2; runner++) {
+      int node = runner;
+      race.with(
+          () -> {
+            for (int i = node; System.nanoTime() < end; i++) {
+              churn(cluster.store(node), i);
+            }
+            return null;
+          });
+    }
+    race.runWell();
+  }
+
+  /** Some of it is refused, since somebody else does the same at the same time. */
+  private static void churn(Storage store, int i) {
+    String top = "/top" + i % 2;
+    Runnable[] changes = {
+      () -> store.tree().makeDirectory(making(top + "/x/y").setParents(true).build()),
+      () ->
+          store
+              .tree()
+              .rename(renaming(top + "/x", "/top" + (i + 1) % 2 + "/x").setOverwrite(true).build()),
+      () -> store.tree().remove(removal(top + "/x").setRecursive(true).build()),
+      () -> store.tree().remove(removal(top + "/x/y").build()),
+      () -> store.tree().remove(removal(top).setRecursive(i % 3 == 0).build()),
+    };
+    try {
+      changes[i % changes.length].run();
+    } catch (TensorFlowIgniteException refused) {
+      assertTrue(
+          refused.getMessage(),
+          Arrays.asList(
+                  ErrorCode.FILE_NOT_FOUND, ErrorCode.FILE_EXISTS, ErrorCode.DIRECTORY_NOT_EMPTY)
+              .contains(refused.code()));
+    }
+  }
+
+  private static Void renamed(int node, String source, String target) {
+    cluster.store(node).tree().rename(renaming(source, target).build());
+    return null;
+  }
+
+  private static MakeDirectoryRequest.Builder making(String path) {
+    return MakeDirectoryRequest.newBuilder().setPath(path);
+  }
+
+  private static RenameFileRequest.Builder renaming(String source, String target) {
+    return RenameFileRequest.newBuilder().setSource(source).setTarget(target);
+  }
+
+  private static GetUsageResponse usage(int files, int directories, long bytes) {
+    return GetUsageResponse.newBuilder()
+        .setFiles(files)
+        .setDirectories(directories)
+        .setBytes(bytes)
+        .build();
+  }
+}

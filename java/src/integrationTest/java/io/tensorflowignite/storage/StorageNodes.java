@@ -1,0 +1,123 @@
+package io.tensorflowignite.storage;
+
+import io.tensorflowignite.FreePorts;
+import io.tensorflowignite.storage.pending.Pendings;
+import io.tensorflowignite.v1.PendingExtent;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.Ignition;
+import org.apache.ignite.configuration.DataRegionConfiguration;
+import org.apache.ignite.configuration.DataStorageConfiguration;
+import org.apache.ignite.configuration.IgniteConfiguration;
+import org.apache.ignite.logger.NullLogger;
+import org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi;
+import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
+import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
+
+/** Real Ignite nodes in this JVM, each with the metadata of a store; its blocks are in a map. */
+final class StorageNodes implements AutoCloseable {
+  static final int BLOCK_BYTES = 4 << 10;
+
+  private static final int PORTS = 10;
+
+  /** By extent/number. */
+  final Map<String, byte[]> blocks = new ConcurrentHashMap<>();
+
+  final List<Ignite> nodes = new ArrayList<>();
+  final List<Storage> stores = new ArrayList<>();
+  private final String name = "storage-" + UUID.randomUUID();
+  private final Path work = Files.createTempDirectory("storage-nodes");
+  private final int discovery = FreePorts.from(46_000, PORTS);
+  private final int communication = FreePorts.from(discovery + PORTS, PORTS);
+
+  StorageNodes(int size, StorageSettings settings) throws IOException {
+    for (int i = 0; i < size; i++) {
+      Ignite node = Ignition.start(configuration(i));
+      nodes.add(node);
+      stores.add(new Storage(node, settings, this::block, garbage -> {}));
+    }
+  }
+
+  static StorageSettings settings(String name) {
+    return new StorageSettings(name, 1, null, BLOCK_BYTES, Duration.ofSeconds(120));
+  }
+
+  Storage store(int node) {
+    return stores.get(node);
+  }
+
+  private byte[] block(String extent, int number) {
+    return blocks.get(extent + "/" + number);
+  }
+
+  /** Frees all garbage, as far as it is garbage of directories and in the map of blocks. */
+  void sweep() {
+    Pendings pendings = store(0).pendings();
+    boolean found;
+    do {
+      found = false;
+      for (Map.Entry<String, PendingExtent> pending : pendings.all().entrySet()) {
+        PendingExtent garbage = pending.getValue();
+        if (!garbage.hasWrite()) {
+          found = true;
+          if (!garbage.getDirectoryId().isEmpty()) {
+            store(0).tree().drain(garbage.getDirectoryId(), (extent, n) -> remove(extent, 0, n));
+          }
+          remove(pending.getKey(), garbage.getFirst(), garbage.getBlocks());
+          pendings.forget(pending.getKey(), garbage);
+        }
+      }
+    } while (found);
+  }
+
+  private void remove(String extent, int first, int count) {
+    for (int number = first; number < count; number++) {
+      blocks.remove(extent + "/" + number);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    Collections.reverse(nodes);
+    nodes.forEach(Ignite::close);
+    try (Stream<Path> files = Files.walk(work)) {
+      for (Path file : (Iterable<Path>) files.sorted(Collections.reverseOrder())::iterator) {
+        Files.delete(file);
+      }
+    }
+  }
+
+  private IgniteConfiguration configuration(int index) {
+    String range = "127.0.0.1:" + discovery + ".." + (discovery + PORTS - 1);
+    DataRegionConfiguration region =
+        new DataRegionConfiguration().setInitialSize(32L << 20).setMaxSize(256L << 20);
+    return new IgniteConfiguration()
+        .setIgniteInstanceName(name + "-" + index)
+        .setLocalHost("127.0.0.1")
+        .setWorkDirectory(work.toString())
+        .setGridLogger(new NullLogger())
+        .setClientConnectorConfiguration(null)
+        .setConnectorConfiguration(null)
+        .setMetricsLogFrequency(0)
+        .setDataStorageConfiguration(
+            new DataStorageConfiguration().setDefaultDataRegionConfiguration(region))
+        .setCommunicationSpi(
+            new TcpCommunicationSpi().setLocalPort(communication).setLocalPortRange(PORTS - 1))
+        .setDiscoverySpi(
+            new TcpDiscoverySpi()
+                .setLocalPort(discovery)
+                .setLocalPortRange(PORTS - 1)
+                .setIpFinder(
+                    new TcpDiscoveryVmIpFinder().setAddresses(Collections.singletonList(range))));
+  }
+}

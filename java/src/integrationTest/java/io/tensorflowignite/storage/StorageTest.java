@@ -1,0 +1,159 @@
+package io.tensorflowignite.storage;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.BeginWriteRequest;
+import io.tensorflowignite.v1.BeginWriteResponse;
+import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.Extent;
+import io.tensorflowignite.v1.FileInfo;
+import io.tensorflowignite.v1.MakeDirectoryRequest;
+import io.tensorflowignite.v1.PublishWriteRequest;
+import io.tensorflowignite.v1.RemoveFileRequest;
+import io.tensorflowignite.v1.RenameFileRequest;
+import io.tensorflowignite.v1.WriteMode;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.After;
+import org.junit.AfterClass;
+import org.junit.BeforeClass;
+import org.junit.function.ThrowingRunnable;
+
+/** Three nodes for the tests of a class; calls go to each of them in turn. */
+public abstract class StorageTest {
+  static StorageNodes cluster;
+
+  private int calls;
+
+  @BeforeClass
+  public static void startNodes() throws Exception {
+    cluster = new StorageNodes(3, StorageNodes.settings("store"));
+  }
+
+  @AfterClass
+  public static void stopNodes() throws Exception {
+    cluster.close();
+  }
+
+  /** Also proves that what is left is whole, and that nothing is left of what is removed. */
+  @After
+  public void removeAllAndProveThatNothingIsLeft() {
+    cluster.sweep();
+    new TreeCheck(cluster.store(1)).assertWhole();
+    for (String name : names("/")) {
+      store().tree().remove(removal("/" + name).setRecursive(true).build());
+    }
+    for (String writer : cluster.store(0).pendings().all().keySet()) {
+      store().writes().abandon(writer);
+    }
+    cluster.sweep();
+    new TreeCheck(cluster.store(2)).assertEmpty();
+    assertEquals(Collections.emptyMap(), cluster.blocks);
+  }
+
+  final Storage store() {
+    return cluster.store(calls++ % 3);
+  }
+
+  final List<String> names(String directory) {
+    List<String> names = new ArrayList<>();
+    store()
+        .tree()
+        .list(
+            directory,
+            files -> {
+              assertTrue(files.size() <= 1_000);
+              files.forEach(file -> names.add(file.getPath()));
+            });
+    return names;
+  }
+
+  final void makeDirectory(String path) {
+    store().tree().makeDirectory(MakeDirectoryRequest.newBuilder().setPath(path).build());
+  }
+
+  final void remove(String path) {
+    store().tree().remove(removal(path).build());
+  }
+
+  static RemoveFileRequest.Builder removal(String path) {
+    return RemoveFileRequest.newBuilder().setPath(path);
+  }
+
+  final void rename(String source, String target) {
+    store()
+        .tree()
+        .rename(
+            RenameFileRequest.newBuilder()
+                .setSource(source)
+                .setTarget(target)
+                .setOverwrite(true)
+                .build());
+  }
+
+  final FileInfo write(String path, String text) {
+    return write(path, text, WriteMode.REPLACE);
+  }
+
+  final FileInfo write(String path, String text, WriteMode mode) {
+    BeginWriteResponse writer = begin(path, mode);
+    return publish(writer, text, true);
+  }
+
+  final BeginWriteResponse begin(String path, WriteMode mode) {
+    return store()
+        .writes()
+        .begin(BeginWriteRequest.newBuilder().setPath(path).setMode(mode).build());
+  }
+
+  /** Puts the blocks of what an extent is to hold behind its head, and publishes them. */
+  final FileInfo publish(BeginWriteResponse writer, String text, boolean done) {
+    byte[] data = (writer.getHead().toStringUtf8() + text).getBytes(StandardCharsets.UTF_8);
+    int blocks = (data.length + writer.getBlockBytes() - 1) / writer.getBlockBytes();
+    store().writes().reserve(writer.getExtentId(), blocks);
+    for (int number = 0; number < blocks; number++) {
+      int from = number * writer.getBlockBytes();
+      cluster.blocks.put(
+          writer.getExtentId() + "/" + number,
+          Arrays.copyOfRange(data, from, Math.min(data.length, from + writer.getBlockBytes())));
+    }
+    return store().writes().publish(publication(writer, data.length).setDone(done).build());
+  }
+
+  static PublishWriteRequest.Builder publication(BeginWriteResponse writer, long bytes) {
+    return PublishWriteRequest.newBuilder().setExtentId(writer.getExtentId()).setBytes(bytes);
+  }
+
+  final String read(String path) {
+    FileInfo file = store().tree().get(path);
+    StringBuilder text = new StringBuilder();
+    for (Extent extent : file.getExtentsList()) {
+      long left = extent.getBytes();
+      for (int number = 0; left > 0; number++) {
+        byte[] block = cluster.blocks.get(extent.getId() + "/" + number);
+        int bytes = (int) Math.min(left, extent.getBlockBytes());
+        text.append(new String(block, 0, bytes, StandardCharsets.UTF_8));
+        left -= bytes;
+      }
+    }
+    assertEquals(file.getBytes(), text.length());
+    return text.toString();
+  }
+
+  static TensorFlowIgniteException assertFails(ErrorCode code, ThrowingRunnable call) {
+    TensorFlowIgniteException error = assertThrows(TensorFlowIgniteException.class, call);
+    assertEquals(error.getMessage(), code, error.code());
+    return error;
+  }
+
+  static String letters(int count) {
+    return Collections.nCopies(count, "x").stream().collect(Collectors.joining());
+  }
+}

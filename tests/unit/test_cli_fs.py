@@ -1,0 +1,568 @@
+"""The commands of `fs` against a file service on a real socket: what they do, print, and end with."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from file_server import FileServer, Store
+
+from tensorflow_ignite.cli import main
+from tensorflow_ignite.storage.files import Files
+
+LIMIT = 20  # seconds; what takes longer hangs
+PYTHON = Path(__file__).parents[2] / "python"
+COMMANDS = ["ls", "cp", "mv", "rm", "cat", "du", "stat", "check"]
+BLOCK = 4096
+# Three blocks, and not all alike.
+DATA = bytes(range(256)) * 40
+
+
+@pytest.fixture
+def node(monkeypatch) -> Iterator[FileServer]:
+    with FileServer(Store(block_bytes=BLOCK)) as server:
+        monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", server.address)
+        monkeypatch.setenv("COLUMNS", "120")
+        yield server
+
+
+@pytest.fixture
+def files(node) -> Files:
+    """A small tree."""
+    files = Files.at(None)
+    for path in ("/jobs/1/a.txt", "/jobs/1/deep/b.bin", "/jobs/2/a.txt", "/top"):
+        put(files, path)
+    files.make_directory("/empty")
+    return files
+
+
+def put(files: Files, path: str, data: bytes = DATA) -> None:
+    with files.open_writer(path, parents=True) as writer:
+        writer.write(data)
+
+
+def read(files: Files, path: str) -> bytes:
+    with files.open_reader(path) as reader:
+        return reader.read(0, reader.bytes)
+
+
+def everything(files: Files, path: str = "/") -> list[str]:
+    """All paths, those of directories with a slash."""
+    found = []
+    for info in files.list(path):
+        found.append(info.path + ("/" if info.is_directory else ""))
+        if info.is_directory:
+            found += everything(files, info.path)
+    return found
+
+
+@pytest.fixture
+def cli(capfdbinary) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command in this process; gives its exit code, standard output and standard error."""
+
+    def run(*args: object) -> tuple[int, str, str]:
+        code = main(["fs", *(str(arg) for arg in args)])
+        out, err = capfdbinary.readouterr()
+        return code, out.decode(), err.decode()
+
+    return run
+
+
+def start(*args: object, **options) -> subprocess.Popen:
+    environment = {**os.environ, "PYTHONPATH": str(PYTHON), **options.pop("env", {})}
+    command = [sys.executable, "-m", "tensorflow_ignite.cli", "fs", *map(str, args)]
+    return subprocess.Popen(command, env=environment, **options)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples(cli, command) -> None:
+    code, out, err = cli(command, "--help")
+    assert (code, err) == (0, "")
+    assert f"tensorflow-ignite fs {command}" in out
+
+
+def test_without_a_command_the_help_names_them_all(cli) -> None:
+    code, out, err = cli()
+    assert (code, err) == (2, "")
+    for command in COMMANDS:
+        assert re.search(rf"^\W*{command} ", out, re.M)
+
+
+# What a path is
+
+
+@pytest.mark.parametrize(
+    ("args", "fault"),
+    [
+        (["ls", "/jobs"], "`fs ls` is for files inside the cluster, whose paths begin with ignite:///."),
+        (["cat", "s3://bucket/a"], "'s3://bucket/a' is no path of the cluster"),
+        (["rm", "ignite:/jobs"], "Write: ignite:///jobs"),
+        (["stat", "ignite:jobs"], "Write: ignite:///jobs"),
+        (["ls", "ignite://host:x/jobs"], "'host:x' is not host:port"),
+        (["ls", "--address", "a:b"], "address 'a:b' cannot be read"),
+        (["cp", "ignite:///a"], "has no target"),
+        (["mv", "ignite:///a"], "has no target"),
+        (["mv", "ignite:///a", "b"], "'b' is no path of the cluster. `fs mv` renames inside the cluster"),
+        (["cp", "--parallel", "0", "a", "b"], "--parallel 0 is too few"),
+        (["cp", "", "ignite:///b"], "an argument is empty"),
+        (["ls", "ignite:///" + "x" * 256], "each part at most 255"),
+        (["rm"], "Missing argument"),
+    ],
+)
+def test_a_wrong_command_line_ends_with_2_before_any_node_is_asked(cli, node, args, fault) -> None:
+    code, out, err = cli(*args)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert fault in err
+    assert node.calls == []
+
+
+def test_the_address_is_of_the_url_else_of_the_option_else_of_the_environment(cli, node, files, monkeypatch) -> None:
+    monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", "127.0.0.1:1")
+    assert cli("ls", "--address", node.address)[0] == 0
+    code, out, _ = cli("ls", "--address", "127.0.0.1:1", f"ignite://{node.address}/top")
+    assert (code, out) == (0, f"ignite://{node.address}/top\n")
+    assert main(["--address", node.address, "fs", "ls"]) == 0
+    code, _, err = cli("ls")
+    assert code == 1
+    assert err.startswith("error: no node answers at 127.0.0.1:1")
+
+
+@pytest.mark.parametrize("command", ["ls", "rm", "cat", "du", "stat"])
+def test_what_does_not_exist_is_one_clean_error(cli, files, command) -> None:
+    for path in ("ignite:///nope", "ignite:///nope/*.txt", "ignite:///top/below"):
+        code, out, err = cli(command, path)
+        assert (code, out) == (1, "")
+        assert err.startswith("error: ")
+        assert "Traceback" not in err
+        assert "[code=" not in err
+
+
+# ls, stat, du, cat
+
+
+def test_ls_lists_the_root_directories_files_and_patterns(cli, files) -> None:
+    assert cli("ls") == (0, "empty/\njobs/\ntop\n", "")
+    assert cli("ls", "ignite:///jobs/1/")[1] == "a.txt\ndeep/\n"
+    assert cli("ls", "ignite:///top")[1] == "ignite:///top\n"
+    assert cli("ls", "ignite:///empty") == (0, "", "")
+    assert cli("ls", "-r", "ignite:///jobs")[1] == "1/\n1/a.txt\n1/deep/\n1/deep/b.bin\n2/\n2/a.txt\n"
+    assert cli("ls", "ignite:///jobs/*/a.txt")[1] == "ignite:///jobs/1/a.txt\nignite:///jobs/2/a.txt\n"
+    assert cli("ls", "-d", "ignite:///*")[1] == "ignite:///empty/\nignite:///jobs/\nignite:///top\n"
+    several = "ignite:///top\n\nignite:///jobs/2:\na.txt\n\nignite:///empty:\n"
+    assert cli("ls", "ignite:///jobs/2", "ignite:///top", "ignite:///empty")[1] == several
+
+
+def test_ls_tells_sizes_and_times(cli, files) -> None:
+    day = time.strftime("%Y-%m-%d")
+    out = cli("ls", "-l", "ignite:///")[1]
+    assert re.fullmatch(rf" +-  {day} [\d:]+  empty/\n +-  {day} [\d:]+  jobs/\n10\.2 kB  {day} [\d:]+  top\n", out)
+    assert cli("ls", "-l", "-b", "ignite:///top")[1].startswith("10240  ")
+    told = json.loads(cli("ls", "-r", "--json", "ignite:///jobs/1")[1])
+    assert [(entry["path"], entry["kind"], entry["bytes"]) for entry in told] == [
+        ("ignite:///jobs/1/a.txt", "file", 10240),
+        ("ignite:///jobs/1/deep", "directory", 0),
+        ("ignite:///jobs/1/deep/b.bin", "file", 10240),
+    ]
+    assert told[0]["modified"].endswith("+00:00")
+
+
+def test_names_that_a_terminal_would_obey_are_escaped(cli, files) -> None:
+    put(files, "/odd/a\nb\x1b[31m")
+    put(files, "/odd/100% of ünï #1?")
+    assert cli("ls", "ignite:///odd")[1] == "100% of ünï #1?\na\\nb\\x1b[31m\n"
+    assert cli("du", "ignite:///odd/100% of ünï #1?")[0] == 0
+
+
+def test_stat_tells_what_is_known(cli, files) -> None:
+    code, out, _ = cli("stat", "ignite:///top", "ignite:///jobs")
+    assert code == 0
+    assert "ignite:///top\n  kind:       file\n  size:       10,240 bytes (10.2 kB)\n  generation: 4\n" in out
+    assert "\n\nignite:///jobs\n  kind:       directory\n  modified:   " in out
+    told = json.loads(cli("stat", "--json", "ignite:///t*")[1])
+    assert [(entry["path"], entry["generation"]) for entry in told] == [("ignite:///top", 4)]
+
+
+def test_du_adds_up_what_is_below(cli, files) -> None:
+    assert cli("du")[1] == "41.0 kB  4 files  5 directories  ignite:///\n"
+    assert cli("du", "-b", "ignite:///jobs/*", "ignite:///empty")[1].splitlines() == [
+        "20480  2 files    1 directory  ignite:///jobs/1",
+        "10240   1 file  0 directories  ignite:///jobs/2",
+        "    0  0 files  0 directories  ignite:///empty",
+    ]
+    told = json.loads(cli("du", "--json", "ignite:///top")[1])
+    assert told == [{"path": "ignite:///top", "bytes": 10240, "files": 1, "directories": 0}]
+
+
+def test_cat_writes_the_bytes_and_nothing_else(node, files) -> None:
+    put(files, "/parts/1", b"\xff\x00one")
+    put(files, "/parts/2", b"")
+    put(files, "/parts/3", b"three\n")
+    out, err = start("cat", "ignite:///parts/*", stdout=subprocess.PIPE, stderr=subprocess.PIPE).communicate(
+        timeout=LIMIT
+    )
+    assert (out, err) == (b"\xff\x00onethree\n", b"")
+
+
+def test_cat_refuses_a_directory(cli, files) -> None:
+    code, out, err = cli("cat", "ignite:///jobs")
+    assert (code, out) == (1, "")
+    assert "/jobs is a directory" in err
+
+
+def test_cat_ends_quietly_when_nobody_reads_any_more(node, files) -> None:
+    put(files, "/large", b"line\n" * 200_000)
+    ran = start("cat", "ignite:///large", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert ran.stdout is not None
+    assert ran.stdout.readline() == b"line\n"
+    ran.stdout.close()
+    assert ran.stderr is not None
+    assert (ran.stderr.read(), ran.wait(LIMIT)) == (b"", 1)
+
+
+# cp
+
+
+def test_a_folder_goes_into_the_cluster_and_comes_back_as_it_was(cli, files, tmp_path) -> None:
+    model = tmp_path / "model"
+    (model / "deep" / "er").mkdir(parents=True)
+    (model / "none").mkdir()
+    contents = {"empty": b"", "100% ünï [1] #?": b"odd", "deep/er/data": DATA * 20}
+    for name, data in contents.items():
+        (model / name).write_bytes(data)
+    code, out, err = cli("cp", "-r", model, "ignite:///models/digits")
+    assert (code, err) == (0, "")
+    assert out.startswith("copied 3 files and 4 directories: 205 kB in ")
+    assert everything(files, "/models") == [
+        "/models/digits/",
+        "/models/digits/100% ünï [1] #?",
+        "/models/digits/deep/",
+        "/models/digits/deep/er/",
+        "/models/digits/deep/er/data",
+        "/models/digits/empty",
+        "/models/digits/none/",
+    ]
+    assert cli("cp", "-r", "ignite:///models/digits", tmp_path / "back")[0] == 0
+    back = tmp_path / "back"
+    assert {str(p.relative_to(back)): p.read_bytes() for p in back.rglob("*") if p.is_file()} == contents
+    assert (back / "none").is_dir()
+    assert not [path for path in tmp_path.rglob("*") if path.name.endswith(".part")]
+
+
+def test_files_are_copied_inside_the_cluster_and_to_other_file_systems(cli, files, node) -> None:
+    import fsspec
+
+    assert cli("cp", "ignite:///jobs/*/a.txt", "ignite:///top", "ignite:///all/")[0] == 1  # two would be all/a.txt
+    assert not files.exists("/all")
+    assert cli("cp", "-r", "ignite:///jobs", f"ignite://{node.address}/copy")[0] == 0
+    assert everything(files, "/copy") == [path.replace("/jobs", "/copy") for path in everything(files, "/jobs")]
+    assert read(files, "/copy/1/deep/b.bin") == DATA
+    memory = fsspec.filesystem("memory")
+    try:
+        assert cli("cp", "-r", "ignite:///jobs/1", "memory://here")[0] == 0
+        assert memory.cat_file("/here/deep/b.bin") == DATA
+        assert cli("cp", "-r", "memory://here", "ignite:///empty")[0] == 0
+        assert everything(files, "/empty") == [
+            "/empty/here/",
+            *(p.replace("/jobs/1", "/empty/here") for p in everything(files, "/jobs/1")),
+        ]
+    finally:
+        memory.store.clear()
+        memory.pseudo_dirs[:] = [""]
+
+
+@pytest.mark.parametrize(
+    ("args", "fault"),
+    [
+        (["ignite:///jobs", "ignite:///copy"], "Add -r."),
+        (["ignite:///nope", "ignite:///copy"], "ignite:///nope does not exist"),
+        (["ignite:///top", "ignite:///top"], "are the same file"),
+        (["ignite:///top", "ignite:///./top"], "are the same file"),
+        (["-r", "ignite:///jobs", "ignite:///jobs/1"], "which is in it"),
+        (["-r", "ignite:///", "ignite:///jobs"], "which is in it"),
+        (["-r", "ignite:///jobs", "ignite:///top"], "A directory replaces no file"),
+        (["{file}", "ignite:///clash"], "A file replaces no directory"),
+        (
+            ["{file}", "ignite:///top", "ignite:///jobs/2/a.txt"],
+            "is no directory, and 2 sources cannot become one file",
+        ),
+        (["{file}", "ignite:///top/x"], "/top is a file"),
+        (["{file}", "ignite:///top/"], "ignite:///top is a file. A path with a slash at its end names a directory"),
+    ],
+)
+def test_what_cp_refuses_is_refused_before_anything_is_written(cli, node, files, tmp_path, args, fault) -> None:
+    file = tmp_path / "name"
+    file.write_bytes(b"x")
+    files.make_directory("/clash/name", parents=True)
+    before = everything(files)
+    writes = node.calls.count("BeginWrite")
+    code, out, err = cli("cp", *(arg.format(file=file) for arg in args))
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert fault in err
+    assert everything(files) == before
+    assert node.calls.count("BeginWrite") == writes
+
+
+def test_a_file_that_is_replaced_keeps_its_old_content_until_the_new_one_is_whole(cli, node, files, tmp_path) -> None:
+    new = b"new" * BLOCK
+    (tmp_path / "new").write_bytes(new)
+    seen = []
+    node.on_put = lambda extent, number: seen.append(read(files, "/top"))
+    assert cli("cp", tmp_path / "new", "ignite:///top")[0] == 0
+    assert set(seen) == {DATA}
+    assert len(seen) == 3
+    assert read(files, "/top") == new
+
+
+@pytest.mark.parametrize("to_cluster", [True, False])
+def test_ctrl_c_in_the_middle_leaves_nothing_visible(node, files, tmp_path, to_cluster) -> None:
+    reached, go_on = threading.Event(), threading.Event()
+
+    def hold(extent: str, number: int) -> None:
+        if number >= 2:
+            reached.set()
+            assert go_on.wait(LIMIT)
+
+    (tmp_path / "large").write_bytes(DATA * 1000)
+    put(files, "/large", DATA * 1000)
+    before, names = everything(files), sorted(os.listdir(tmp_path))
+    if to_cluster:
+        node.on_put = hold
+        ran = start("cp", tmp_path / "large", "ignite:///new/file", stderr=subprocess.PIPE)
+    else:
+        node.on_read = hold
+        ran = start("cp", "ignite:///large", tmp_path / "new", stderr=subprocess.PIPE)
+    assert reached.wait(LIMIT)
+    ran.send_signal(signal.SIGINT)
+    go_on.set()
+    _, err = ran.communicate(timeout=LIMIT)
+    assert (ran.returncode, err) == (130, b"error: interrupted\n")
+    node.on_put = node.on_read = lambda extent, number: None
+    assert [path for path in everything(files) if path != "/new/"] == before
+    assert sorted(os.listdir(tmp_path)) == names
+    assert node.store.writers == {}
+    assert {extent for extent, _ in node.store.blocks} == {
+        extent.id for path in before if not path.endswith("/") for extent in files.extents(path)
+    }
+
+
+# mv, rm
+
+
+def test_mv_renames_and_moves_into_directories(cli, files) -> None:
+    assert cli("mv", "ignite:///top", "ignite:///new/")[1] == "moved ignite:///top to ignite:///new/top\n"
+    assert cli("mv", "ignite:///jobs", "ignite:///empty")[1] == "moved ignite:///jobs to ignite:///empty/jobs\n"
+    assert cli("mv", "ignite:///empty", "ignite:///full")[0] == 0
+    told = json.loads(cli("mv", "--json", "ignite:///full/jobs/?/a.txt", "ignite:///new/top")[1] or "[]")
+    assert told == []  # refused: two sources, and the target is a file
+    told = json.loads(cli("mv", "--json", "ignite:///full/jobs/1/*", "ignite:///new")[1])
+    assert told == [
+        {"source": "ignite:///full/jobs/1/a.txt", "target": "ignite:///new/a.txt"},
+        {"source": "ignite:///full/jobs/1/deep", "target": "ignite:///new/deep"},
+    ]
+    assert everything(files) == [
+        *("/full/", "/full/jobs/", "/full/jobs/1/", "/full/jobs/2/", "/full/jobs/2/a.txt"),
+        *("/new/", "/new/a.txt", "/new/deep/", "/new/deep/b.bin", "/new/top"),
+    ]
+
+
+def test_mv_moves_nothing_when_a_source_is_missing_or_the_cluster_is_another(cli, files) -> None:
+    before = everything(files)
+    assert cli("mv", "ignite:///top", "ignite:///nope", "ignite:///empty")[0] == 1
+    with FileServer(Store()) as other:
+        code, _, err = cli("mv", "ignite:///top", f"ignite://{other.address}/top")
+        assert code == 2
+        assert "are of two clusters" in err
+        assert cli("cp", "ignite:///top", f"ignite://{other.address}/top")[0] == 0
+    assert cli("mv", "ignite:///jobs", "ignite:///jobs/1")[0] == 1
+    assert everything(files) == before
+
+
+def test_rm_removes_and_says_what(cli, files) -> None:
+    assert cli("rm", "ignite:///top") == (0, "removed ignite:///top (10.2 kB)\n", "")
+    code, out, _ = cli("rm", "-r", "ignite:///jobs/1", "ignite:///empty")
+    assert code == 0
+    assert out.splitlines() == [
+        "removed ignite:///jobs/1 (2 files, 2 directories, 20.5 kB)",
+        "removed ignite:///empty (0 files, 1 directory, 0 B)",
+    ]
+    told = json.loads(cli("rm", "-r", "--json", "ignite:///*")[1])
+    assert told == [{"path": "ignite:///jobs", "kind": "directory", "files": 1, "directories": 2, "bytes": 10240}]
+    assert everything(files) == []
+
+
+def test_rm_looks_at_everything_before_it_removes_anything(cli, files) -> None:
+    before = everything(files)
+    code, _, err = cli("rm", "ignite:///top", "ignite:///jobs")
+    assert code == 1
+    assert "ignite:///jobs is a directory. Directories are removed only when that is asked for. Add -r." in err
+    assert cli("rm", "ignite:///top", "ignite:///nope")[0] == 1
+    assert cli("rm", "-r", "ignite:///")[0] == 1
+    assert everything(files) == before
+    assert cli("rm", "-f", "ignite:///nope", "ignite:///none*")[:2] == (0, "")
+    assert cli("rm", "-f", "ignite:///nope", "ignite:///top")[:2] == (0, "removed ignite:///top (10.2 kB)\n")
+
+
+# check
+
+
+def test_check_finds_nothing_where_nothing_is_wrong(cli, node, files) -> None:
+    put(files, "/nothing", b"")
+    with files.open_writer("/begun") as writer:
+        writer.write(DATA)
+        writer.publish()
+        writer.write(DATA)  # blocks of no file yet
+        wait_for(lambda: len(node.store.blocks) >= 4 * 3 + 4)
+        code, out, err = cli("check")
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"checked \d+ blocks of 6 files on 1 node: [\d.]+ kB\n", out)
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LIMIT
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_check_tells_corrupt_lost_and_orphaned_blocks_with_their_files(cli, node, files) -> None:
+    store = node.store
+    (top,) = files.extents("/top")
+    (deep,) = files.extents("/jobs/1/deep/b.bin")
+    store.corrupt.add((top.id, 1))
+    del store.blocks[deep.id, 0], store.blocks[deep.id, 1]
+    store.blocks["f" * 32, 0] = b"x" * 1000
+    store.blocks[top.id, 3] = b"behind the end"
+    code, out, err = cli("check")
+    assert code == 1
+    assert out.splitlines() == [
+        f"lost     ignite:///jobs/1/deep/b.bin: blocks 0-1 of extent {deep.id}",
+        f"corrupt  ignite:///top: block 1 of extent {top.id} on {node.address}",
+        f"orphan   ignite:///top: block 3 of extent {top.id}",
+        f"orphan   extent {'f' * 32}: 1 block, 1.00 kB, of no file",
+        "checked 12 blocks of 4 files on 1 node: 33.8 kB",
+    ]
+    assert err.startswith("error: 2 files of 4 cannot be read whole. ")
+    code, out, err = cli("check", "--json")
+    assert (code, err) == (1, "")
+    told = json.loads(out)
+    assert (told["files"], told["blocks"], told["nodes"]) == (4, 12, [node.address])
+    assert [(fault["kind"], fault["path"], fault["blocks"]) for fault in told["faults"]] == [
+        ("lost", "ignite:///jobs/1/deep/b.bin", [0, 1]),
+        ("corrupt", "ignite:///top", [1]),
+        ("orphan", "ignite:///top", [3]),
+        ("orphan", None, [0]),
+    ]
+
+
+def test_check_takes_no_change_that_goes_on_for_a_fault(cli, node, files, monkeypatch) -> None:
+    """Between the look at the blocks and that at the files, one is removed, one is moved and one is written."""
+    check = Files.check
+
+    def changing(self: Files):
+        found = list(check(self))
+        if files.exists("/top"):
+            files.remove("/top")
+            files.rename("/jobs/2", "/after")
+            put(files, "/new")
+        return iter(found)
+
+    monkeypatch.setattr(Files, "check", changing)
+    code, _, err = cli("check")
+    assert (code, err) == (0, "")
+    assert files.exists("/new")
+
+
+# Terminals and shells
+
+
+def test_a_terminal_gets_colours_and_a_bar_and_a_pipe_gets_neither(node, files, tmp_path) -> None:
+    terminal = {"TERM": "xterm", "NO_COLOR": ""}
+    assert "\x1b[34mjobs/\x1b[0m" in on_terminal("ls", env=terminal)
+    (tmp_path / "large").write_bytes(DATA * 100)
+    shown = on_terminal("cp", tmp_path / "large", "ignite:///large", env=terminal)
+    assert "copying" in shown
+    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")  # the cursor is shown again
+    assert "copied 1 file: 1.02 MB" in shown
+    ran = start(
+        "cp", tmp_path / "large", "ignite:///large", stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=terminal
+    )
+    out, err = ran.communicate(timeout=LIMIT)
+    assert err == b""
+    assert b"\x1b" not in out
+
+
+def on_terminal(*args: object, env: dict[str, str]) -> str:
+    """What a command shows on a terminal."""
+    ours, theirs = pty.openpty()
+    ran = start(*args, stdout=theirs, stderr=theirs, env=env)
+    os.close(theirs)
+    shown = b""
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        if select.select([ours], [], [], 0.1)[0]:
+            try:
+                shown += os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+    os.close(ours)
+    assert ran.wait(LIMIT) == 0
+    return shown.decode()
+
+
+@pytest.fixture
+def complete(capfdbinary, monkeypatch) -> Callable[..., list[str]]:
+    """Gives what the shell is given for the last word of a line."""
+
+    def run(line: str, shell: str = "fish") -> list[str]:
+        words = line.split(" ")
+        if shell == "bash":
+            words = [word for part in words for word in re.split("(:)", part) if word or not part]
+        monkeypatch.setenv("_TENSORFLOW_IGNITE_COMPLETE", f"complete_{shell}")
+        monkeypatch.setenv("COMP_WORDS", "\n".join(words))
+        monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+        monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
+        monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+        with pytest.raises(SystemExit):
+            main([])
+        out, err = capfdbinary.readouterr()
+        assert err == b""
+        return [line for line in out.decode().splitlines() if line]
+
+    return run
+
+
+def test_shells_complete_paths_of_the_cluster(complete, node, files) -> None:
+    put(files, "/my file")
+    tell = "tensorflow-ignite fs"
+    assert complete(f"{tell} ls ig") == ["ignite:///"]
+    assert complete(f"{tell} cat ignite:///t") == ["ignite:///top"]
+    assert complete(f"{tell} cp /tmp/x ignite:///jobs/1/") == ["ignite:///jobs/1/a.txt", "ignite:///jobs/1/deep/"]
+    # The only directory is entered.
+    assert complete(f"{tell} ls ignite:///jo") == ["ignite:///jobs/1/", "ignite:///jobs/2/"]
+    assert complete(f"{tell} stat ignite://{node.address}/t") == [f"ignite://{node.address}/top"]
+    assert complete(f"{tell} stat --address {node.address} ignite:///m") == ["ignite:///my file"]
+    assert complete(f"{tell} ls ignite:///nope/") == []
+    # Bash breaks words at colons, and takes what it is given as typed.
+    assert complete(f"{tell} rm ignite:///t", "bash") == ["///top"]
+    assert complete(f"{tell} rm ignite:///m", "bash") == ["///my\\ file"]
+    assert complete(f"{tell} mv ignite:///top ignite:///jobs/1/d", "bash") == ["///jobs/1/deep/b.bin"]
+    port = node.address.rpartition(":")[2]
+    assert complete(f"{tell} rm ignite://{node.address}/t", "bash") == [f"{port}/top"]
+
+
+def test_without_a_node_no_path_is_completed(complete, monkeypatch) -> None:
+    monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", "127.0.0.1:1")
+    assert complete("tensorflow-ignite fs ls ignite:///t") == []
