@@ -1,28 +1,42 @@
 package io.tensorflowignite.storage;
 
 import com.google.protobuf.ByteString;
-import io.tensorflowignite.storage.block.BlockDownload;
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.storage.block.Block;
+import io.tensorflowignite.storage.block.Blocks;
+import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.Extent;
-import io.tensorflowignite.v1.ReadBlocksRequest;
-import io.tensorflowignite.v1.ReadBlocksResponse;
+import io.tensorflowignite.v1.FileInfo;
+import io.tensorflowignite.v1.FileKind;
 import java.io.InputStream;
-import java.util.Iterator;
+import java.util.Objects;
 
 /**
- * Reads one file from within a node, block by block. When the file is replaced meanwhile, the old
- * content comes whole or FILE_CHANGED is thrown. Not for several threads.
+ * Reads one file from within a node, as it was when this was made; one block of it is in memory.
+ * When the file is replaced or removed meanwhile, its old content comes whole, or FILE_CHANGED is
+ * thrown. Not for several threads. Errors are {@link TensorFlowIgniteException}s.
  */
 public final class StorageInput extends InputStream {
   private final Storage storage;
-  private final Iterator<Extent> extents;
-  private BlockDownload blocks;
+  private final FileInfo file;
+  private int extent;
+  private int number;
   private ByteString block = ByteString.EMPTY;
   private int position;
-  private long left;
 
   public StorageInput(Storage storage, String path) {
     this.storage = storage;
-    this.extents = storage.tree().get(path).getExtentsList().iterator();
+    this.file = storage.tree().get(path);
+    if (file.getKind() != FileKind.REGULAR_FILE) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.IS_A_DIRECTORY,
+          "'" + path + "' is a directory. A file is asked for. Choose another path.");
+    }
+  }
+
+  /** What is read: also its size. */
+  public FileInfo file() {
+    return file;
   }
 
   @Override
@@ -33,6 +47,7 @@ public final class StorageInput extends InputStream {
 
   @Override
   public int read(byte[] into, int offset, int count) {
+    Objects.checkFromIndexSize(offset, count, into.length);
     if (count == 0) {
       return 0;
     }
@@ -40,34 +55,30 @@ public final class StorageInput extends InputStream {
       return -1;
     }
     int part = Math.min(count, block.size() - position);
-    block.substring(position, position + part).copyTo(into, offset);
+    block.copyTo(into, position, offset, part);
     position += part;
     return part;
   }
 
   private boolean nextBlock() {
-    while (left == 0) {
-      if (!extents.hasNext()) {
-        return false;
+    while (extent < file.getExtentsCount()) {
+      Extent current = file.getExtents(extent);
+      long left = current.getBytes() - (long) number * current.getBlockBytes();
+      if (left > 0) {
+        Block next = storage.blocks().get(current.getId(), number, storage::needs);
+        int count = (int) Math.min(left, current.getBlockBytes());
+        if (next.size() < count) {
+          throw Blocks.lost(current.getId(), number);
+        }
+        // The last block may have been written on since the file was looked up.
+        block = next.data(0, count);
+        position = 0;
+        number++;
+        return true;
       }
-      Extent extent = extents.next();
-      left = extent.getBytes();
-      blocks = new BlockDownload(storage.blocks(), storage::needs, allOf(extent));
+      extent++;
+      number = 0;
     }
-    ReadBlocksResponse next = blocks.next();
-    // The last block may have been written on since the file was looked up.
-    block = next.getData().substring(0, (int) Math.min(left, next.getData().size()));
-    left -= block.size();
-    position = 0;
-    return true;
-  }
-
-  private static ReadBlocksRequest allOf(Extent extent) {
-    ReadBlocksRequest.Builder request = ReadBlocksRequest.newBuilder().setExtentId(extent.getId());
-    int number = 0;
-    for (long from = 0; from < extent.getBytes(); from += extent.getBlockBytes()) {
-      request.addNumbers(number++);
-    }
-    return request.build();
+    return false;
   }
 }

@@ -6,25 +6,38 @@ import io.tensorflowignite.v1.BeginWriteResponse;
 import io.tensorflowignite.v1.PublishWriteRequest;
 import io.tensorflowignite.v1.WriteMode;
 import java.io.OutputStream;
+import java.util.Objects;
 
 /**
- * Writes one file from within a node; it replaces what is there when this is closed, and makes
- * missing directories. Not for several threads, and not to be left alone for longer than the
- * writer's timeout. Errors are {@link io.tensorflowignite.TensorFlowIgniteException}s.
+ * Writes one file from within a node; what is written is seen when it is published, or when this is
+ * closed. One block of it is in memory. After a failed call {@link #close} publishes nothing.
+ *
+ * <p>Not for several threads. Who pauses for as long as a writer's timeout, publishes before that:
+ * what has been published stays, and publishing is a sign of life. Errors are {@link
+ * io.tensorflowignite.TensorFlowIgniteException}s.
  */
 public final class StorageOutput extends OutputStream {
   private static final int RESERVED_AT_ONCE = 16;
 
   private final Storage storage;
+  private final String path;
   private final String extent;
   private final byte[] block;
   private int filled;
   private int blocks;
   private int reserved;
+  private boolean failed;
   private boolean ended;
 
+  /** Replaces what is there; makes missing directories. */
   public StorageOutput(Storage storage, String path) {
+    this(storage, path, WriteMode.REPLACE);
+  }
+
+  /** Makes missing directories. */
+  public StorageOutput(Storage storage, String path, WriteMode mode) {
     this.storage = storage;
+    this.path = path;
     BeginWriteResponse begun =
         storage
             .writes()
@@ -32,10 +45,13 @@ public final class StorageOutput extends OutputStream {
                 BeginWriteRequest.newBuilder()
                     .setPath(path)
                     .setParents(true)
-                    .setMode(WriteMode.REPLACE)
+                    .setMode(mode)
                     .build());
-    this.extent = begun.getExtentId();
-    this.block = new byte[begun.getBlockBytes()];
+    extent = begun.getExtentId();
+    block = new byte[begun.getBlockBytes()];
+    // What is written again of the file's short end: always less than a block.
+    begun.getHead().copyTo(block, 0);
+    filled = begun.getHead().size();
   }
 
   @Override
@@ -45,43 +61,41 @@ public final class StorageOutput extends OutputStream {
 
   @Override
   public void write(byte[] data, int offset, int count) {
-    if (ended) {
-      throw new IllegalStateException("Extent " + extent + " was closed, and takes no more bytes");
-    }
+    Objects.checkFromIndexSize(offset, count, data.length);
+    requireOpen();
     int from = offset;
-    while (from < offset + count) {
-      int part = Math.min(offset + count - from, block.length - filled);
+    int end = offset + count;
+    while (from < end) {
+      int part = Math.min(end - from, block.length - filled);
       System.arraycopy(data, from, block, filled, part);
       filled += part;
       from += part;
       if (filled == block.length) {
-        putBlock();
+        store();
+        blocks++;
+        filled = 0;
       }
     }
   }
 
-  /** Makes the file visible, unless it was abandoned. */
-  @Override
-  public void close() {
-    if (ended) {
-      return;
-    }
-    long bytes = (long) blocks * block.length + filled;
-    if (filled > 0) {
-      putBlock();
-    }
-    storage
-        .writes()
-        .publish(
-            PublishWriteRequest.newBuilder()
-                .setExtentId(extent)
-                .setBytes(bytes)
-                .setDone(true)
-                .build());
-    ended = true;
+  /** Makes what has been written visible, all of it, and goes on. */
+  public void publish() {
+    requireOpen();
+    publish(false);
   }
 
-  /** Ends without a file, unless it was closed: what was there stays. */
+  /** Publishes, unless a call has failed, and ends; once. */
+  @Override
+  public void close() {
+    if (failed) {
+      abandon();
+    } else if (!ended) {
+      publish(true);
+      ended = true;
+    }
+  }
+
+  /** Ends without a further publication; what has been published stays. */
   public void abandon() {
     if (!ended) {
       ended = true;
@@ -89,11 +103,41 @@ public final class StorageOutput extends OutputStream {
     }
   }
 
-  private void putBlock() {
+  private void publish(boolean done) {
+    if (filled > 0) {
+      store();
+    }
+    failed = true;
+    storage
+        .writes()
+        .publish(
+            PublishWriteRequest.newBuilder()
+                .setPath(path)
+                .setExtentId(extent)
+                .setBytes((long) blocks * block.length + filled)
+                .setDone(done)
+                .build());
+    failed = false;
+  }
+
+  private void store() {
+    failed = true;
     if (blocks == reserved) {
       reserved = storage.writes().reserve(extent, blocks + RESERVED_AT_ONCE);
     }
-    storage.blocks().put(extent, blocks++, Block.of(block, 0, filled));
-    filled = 0;
+    Block stored = Block.of(block, 0, filled);
+    if (filled == block.length) {
+      storage.blocks().put(extent, blocks, stored);
+    } else {
+      storage.blocks().grow(extent, blocks, stored);
+    }
+    failed = false;
+  }
+
+  private void requireOpen() {
+    if (ended || failed) {
+      throw new IllegalStateException(
+          "The writer of '" + path + "' (extent " + extent + ") has ended, and takes no more");
+    }
   }
 }
