@@ -444,7 +444,7 @@ def test_the_root_is_a_directory_under_each_of_its_names(cluster: LocalCluster) 
 def test_hosts_are_not_dropped(cluster: LocalCluster) -> None:
     # Nothing is served there: were the host dropped, the cluster of the environment would answer.
     with pytest.raises(tf.errors.UnavailableError, match=r"127\.0\.0\.1:9"):
-        gfile.listdir("ignite://127.0.0.1:9/")
+        gfile.stat("ignite://127.0.0.1:9/")
 
 
 def test_a_name_that_breaks_a_rule_is_refused(cluster: LocalCluster) -> None:
