@@ -55,7 +55,7 @@ public final class StorageInput extends InputStream {
       return -1;
     }
     int part = Math.min(count, block.size() - position);
-    block.copyTo(into, position, offset, part);
+    block.substring(position, position + part).copyTo(into, offset);
     position += part;
     return part;
   }
