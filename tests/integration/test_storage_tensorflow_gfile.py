@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 from collections.abc import Callable
@@ -432,6 +433,12 @@ def test_the_scheme_is_known_once(cluster: LocalCluster) -> None:
     scheme.require()
 
 
+def test_garbage_is_collected_between_calls(cluster: LocalCluster) -> None:
+    gfile.exists(f"ignite://{cluster.address}/")
+    gfile.glob(f"ignite://{cluster.address}/*")
+    assert gc.isenabled()
+
+
 def test_the_root_is_a_directory_under_each_of_its_names(cluster: LocalCluster) -> None:
     for url in (f"ignite://{cluster.address}", f"ignite://{cluster.address}/"):
         assert gfile.isdir(url)
@@ -444,7 +451,7 @@ def test_the_root_is_a_directory_under_each_of_its_names(cluster: LocalCluster) 
 def test_hosts_are_not_dropped(cluster: LocalCluster) -> None:
     # Nothing is served there: were the host dropped, the cluster of the environment would answer.
     with pytest.raises(tf.errors.UnavailableError, match=r"127\.0\.0\.1:9"):
-        gfile.listdir("ignite://127.0.0.1:9/")
+        gfile.stat("ignite://127.0.0.1:9/")
 
 
 def test_a_name_that_breaks_a_rule_is_refused(cluster: LocalCluster) -> None:
