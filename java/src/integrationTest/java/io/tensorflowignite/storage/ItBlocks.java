@@ -316,7 +316,7 @@ public class ItBlocks extends StorageTest {
     @Override
     public void beforeStart(ClientCallStreamObserver<ReadBlocksRequest> stream) {
       call = stream;
-      call.disableAutoRequestWithInitial(1);
+      call.disableAutoRequestWithInitial(0);
     }
 
     void takeUntil(int count) {
