@@ -40,7 +40,7 @@ public class ItSweeper extends StorageTest {
     assertTrue(store().pendings().get(alive.getExtentId()).hasWrite());
     assertFalse(store().pendings().get(dead.getExtentId()).hasWrite());
     assertFails(ErrorCode.FILE_CHANGED, () -> publish(dead, "late", true));
-    publish(alive, "in time", true);
+    publish(alive, letters(3 * StorageNodes.BLOCK_BYTES), true);
   }
 
   @Test
