@@ -45,9 +45,13 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 @pytest.fixture(scope="session")
-def shaken() -> Iterator[LocalCluster]:
-    """A cluster whose nodes tests stop, kill and start; each makes it three again before it begins."""
-    with LocalCluster(nodes=3) as started:
+def shaken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    """A cluster whose nodes tests stop, kill and start, two at once too; each makes it three again before it begins."""
+    from jobs import configuration
+
+    config = tmp_path_factory.mktemp("shaken") / "node.xml"
+    config.write_text(configuration(storageBackups=2))
+    with LocalCluster(nodes=3, config=config) as started:
         _shared.append(started)
         yield started
         _shared.remove(started)

@@ -6,7 +6,6 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from sklearn.datasets import load_digits
 
@@ -74,8 +73,8 @@ class Training:
 
 
 @contextmanager
-def training(cluster: LocalCluster, kind: JobKind, checkpoints: Path, *args: str) -> Iterator[Training]:
-    """Loads the digits, and starts a job that saves its checkpoints there."""
+def training(cluster: LocalCluster, kind: JobKind, *args: str) -> Iterator[Training]:
+    """Loads the digits, and starts a job that saves its checkpoints in the cluster itself."""
     pixels, label = load_digits(return_X_y=True)
     pixels, label = pixels.astype("float32"), label.astype("int32")
     for cache, rows in {"digits": slice(HELD_OUT, None), "digits_test": slice(HELD_OUT)}.items():
@@ -92,7 +91,6 @@ def training(cluster: LocalCluster, kind: JobKind, checkpoints: Path, *args: str
             cache="digits",
             kind=kind,
             args=args,
-            checkpoint_directory=str(checkpoints),
             stop_grace=1,
         )
         yield Training(cluster, client, job)

@@ -24,6 +24,30 @@ LIMIT = 90.0
 # Of the cache `numbered`.
 ROWS = 500
 PARTITIONS = 16
+# A node's configuration with properties of the service's bean.
+_CONFIGURATION = """<?xml version="1.0" encoding="UTF-8"?>
+<beans xmlns="http://www.springframework.org/schema/beans" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+       xsi:schemaLocation="http://www.springframework.org/schema/beans
+                           http://www.springframework.org/schema/beans/spring-beans.xsd">
+  <bean class="org.apache.ignite.configuration.IgniteConfiguration">
+    <property name="serviceConfiguration">
+      <bean class="org.apache.ignite.services.ServiceConfiguration">
+        <property name="name" value="tensorflow-ignite"/>
+        <property name="maxPerNodeCount" value="1"/>
+        <property name="service">
+          <bean class="io.tensorflowignite.TensorFlowService">{properties}</bean>
+        </property>
+      </bean>
+    </property>
+  </bean>
+</beans>
+"""
+
+
+def configuration(**properties: float) -> str:
+    """A Spring XML file for nodes whose service has these properties."""
+    beans = (f'<property name="{name}" value="{value}"/>' for name, value in properties.items())
+    return _CONFIGURATION.format(properties="".join(beans))
 
 
 def cli(*arguments: str, address: str | None, seconds: float = LIMIT) -> subprocess.CompletedProcess[str]:

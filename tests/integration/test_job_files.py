@@ -12,15 +12,17 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
+import grpc
 import numpy as np
 import pytest
-from jobs import LIMIT, SCRIPTS, await_files, await_job, cli
+from jobs import LIMIT, SCRIPTS, await_files, await_job, cli, configuration
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.train.context import CONTEXT_VARIABLE
+from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 
 # The bean's jobRetentionHours.
 RETENTION = timedelta(hours=168)
@@ -29,6 +31,21 @@ RETENTION = timedelta(hours=168)
 @pytest.fixture
 def files(cluster: LocalCluster) -> Files:
     return Files.at(tuple(cluster.addresses))
+
+
+def await_true(holds: Callable[[], bool], seconds: float) -> None:
+    """Looks again and again, at what nobody tells of."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {seconds:g} s"
+        time.sleep(0.1)
+
+
+def logs_are_stored(cluster: LocalCluster, job_id: str) -> bool:
+    """Whether the output of a job is in files, and nowhere else."""
+    with grpc.insecure_channel(cluster.address) as channel:
+        stub = job_pb2_grpc.NodeApiStub(channel)  # type: ignore[no-untyped-call]
+        return bool(stub.GetJob(job_pb2.GetJobRequest(job_id=job_id), timeout=LIMIT).job.logs_stored)
 
 
 def content(files: Files, path: str) -> bytes:
@@ -64,6 +81,15 @@ def test_a_job_keeps_its_files_in_the_cluster_until_it_is_removed(
     assert f"job {second.id} keeps its checkpoints in" in refused.stderr
     assert content(files, f"{directory}/checkpoints/ckpt-1") == b"of attempt 1"
     assert content(files, code)[:2] == b"PK"
+    printed = list(first.logs())
+    assert f"worker 0 of job {first.id} keeps its checkpoints in {over.spec.checkpoint_directory}" in [
+        line.text for line in printed
+    ]
+    await_true(lambda: logs_are_stored(cluster, first.id), 30)
+    for index in range(3):
+        of_worker = "".join(f"{line.text}\n" for line in printed if line.index == index)
+        assert content(files, f"{directory}/logs/attempt-1/worker-{index}.0.log") == of_worker.encode()
+    assert list(first.logs()) == list(first.logs(follow=True)) == printed
     second.stop(timeout=LIMIT)
     removed = cli("rm", first.id, address=cluster.addresses[1])
     assert (removed.returncode, removed.stderr) == (0, "")
@@ -124,30 +150,9 @@ def test_a_frozen_process_that_was_replaced_changes_no_file_any_more(
 def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """A node that keeps jobs for seconds."""
     config = tmp_path_factory.mktemp("forgetful") / "node.xml"
-    config.write_text(CONFIGURATION.format(hours=4 / 3600))
+    config.write_text(configuration(jobRetentionHours=4 / 3600))
     with LocalCluster(nodes=1, config=config) as cluster:
         yield cluster
-
-
-CONFIGURATION = """<?xml version="1.0" encoding="UTF-8"?>
-<beans xmlns="http://www.springframework.org/schema/beans" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
-       xsi:schemaLocation="http://www.springframework.org/schema/beans
-                           http://www.springframework.org/schema/beans/spring-beans.xsd">
-  <bean class="org.apache.ignite.configuration.IgniteConfiguration">
-    <property name="serviceConfiguration">
-      <bean class="org.apache.ignite.services.ServiceConfiguration">
-        <property name="name" value="tensorflow-ignite"/>
-        <property name="maxPerNodeCount" value="1"/>
-        <property name="service">
-          <bean class="io.tensorflowignite.TensorFlowService">
-            <property name="jobRetentionHours" value="{hours}"/>
-          </bean>
-        </property>
-      </bean>
-    </property>
-  </bean>
-</beans>
-"""
 
 
 def test_a_job_goes_by_itself_when_its_time_has_passed_and_one_that_runs_does_not(
@@ -175,11 +180,3 @@ def test_a_job_goes_by_itself_when_its_time_has_passed_and_one_that_runs_does_no
         (folders["long"] / "go").touch()
         jobs["long"].wait(LIMIT)
         await_true(lambda: not client.jobs() and not files.list("/jobs") and not files.list("/code"), 30)
-
-
-def await_true(holds: Callable[[], bool], seconds: float) -> None:
-    """Looks again and again: nothing tells that a job is removed."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {seconds:g} s"
-        time.sleep(0.1)

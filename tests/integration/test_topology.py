@@ -16,6 +16,7 @@ import pytest
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.spec import Job
+from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster, LocalNode
 from tensorflow_ignite.testing.leaks import marked_processes
 
@@ -66,7 +67,7 @@ class Run:
         """Waits for the end, and checks what must hold after every end."""
         job = self.job.wait(timeout=120)
         assert job.state == "succeeded"
-        assert (self.directory / "step").read_text() == str(STEPS)
+        assert self.saved_step() == STEPS
         last = job.attempts[-1]
         assert len(last.tasks) == workers
         assert attempts is None or len(job.attempts) == attempts, [attempt.cause for attempt in job.attempts]
@@ -74,6 +75,10 @@ class Run:
         assert sorted(itertools.chain(*keys)) == list(range(ROWS)), "each row is read once, by one worker"
         assert not self.tasks()
         return job
+
+    def saved_step(self) -> int:
+        with Files.at(tuple(self.cluster.addresses)).open_reader(f"/jobs/{self.job.id}/checkpoints/step") as reader:
+            return int(reader.read(0, reader.bytes))
 
     def tasks(self) -> list[str]:
         """What runs of the job anywhere on this machine."""

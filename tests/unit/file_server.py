@@ -24,6 +24,7 @@ _STATUSES = {
     "DIRECTORY_NOT_EMPTY": grpc.StatusCode.FAILED_PRECONDITION,
     "FILE_CHANGED": grpc.StatusCode.ABORTED,
     "FILE_CORRUPT": grpc.StatusCode.DATA_LOSS,
+    "STORAGE_FULL": grpc.StatusCode.RESOURCE_EXHAUSTED,
     "INVALID_REQUEST": grpc.StatusCode.INVALID_ARGUMENT,
     "ATTEMPT_SUPERSEDED": grpc.StatusCode.FAILED_PRECONDITION,
 }
@@ -160,6 +161,11 @@ class Store:
         return self.writers[extent]
 
     def publish(self, request: Any) -> Any:
+        there = self.find(request.path)
+        if request.extent_id not in self.writers and there is not None and there.extents:
+            size = sum(extent.bytes for extent in there.extents if extent.id == request.extent_id)
+            if request.done and size == request.bytes > 0:
+                return there  # repeated: the answer to the first time was lost
         write = self.writer(request.extent_id)
         there = self.find(write.path)
         if there is not None and there.kind == storage_pb2.DIRECTORY:

@@ -74,7 +74,15 @@ def test_every_value_of_every_enum_has_its_text(field, prefix, names) -> None:
 )
 def test_every_field_of_a_message_has_its_attribute(message, view) -> None:
     # What the service keeps for itself between its decisions.
-    hidden = {"request_id", "early_failures", "moved_at", "moved_digest", "moved_checkpoint_step", "members"}
+    hidden = {
+        "request_id",
+        "early_failures",
+        "moved_at",
+        "moved_digest",
+        "moved_checkpoint_step",
+        "members",
+        "logs_stored",
+    }
     fields = {field.name for field in message.DESCRIPTOR.fields} - hidden
     assert {field.name for field in dataclasses.fields(view)} == fields
 

@@ -10,14 +10,13 @@ from collections import deque
 from concurrent.futures import Future, wait
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tensorflow_ignite import forks
 from tensorflow_ignite.errors import (
     ConnectionFailedError,
     FileChangedError,
     RequestTimeoutError,
-    StorageError,
     TensorFlowIgniteError,
 )
 from tensorflow_ignite.rpc import NodeConnection
@@ -258,20 +257,11 @@ class Writer:
             self._stored = len(self._filling)
         while self._flying:
             self._land()
-        request = storage_pb2.PublishWriteRequest(extent_id=self._extent, bytes=self._bytes, done=done, task=self._task)
-        response = self._connection.call("PublishWrite", lambda: request, settle=self._settle)
+        request = storage_pb2.PublishWriteRequest(
+            extent_id=self._extent, bytes=self._bytes, done=done, task=self._task, path=self._path
+        )
+        response = self._connection.call("PublishWrite", lambda: request)
         return FileInfo.from_proto(response.file, self._path)
-
-    def _settle(self, refusal: TensorFlowIgniteError) -> Any:
-        """A repeat finds no writer any more when the first try has ended it: then the file has our bytes."""
-        if not isinstance(refusal, StorageError):
-            return None
-        request = storage_pb2.GetFileRequest(path=self._path)
-        with contextlib.suppress(StorageError):
-            file = self._connection.call("GetFile", lambda: request).file
-            if file.extents and file.extents[-1].id == self._extent and file.bytes == self.position:
-                return storage_pb2.PublishWriteResponse(file=file)
-        return None
 
     def _end(self) -> None:
         self._ended = True

@@ -6,9 +6,11 @@ import contextlib
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from typing import Any
 
-from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.errors import AttemptSupersededError, TensorFlowIgniteError
+from tensorflow_ignite.storage.paths import SCHEME
 from tensorflow_ignite.train.context import context
 from tensorflow_ignite.train.fence import Fence, Writer
 
@@ -34,12 +36,18 @@ class Store:
         """Takes the directory over; the first worker does.
 
         Raises:
-            TensorFlowIgniteError: A later attempt of the same job writes there.
+            AttemptSupersededError: A later attempt of the same job writes there.
+            TensorFlowIgniteError: The directory is in the cluster, and TensorFlow cannot be made to reach it.
         """
         import tensorflow as tf
 
         self._tf = tf
         self._directory = directory
+        self._in_cluster = directory.startswith(SCHEME)
+        if self._in_cluster:
+            from tensorflow_ignite.storage.tf import scheme
+
+            scheme.require()
         self._strategy = strategy
         self._checkpoint = tf.train.Checkpoint(**trackables)
         with strategy.scope():
@@ -53,8 +61,9 @@ class Store:
         self._manager: Any = None
         if self._first:
             self._fence = Fence(directory, writer, _Files(tf))
-            self._fence.claim()
-            _remove_unfinished(tf, directory)
+            with self._refusals():
+                self._fence.claim()
+                _remove_unfinished(tf, directory)
             self._manager = tf.train.CheckpointManager(self._checkpoint, directory, keep, checkpoint_name=_NAME)
         self._agree = self._make_agree() if self.workers > 1 else None
 
@@ -98,13 +107,15 @@ class Store:
             Whether it was this process that wrote into the directory.
 
         Raises:
-            TensorFlowIgniteError: A later attempt of the job writes there.
+            AttemptSupersededError: A later attempt of the job writes there.
+            TensorFlowIgniteError: Another call, or another job, writes there.
         """
         if self._coordinated:
             self._tf.distribute.coordinator.ClusterCoordinator(self._strategy).join()
         if self._fence is not None:
-            self._fence.check()
-            self._manager.save(options=self._options)
+            with self._refusals():
+                self._fence.check()
+                self._manager.save(options=self._options)
             return True
         scratch = tempfile.mkdtemp(prefix="tensorflow-ignite-checkpoint-")
         try:
@@ -113,6 +124,18 @@ class Store:
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return False
+
+    @contextlib.contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """Gives the refusal of a node, which comes through TensorFlow, its own class again."""
+        try:
+            yield
+        except self._tf.errors.PermissionDeniedError as error:
+            if not self._in_cluster:
+                raise
+            raise AttemptSupersededError(
+                f"{context().task} saves no checkpoint in {self._directory}: {_first_line(error)}"
+            ) from error
 
     def _newest(self) -> int:
         """Number of the newest checkpoint whose files are all there; 0: none."""

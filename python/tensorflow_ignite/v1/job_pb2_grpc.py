@@ -140,7 +140,7 @@ class NodeApiServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def StreamLogs(self, request, context):
-        """The output of a job's tasks from the first line on. With follow, until the job is over and its output complete.
+        """The output of a job's tasks from the first line on, as long as the job is kept. With follow, until the job is over and its output complete.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -2,9 +2,9 @@
 
 usage: steps.py DIRECTORY STEPS SECONDS_A_STEP
 
-Worker 0 keeps the step in DIRECTORY/step; every worker writes the keys that it has read to
-DIRECTORY/keys-ATTEMPT-INDEX.json. Nobody does the last step while there is a file DIRECTORY/hold. Worker 0 takes a file
-DIRECTORY/save away and tells the job of a checkpoint.
+Worker 0 keeps the step in the cluster's files, where the job's checkpoints belong; every worker writes the keys that it
+has read to DIRECTORY/keys-ATTEMPT-INDEX.json. Nobody does the last step while there is a file DIRECTORY/hold. Worker 0
+takes a file DIRECTORY/save away and tells the job of a checkpoint.
 """
 
 import json
@@ -16,13 +16,16 @@ from pathlib import Path
 import pyarrow.flight as flight
 
 import tensorflow_ignite as tfi
+from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.storage.paths import parse
 from tensorflow_ignite.train.progress import report_checkpoint
 from tensorflow_ignite.v1.data_pb2 import ReadCommand
 
 directory, steps, seconds = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 context = tfi.train.context()
 assignment = context.own_assignment
-checkpoint = directory / "step"
+place = parse(f"{context.checkpoint_directory}/step")
+files = Files.at(place.addresses)
 
 command = ReadCommand(cache=context.cache, key=True, partitions=assignment.partitions)
 with flight.connect(f"grpc://{os.environ['TENSORFLOW_IGNITE_ADDRESS']}") as client:
@@ -38,7 +41,15 @@ def save_when_asked(step: int) -> None:
         report_checkpoint(checkpoint_step=step)
 
 
-first = int(checkpoint.read_text()) if checkpoint.exists() else 0
+def saved_step() -> int:
+    try:
+        with files.open_reader(place.path) as reader:
+            return int(reader.read(0, reader.bytes))
+    except FileNotFoundError:
+        return 0
+
+
+first = saved_step()
 print(f"attempt {context.attempt} begins at step {first}", flush=True)
 for step in range(first + 1, steps + 1):
     time.sleep(seconds)
@@ -48,6 +59,5 @@ for step in range(first + 1, steps + 1):
     tfi.train.report(step, steps)
     save_when_asked(step)
     if context.index == 0:
-        part = checkpoint.with_suffix(".part")
-        part.write_text(str(step))
-        part.replace(checkpoint)
+        with files.open_writer(place.path, parents=True) as writer:
+            writer.write(str(step).encode())

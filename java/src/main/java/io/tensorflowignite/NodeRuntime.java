@@ -7,8 +7,11 @@ import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.api.JobChanges;
 import io.tensorflowignite.api.NodeApiService;
 import io.tensorflowignite.data.DataEndpoint;
+import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.DataLosses;
 import io.tensorflowignite.job.JobRemoval;
+import io.tensorflowignite.job.JobStore;
+import io.tensorflowignite.job.LogArchive;
 import io.tensorflowignite.job.Reconciler;
 import io.tensorflowignite.job.TopologyEvents;
 import io.tensorflowignite.storage.FileEndpoint;
@@ -123,8 +126,11 @@ final class NodeRuntime implements AutoCloseable {
     losses = new DataLosses(ignite, jobs);
     DataEndpoint data = opened(new DataEndpoint(ignite, new Directory(nodes, ignite)));
     storage = opened(new Storage(ignite, settings.storage()));
-    JobRemoval removal = new JobRemoval(ignite, jobs);
-    NodeApiService api = new NodeApiService(ignite, settings, jobs, nodes, changes, removal);
+    JobStore files = new JobStore(storage);
+    CodeStore code = new CodeStore(files);
+    JobRemoval removal = new JobRemoval(ignite, jobs, files);
+    LogArchive archive = opened(new LogArchive(ignite, jobs, files));
+    NodeApiService api = new NodeApiService(ignite, settings, jobs, nodes, changes, removal, files);
     ApiServer server =
         opened(
             ApiServer.start(
@@ -140,8 +146,9 @@ final class NodeRuntime implements AutoCloseable {
     String address = host + ":" + server.port();
     AgentSupervisor supervisor =
         new AgentSupervisor(local.python, agentStart(host), new AgentEvents(), log);
-    runner = new NodeRunner(ignite, settings, supervisor, jobs, address, agentDirectory());
-    Reconciler reconciler = new Reconciler(ignite, settings, jobs, nodes, removal, serviceFilter());
+    runner = new NodeRunner(ignite, settings, supervisor, jobs, address, code, agentDirectory());
+    Reconciler reconciler =
+        new Reconciler(ignite, settings, jobs, nodes, removal, archive, code, serviceFilter());
     opened(
         jobs.listen(
             (id, job) -> {

@@ -1,6 +1,7 @@
 package io.tensorflowignite.storage;
 
 import io.tensorflowignite.FreePorts;
+import io.tensorflowignite.storage.block.Blocks;
 import io.tensorflowignite.storage.pending.Pendings;
 import io.tensorflowignite.v1.PendingExtent;
 import java.io.IOException;
@@ -12,10 +13,10 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
+import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.configuration.DataRegionConfiguration;
 import org.apache.ignite.configuration.DataStorageConfiguration;
 import org.apache.ignite.configuration.IgniteConfiguration;
@@ -24,14 +25,11 @@ import org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi;
 import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
 import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
-/** Real Ignite nodes in this JVM, each with the metadata of a store; its blocks are in a map. */
+/** Real Ignite nodes in this JVM, each with a store. */
 final class StorageNodes implements AutoCloseable {
   static final int BLOCK_BYTES = 4 << 10;
 
   private static final int PORTS = 10;
-
-  /** By extent/number. */
-  final Map<String, byte[]> blocks = new ConcurrentHashMap<>();
 
   final List<Ignite> nodes = new ArrayList<>();
   final List<Storage> stores = new ArrayList<>();
@@ -44,7 +42,7 @@ final class StorageNodes implements AutoCloseable {
     for (int i = 0; i < size; i++) {
       Ignite node = Ignition.start(configuration(i));
       nodes.add(node);
-      stores.add(new Storage(node, settings, this::block, garbage -> {}));
+      stores.add(new Storage(node, settings));
     }
   }
 
@@ -56,13 +54,15 @@ final class StorageNodes implements AutoCloseable {
     return stores.get(node);
   }
 
-  private byte[] block(String extent, int number) {
-    return blocks.get(extent + "/" + number);
+  /** How many blocks there are, of all extents. */
+  int blocks() {
+    return store(0).caches().blocks().size(CachePeekMode.PRIMARY);
   }
 
-  /** Frees all garbage, as far as it is garbage of directories and in the map of blocks. */
+  /** Frees all garbage, and forgets it at once. */
   void sweep() {
     Pendings pendings = store(0).pendings();
+    Blocks blocks = store(0).blocks();
     boolean found;
     do {
       found = false;
@@ -71,23 +71,21 @@ final class StorageNodes implements AutoCloseable {
         if (!garbage.hasWrite()) {
           found = true;
           if (!garbage.getDirectoryId().isEmpty()) {
-            store(0).tree().drain(garbage.getDirectoryId(), (extent, n) -> remove(extent, 0, n));
+            store(0)
+                .tree()
+                .drain(
+                    garbage.getDirectoryId(), (extent, count) -> blocks.remove(extent, 0, count));
           }
-          remove(pending.getKey(), garbage.getFirst(), garbage.getBlocks());
+          blocks.remove(pending.getKey(), garbage.getFirst(), garbage.getBlocks());
           pendings.forget(pending.getKey(), garbage);
         }
       }
     } while (found);
   }
 
-  private void remove(String extent, int first, int count) {
-    for (int number = first; number < count; number++) {
-      blocks.remove(extent + "/" + number);
-    }
-  }
-
   @Override
   public void close() throws IOException {
+    stores.forEach(Storage::close);
     Collections.reverse(nodes);
     nodes.forEach(Ignite::close);
     try (Stream<Path> files = Files.walk(work)) {

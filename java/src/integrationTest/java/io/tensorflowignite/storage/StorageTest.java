@@ -4,7 +4,9 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import com.google.protobuf.ByteString;
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.storage.block.Block;
 import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
 import io.tensorflowignite.v1.ErrorCode;
@@ -17,7 +19,6 @@ import io.tensorflowignite.v1.RenameFileRequest;
 import io.tensorflowignite.v1.WriteMode;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -55,7 +56,7 @@ public abstract class StorageTest {
     }
     cluster.sweep();
     new TreeCheck(cluster.store(2)).assertEmpty();
-    assertEquals(Collections.emptyMap(), cluster.blocks);
+    assertEquals(0, cluster.blocks());
   }
 
   final Storage store() {
@@ -120,9 +121,8 @@ public abstract class StorageTest {
     store().writes().reserve(writer.getExtentId(), blocks);
     for (int number = 0; number < blocks; number++) {
       int from = number * writer.getBlockBytes();
-      cluster.blocks.put(
-          writer.getExtentId() + "/" + number,
-          Arrays.copyOfRange(data, from, Math.min(data.length, from + writer.getBlockBytes())));
+      int bytes = Math.min(data.length - from, writer.getBlockBytes());
+      store().blocks().put(writer.getExtentId(), number, Block.of(data, from, bytes));
     }
     return store().writes().publish(publication(writer, data.length).setDone(done).build());
   }
@@ -137,9 +137,9 @@ public abstract class StorageTest {
     for (Extent extent : file.getExtentsList()) {
       long left = extent.getBytes();
       for (int number = 0; left > 0; number++) {
-        byte[] block = cluster.blocks.get(extent.getId() + "/" + number);
+        ByteString block = store().blocks().get(extent.getId(), number).data();
         int bytes = (int) Math.min(left, extent.getBlockBytes());
-        text.append(new String(block, 0, bytes, StandardCharsets.UTF_8));
+        text.append(block.substring(0, bytes).toStringUtf8());
         left -= bytes;
       }
     }

@@ -2,7 +2,7 @@ package io.tensorflowignite.agent;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
-import io.tensorflowignite.table.CodeTable;
+import io.tensorflowignite.job.CodeStore;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -14,12 +14,12 @@ import java.nio.file.Path;
  */
 final class CodeArchives {
   private final Path directory;
-  private final CodeTable code;
+  private final CodeStore code;
 
   /**
    * @param agentDirectory exists while an agent runs; it is not made here.
    */
-  CodeArchives(Path agentDirectory, CodeTable code) {
+  CodeArchives(Path agentDirectory, CodeStore code) {
     this.directory = agentDirectory.resolve("archives");
     this.code = code;
   }

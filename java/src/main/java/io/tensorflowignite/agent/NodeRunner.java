@@ -5,12 +5,13 @@ import com.google.protobuf.util.Durations;
 import io.grpc.StatusRuntimeException;
 import io.tensorflowignite.ClusterSettings;
 import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.table.CodeTable;
+import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptPhase;
+import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.StartTaskRequest;
@@ -65,6 +66,7 @@ public final class NodeRunner implements AutoCloseable {
       AgentSupervisor supervisor,
       JobTable jobs,
       String nodeAddress,
+      CodeStore code,
       Path agentDirectory) {
     this.ignite = ignite;
     this.log = ignite.log().getLogger(NodeRunner.class);
@@ -72,7 +74,7 @@ public final class NodeRunner implements AutoCloseable {
     this.nodeId = ignite.cluster().localNode().id().toString();
     this.nodeAddress = nodeAddress;
     this.taskHost = nodeAddress.substring(0, nodeAddress.lastIndexOf(':'));
-    this.archives = new CodeArchives(agentDirectory, new CodeTable(ignite));
+    this.archives = new CodeArchives(agentDirectory, code);
     this.supervisor = supervisor;
     this.jobs = jobs;
     this.reports = new ReportTable(ignite);
@@ -258,7 +260,12 @@ public final class NodeRunner implements AutoCloseable {
     } catch (StatusRuntimeException e) {
       local.fail(key, "the agent could not start it: " + e.getStatus().getDescription());
     } catch (TensorFlowIgniteException e) {
-      local.failForGood(key, "its code could not be put in place: " + e.getMessage());
+      String why = "its code could not be put in place: " + e.getMessage();
+      if (e.code() == ErrorCode.CODE_NOT_FOUND || e.code() == ErrorCode.CODE_INVALID) {
+        local.failForGood(key, why);
+      } else {
+        local.fail(key, why);
+      }
     } catch (IOException e) {
       local.fail(key, "its code could not be put in place: " + e.getMessage());
     }

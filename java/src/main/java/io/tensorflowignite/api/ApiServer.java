@@ -19,6 +19,9 @@ public final class ApiServer implements AutoCloseable {
   private static final long KEEPALIVE_MIN_S = 1;
   private static final long END_TIMEOUT_S = 2;
 
+  /** Two blocks of a file: the next one arrives while the last is being stored. */
+  private static final int WINDOW_BYTES = 4 << 20;
+
   private final Server server;
   private final ExecutorService calls;
 
@@ -44,6 +47,7 @@ public final class ApiServer implements AutoCloseable {
           NettyServerBuilder.forAddress(new InetSocketAddress(host, port))
               .executor(calls)
               .maxInboundMessageSize(Integer.MAX_VALUE)
+              .flowControlWindow(WINDOW_BYTES)
               .permitKeepAliveTime(KEEPALIVE_MIN_S, TimeUnit.SECONDS)
               .permitKeepAliveWithoutCalls(true);
       for (BindableService service : services) {

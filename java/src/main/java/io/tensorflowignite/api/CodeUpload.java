@@ -4,30 +4,32 @@ import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.table.CodeTable;
+import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.storage.StorageOutput;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.UploadCodeRequest;
 import io.tensorflowignite.v1.UploadCodeResponse;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.regex.Pattern;
 
 /**
- * One upload: chunks go into the cluster as they come; the archive counts only when its digest is
+ * One upload: chunks go into the cluster as they come; the archive is there only when its digest is
  * right.
  */
 final class CodeUpload implements StreamObserver<UploadCodeRequest> {
   private static final Pattern DIGEST = Pattern.compile("[0-9a-f]{64}");
   private static final int MAX_CHUNK = 1 << 20;
 
-  private final CodeTable code;
+  private final CodeStore code;
   private final long limitBytes;
   private final StreamObserver<UploadCodeResponse> response;
   private final Hasher hasher = Hashing.sha256().newHasher();
   private String digest;
-  private int chunks;
+  private StorageOutput archive;
   private long size;
-  private boolean complete;
 
-  CodeUpload(CodeTable code, long limitBytes, StreamObserver<UploadCodeResponse> response) {
+  CodeUpload(CodeStore code, long limitBytes, StreamObserver<UploadCodeResponse> response) {
     this.code = code;
     this.limitBytes = limitBytes;
     this.response = response;
@@ -43,7 +45,7 @@ final class CodeUpload implements StreamObserver<UploadCodeRequest> {
                 + digest
                 + "' is no digest. It is a SHA-256 in lower-case hexadecimal. Send it first.");
       }
-      complete = code.contains(digest);
+      archive = code.write(digest);
     }
     size += request.getChunk().size();
     if (size > limitBytes || request.getChunk().size() > MAX_CHUNK) {
@@ -54,9 +56,12 @@ final class CodeUpload implements StreamObserver<UploadCodeRequest> {
                   + " allowed. Leave data out of it: load them into a cache.",
               digest, limitBytes, MAX_CHUNK));
     }
-    if (!complete) {
-      hasher.putBytes(request.getChunk().asReadOnlyByteBuffer());
-      code.putChunk(digest, chunks++, request.getChunk().toByteArray());
+    hasher.putBytes(request.getChunk().asReadOnlyByteBuffer());
+    try {
+      request.getChunk().writeTo(archive);
+    } catch (IOException e) {
+      discard();
+      throw new UncheckedIOException(e);
     }
   }
 
@@ -70,28 +75,24 @@ final class CodeUpload implements StreamObserver<UploadCodeRequest> {
     if (digest == null) {
       throw invalid("The upload is empty. Its first message carries the digest. Send one.");
     }
-    if (!complete) {
-      String actual = hasher.hash().toString();
-      if (!actual.equals(digest)) {
-        discard();
-        throw invalid(
-            "The code archive announced as "
-                + digest
-                + " has the digest "
-                + actual
-                + ". Both must be equal. Upload it again.");
-      }
-      code.complete(digest, chunks);
-      complete = true;
+    String actual = hasher.hash().toString();
+    if (!actual.equals(digest)) {
+      discard();
+      throw invalid(
+          "The code archive announced as "
+              + digest
+              + " has the digest "
+              + actual
+              + ". Both must be equal. Upload it again.");
     }
+    archive.close();
     response.onNext(UploadCodeResponse.newBuilder().setSize(size).build());
     response.onCompleted();
   }
 
-  /** Two uploads of one archive put the same chunks: only what nobody completed is removed. */
   private void discard() {
-    if (digest != null && !complete && !code.contains(digest)) {
-      code.removeChunks(digest, chunks);
+    if (archive != null) {
+      archive.abandon();
     }
   }
 

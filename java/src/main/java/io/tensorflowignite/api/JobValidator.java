@@ -8,8 +8,8 @@ import static io.tensorflowignite.v1.ErrorCode.NO_AGENT;
 
 import com.google.protobuf.util.Durations;
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.Texts;
-import io.tensorflowignite.table.CodeTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
@@ -30,9 +30,9 @@ final class JobValidator {
 
   private final Ignite ignite;
   private final NodeTable nodes;
-  private final CodeTable code;
+  private final CodeStore code;
 
-  JobValidator(Ignite ignite, NodeTable nodes, CodeTable code) {
+  JobValidator(Ignite ignite, NodeTable nodes, CodeStore code) {
     this.ignite = ignite;
     this.nodes = nodes;
     this.code = code;

@@ -5,11 +5,12 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.ClusterSettings;
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.JobFiles;
 import io.tensorflowignite.job.JobRemoval;
+import io.tensorflowignite.job.JobStore;
 import io.tensorflowignite.job.Retention;
 import io.tensorflowignite.job.Texts;
-import io.tensorflowignite.table.CodeTable;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.NodeTable;
@@ -48,11 +49,12 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
 
   private final JobTable jobs;
   private final NodeTable nodes;
-  private final CodeTable code;
+  private final CodeStore code;
   private final LogTable logs;
   private final JobChanges changes;
   private final JobValidator validator;
   private final JobRemoval removal;
+  private final JobStore files;
   private final Retention retention;
   private final long codeLimitBytes;
 
@@ -62,14 +64,16 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
       JobTable jobs,
       NodeTable nodes,
       JobChanges changes,
-      JobRemoval removal) {
+      JobRemoval removal,
+      JobStore files) {
     this.jobs = jobs;
     this.nodes = nodes;
-    this.code = new CodeTable(ignite);
+    this.code = new CodeStore(files);
     this.logs = new LogTable(ignite);
     this.changes = changes;
     this.validator = new JobValidator(ignite, nodes, code);
     this.removal = removal;
+    this.files = files;
     this.retention = new Retention(settings.jobRetention());
     this.codeLimitBytes = settings.codeLimitBytes();
   }
@@ -222,7 +226,7 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
 
   @Override
   public void streamLogs(StreamLogsRequest request, StreamObserver<StreamLogsResponse> response) {
-    new LogStream(jobs, logs, changes, find(request.getJobId()).getId(), request)
+    new LogStream(jobs, logs, files, changes, find(request.getJobId()).getId(), request)
         .send((ServerCallStreamObserver<StreamLogsResponse>) response);
   }
 

@@ -1,9 +1,15 @@
 package io.tensorflowignite.job;
 
+import io.tensorflowignite.v1.TaskKey;
+
 /** Where the files of jobs lie in the cluster's storage. */
 public final class JobFiles {
   private static final String SCHEME = "ignite:";
   private static final String JOBS = "/jobs/";
+  private static final String ARCHIVE = ".zip";
+
+  /** Where all archives of code are. */
+  static final String CODE = "/code";
 
   private JobFiles() {}
 
@@ -18,6 +24,27 @@ public final class JobFiles {
    */
   public static String checkpoints(String jobId) {
     return SCHEME + "//" + directory(jobId) + "/checkpoints";
+  }
+
+  /** What a job's tasks have printed, once the job is over. */
+  public static String log(TaskKey task) {
+    return String.format(
+        "%s/logs/attempt-%d/%s-%d.%d.log",
+        directory(task.getJobId()),
+        task.getAttempt(),
+        Texts.role(task.getRole()),
+        task.getIndex(),
+        task.getIncarnation());
+  }
+
+  /** The archive of code with a digest. */
+  static String code(String digest) {
+    return CODE + "/" + digest + ARCHIVE;
+  }
+
+  /** The digest of the code that is in a file of this name. */
+  static String digest(String name) {
+    return name.endsWith(ARCHIVE) ? name.substring(0, name.length() - ARCHIVE.length()) : name;
   }
 
   /** Whether an address of files leads to those of a job, through whichever node. */

@@ -1,5 +1,6 @@
 package io.tensorflowignite.job;
 
+import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
@@ -32,6 +33,8 @@ public final class Reconciler {
   private final NodeTable nodes;
   private final Retention retention;
   private final JobRemoval removal;
+  private final LogArchive archive;
+  private final CodeStore code;
   private final IgnitePredicate<ClusterNode> nodeFilter;
   private final Map<String, IgniteFuture<Void>> underWay = new ConcurrentHashMap<>();
 
@@ -44,6 +47,8 @@ public final class Reconciler {
       JobTable jobs,
       NodeTable nodes,
       JobRemoval removal,
+      LogArchive archive,
+      CodeStore code,
       IgnitePredicate<ClusterNode> nodeFilter) {
     this.ignite = ignite;
     this.log = ignite.log().getLogger(Reconciler.class);
@@ -52,6 +57,8 @@ public final class Reconciler {
     this.nodes = nodes;
     this.retention = new Retention(settings.jobRetention());
     this.removal = removal;
+    this.archive = archive;
+    this.code = code;
     this.nodeFilter = nodeFilter;
   }
 
@@ -79,11 +86,13 @@ public final class Reconciler {
       }
     }
     deployed.keySet().forEach(name -> act(name, null));
-    removeOverdue();
+    archive.look(jobs.all());
+    removeOverdue(Timestamps.fromMillis(System.currentTimeMillis()));
   }
 
-  private void removeOverdue() {
-    for (Job job : retention.due(jobs.all(), Timestamps.fromMillis(System.currentTimeMillis()))) {
+  private void removeOverdue(Timestamp now) {
+    code.removeUnneeded(retention, jobs.all(), now);
+    for (Job job : retention.due(jobs.all(), now)) {
       removal.remove(job);
       log.info(
           "Job was removed, its time of retention has passed [job="

@@ -13,9 +13,15 @@ import java.util.Set;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 
-/** The output of tasks, in numbered chunks; it outlives the task, its job and its node. */
+/**
+ * The output of tasks, in numbered chunks, until their job is over; it outlives the task and its
+ * node.
+ */
 public final class LogTable {
   private static final int CHUNKS_PER_READ = 32;
+
+  /** No chunk has this number. */
+  private static final long GAP = -1;
 
   private final IgniteCache<String, byte[]> cache;
 
@@ -48,8 +54,9 @@ public final class LogTable {
     return chunks;
   }
 
-  /** Removes all output of a job. */
-  public void remove(Job job) {
+  /** Every process that a job's tasks have been, in the order of attempts. */
+  public static List<TaskKey> keys(Job job) {
+    List<TaskKey> keys = new ArrayList<>();
     for (Attempt attempt : job.getAttemptsList()) {
       for (Task task : attempt.getTasksList()) {
         TaskKey.Builder key =
@@ -59,13 +66,33 @@ public final class LogTable {
                 .setRole(task.getRole())
                 .setIndex(task.getIndex());
         for (int incarnation = 0; incarnation <= task.getIncarnation(); incarnation++) {
-          remove(key.setIncarnation(incarnation).build());
+          keys.add(key.setIncarnation(incarnation).build());
         }
       }
     }
+    return keys;
   }
 
-  private void remove(TaskKey task) {
+  /**
+   * Where output was dropped, for output whose chunks are gone: the number of bytes before that
+   * place as its sequence, and how many were dropped. Null: nowhere.
+   */
+  public LogChunk gap(TaskKey task) {
+    return parse(cache.get(key(task, GAP)));
+  }
+
+  public void putGap(TaskKey task, long position, long droppedBytes) {
+    LogChunk gap =
+        LogChunk.newBuilder().setSequence(position).setDroppedBytes(droppedBytes).build();
+    cache.put(key(task, GAP), gap.toByteArray());
+  }
+
+  public void removeGap(TaskKey task) {
+    cache.remove(key(task, GAP));
+  }
+
+  /** Removes the chunks of a task. */
+  public void remove(TaskKey task) {
     long sequence = 0;
     for (int count = read(task, 0).size(); count > 0; count = read(task, sequence).size()) {
       Set<String> keys = new LinkedHashSet<>();

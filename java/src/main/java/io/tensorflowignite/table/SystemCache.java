@@ -17,8 +17,6 @@ public enum SystemCache {
   REPORTS("reports", CacheMode.REPLICATED, CacheAtomicityMode.ATOMIC),
   NODES("nodes", CacheMode.REPLICATED, CacheAtomicityMode.ATOMIC),
   LOGS("logs", CacheMode.PARTITIONED, CacheAtomicityMode.ATOMIC),
-  /** On every node: an attempt must find its code on whichever nodes are left. */
-  CODE("code", CacheMode.REPLICATED, CacheAtomicityMode.ATOMIC),
   SCHEMAS("schemas", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL);
 
   /** Every system cache's name begins so, or that of its group. */

@@ -47,10 +47,7 @@ public final class BlockDownload {
   }
 
   private ReadBlocksResponse part(int number) {
-    Block block = blocks.get(request.getExtentId(), number);
-    if (block == null) {
-      throw missing(number);
-    }
+    Block block = blocks.get(request.getExtentId(), number, needed);
     int from = Math.min(request.getOffset(), block.size());
     int rest = block.size() - from;
     int count = request.getBytes() == 0 ? rest : Math.min(request.getBytes(), rest);
@@ -59,19 +56,5 @@ public final class BlockDownload {
         .setData(block.data(from, count))
         .setChecksum(block.checksum(from, count))
         .build();
-  }
-
-  private TensorFlowIgniteException missing(int number) {
-    String extent = request.getExtentId();
-    if (needed.test(extent)) {
-      return Blocks.lost(extent, number);
-    }
-    return new TensorFlowIgniteException(
-        ErrorCode.FILE_CHANGED,
-        String.format(
-            "Block %d of extent %s is gone: no file has this extent any more. The file was replaced"
-                + " or removed after it was opened, and its old content is freed at once. Open it"
-                + " again.",
-            number, extent));
   }
 }

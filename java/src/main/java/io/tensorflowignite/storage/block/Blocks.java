@@ -5,6 +5,7 @@ import io.tensorflowignite.storage.cache.StorageCaches;
 import io.tensorflowignite.v1.ErrorCode;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import javax.cache.CacheException;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
@@ -21,6 +22,7 @@ public final class Blocks {
 
   private final Ignite ignite;
   private final StorageCaches caches;
+  private volatile Room room;
 
   public Blocks(Ignite ignite, StorageCaches caches) {
     this.ignite = ignite;
@@ -31,8 +33,13 @@ public final class Blocks {
     return extent + "/" + number;
   }
 
-  /** Stores a block that is as long as blocks of its extent are: what it holds never changes. */
+  /**
+   * Stores a block that is as long as blocks of its extent are: what it holds never changes.
+   *
+   * @throws TensorFlowIgniteException STORAGE_FULL: the rest of the memory is kept free.
+   */
   public void put(String extent, int number, Block block) {
+    requireRoom(block);
     caches.blocks().put(key(extent, number), block.value());
   }
 
@@ -41,6 +48,7 @@ public final class Blocks {
    * up, and arrives after its repetition, does no harm.
    */
   public void grow(String extent, int number, Block block) {
+    requireRoom(block);
     String key = key(extent, number);
     IgniteCache<String, byte[]> cache = caches.blocks();
     try (Transaction change =
@@ -57,6 +65,16 @@ public final class Blocks {
       }
       change.commit();
     }
+  }
+
+  private void requireRoom(Block block) {
+    Room known = room;
+    if (known == null) {
+      // A cluster that is not active has no caches yet.
+      known = new Room(ignite, caches.blocks());
+      room = known;
+    }
+    known.require(block.value().length);
   }
 
   /**
@@ -85,6 +103,22 @@ public final class Blocks {
     return block;
   }
 
+  /**
+   * The block.
+   *
+   * @param needed whether an extent is of a file or of a writer; asked only for a block that is not
+   *     there
+   * @throws TensorFlowIgniteException FILE_CORRUPT: it is lost, or not what was written.
+   *     FILE_CHANGED: the extent is not of any file any more.
+   */
+  public Block get(String extent, int number, Predicate<String> needed) {
+    Block block = get(extent, number);
+    if (block == null) {
+      throw needed.test(extent) ? lost(extent, number) : gone(extent, number);
+    }
+    return block;
+  }
+
   /** Removes blocks of an extent, those that are there, from number first to before number end. */
   public void remove(String extent, int first, int end) {
     IgniteCache<String, byte[]> cache = caches.blocks();
@@ -98,7 +132,8 @@ public final class Blocks {
     }
   }
 
-  static TensorFlowIgniteException lost(String extent, int number) {
+  /** A block that a file needs is not there, or is shorter than what was published of it. */
+  public static TensorFlowIgniteException lost(String extent, int number) {
     return new TensorFlowIgniteException(
         ErrorCode.FILE_CORRUPT,
         String.format(
@@ -106,6 +141,16 @@ public final class Blocks {
                 + " as the property storageBackups says, and one more; it is lost when all of them"
                 + " leave at once. Write the file again, or copy it from where else it is;"
                 + " `tensorflow-ignite fs check` finds what else is lost.",
+            number, extent));
+  }
+
+  private static TensorFlowIgniteException gone(String extent, int number) {
+    return new TensorFlowIgniteException(
+        ErrorCode.FILE_CHANGED,
+        String.format(
+            "Block %d of extent %s is gone: no file has this extent any more. The file was replaced"
+                + " or removed after it was opened, and its old content is freed at once. Open it"
+                + " again.",
             number, extent));
   }
 

@@ -6,6 +6,7 @@ import java.util.function.Supplier;
 import javax.cache.CacheException;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.internal.processors.cache.CacheStoppedException;
+import org.apache.ignite.internal.processors.cache.distributed.dht.IgniteClusterReadOnlyException;
 import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.TransactionTimeoutException;
 
@@ -30,6 +31,14 @@ public final class CacheErrors {
                 + stopped.getMessage()
                 + ". Somebody has destroyed a cache of the store, and the files in it. Restart a"
                 + " node to begin with an empty store.",
+            e);
+      }
+      if (X.hasCause(e, IgniteClusterReadOnlyException.class)) {
+        throw new TensorFlowIgniteException(
+            ErrorCode.CLUSTER_NOT_ACTIVE,
+            what
+                + " failed: the cluster is read-only. Files can be changed once it is active."
+                + " Activate it with: control.sh --set-state ACTIVE",
             e);
       }
       if (X.hasCause(e, TransactionTimeoutException.class)) {

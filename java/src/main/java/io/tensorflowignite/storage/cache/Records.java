@@ -22,7 +22,7 @@ public final class Records {
   public static final String ROOT = "root";
 
   /** Pending extents are spread over so many records, so that few changes meet in one. */
-  public static final int PENDING = 64;
+  public static final int PENDING = 256;
 
   private final IgniteCache<String, byte[]> cache;
 

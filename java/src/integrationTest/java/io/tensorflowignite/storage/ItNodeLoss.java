@@ -1,0 +1,80 @@
+package io.tensorflowignite.storage;
+
+import static org.junit.Assert.assertEquals;
+
+import io.tensorflowignite.v1.BeginWriteRequest;
+import io.tensorflowignite.v1.FileInfo;
+import io.tensorflowignite.v1.MakeDirectoryRequest;
+import io.tensorflowignite.v1.PublishWriteRequest;
+import io.tensorflowignite.v1.RenameFileRequest;
+import io.tensorflowignite.v1.WriteMode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.ignite.Ignition;
+import org.junit.Test;
+
+public class ItNodeLoss {
+  private static final int FILES = 80;
+
+  @Test
+  public void changesGoOnWhileANodeIsLost() throws Exception {
+    try (StorageNodes cluster = new StorageNodes(3, StorageNodes.settings("store"))) {
+      CountDownLatch begun = new CountDownLatch(FILES / 2);
+      Race race = new Race();
+      for (int node = 0; node < 2; node++) {
+        Storage store = cluster.store(node);
+        String directory = "/node" + node;
+        race.with(
+            () -> {
+              store
+                  .tree()
+                  .makeDirectory(MakeDirectoryRequest.newBuilder().setPath(directory).build());
+              for (int i = 0; i < FILES; i++) {
+                create(store, directory + "/new");
+                rename(store, directory + "/new", directory + "/file" + i);
+                begun.countDown();
+              }
+              return null;
+            });
+      }
+      race.with(
+          () -> {
+            begun.await(30, TimeUnit.SECONDS);
+            cluster.stores.remove(2).close();
+            Ignition.stop(cluster.nodes.remove(2).name(), true);
+            return null;
+          });
+      race.runWell();
+      for (Storage store : cluster.stores) {
+        for (int node = 0; node < 2; node++) {
+          List<FileInfo> files = new ArrayList<>();
+          store.tree().list("/node" + node, files::addAll);
+          assertEquals(FILES, files.size());
+        }
+        new TreeCheck(store).assertWhole();
+      }
+    }
+  }
+
+  private static void create(Storage store, String path) {
+    String extent =
+        store
+            .writes()
+            .begin(BeginWriteRequest.newBuilder().setPath(path).setMode(WriteMode.CREATE).build())
+            .getExtentId();
+    store
+        .writes()
+        .publish(
+            PublishWriteRequest.newBuilder()
+                .setExtentId(extent)
+                .setPath(path)
+                .setDone(true)
+                .build());
+  }
+
+  private static void rename(Storage store, String source, String target) {
+    store.tree().rename(RenameFileRequest.newBuilder().setSource(source).setTarget(target).build());
+  }
+}

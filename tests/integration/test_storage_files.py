@@ -1,0 +1,288 @@
+"""The cluster's files on real nodes: what a writer, a reader and a tree of files keep, also when something dies."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.fs as pafs
+import pytest
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.tests.abstract import AbstractFixtures
+from fsspec.tests.abstract.copy import AbstractCopyTests
+from fsspec.tests.abstract.get import AbstractGetTests
+from fsspec.tests.abstract.open import AbstractOpenTests
+from fsspec.tests.abstract.pipe import AbstractPipeTests
+from fsspec.tests.abstract.put import AbstractPutTests
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.storage.filesystem import IgniteFileSystem
+from tensorflow_ignite.testing import LocalCluster
+
+LIMIT = 60.0  # seconds; what takes longer hangs
+BLOCK = 64 * 1024
+CONFIG = Path(__file__).parents[2] / "java" / "config" / "tensorflow-ignite.xml"
+# What is written by pieces of this size has thousands of chances to die in the middle.
+PIECE = 20_000
+NAMES = ["a b", "ünïcödé-文件", "50%25", "a#b", "a?b", "a*b", "[x]", "a:b,c", "~", "...", "\n", "a\\b", "x" * 255]
+
+
+@pytest.fixture
+def files(cluster: LocalCluster) -> Files:
+    """Asks every node of the shared cluster."""
+    return Files.at(tuple(cluster.addresses))
+
+
+@pytest.fixture
+def folder(files: Files, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A directory for one test."""
+    path = f"/{request.node.originalname}"
+    files.make_directory(path)
+    yield path
+    files.remove(path, recursive=True)
+
+
+class _Fixtures(AbstractFixtures):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def local_fs(cls) -> LocalFileSystem:
+        return LocalFileSystem(auto_mkdir=True)
+
+    @pytest.fixture
+    def fs(self, cluster: LocalCluster) -> Iterator[IgniteFileSystem]:
+        fs = IgniteFileSystem(cluster.address)
+        yield fs
+        if fs.exists("/suite"):
+            fs.rm("/suite", recursive=True)
+
+    @pytest.fixture
+    def fs_path(self) -> str:
+        return "/suite"
+
+
+# A hundred patterns are a matter of the client alone: tests/unit has them.
+class TestCopy(AbstractCopyTests, _Fixtures):
+    """Copies inside the cluster, by fsspec's own tests."""
+
+    test_copy_glob_edge_cases = None
+
+
+class TestGet(AbstractGetTests, _Fixtures):
+    """Copies out of the cluster, by fsspec's own tests."""
+
+    test_get_glob_edge_cases = None
+
+
+class TestPut(AbstractPutTests, _Fixtures):
+    """Copies into the cluster, by fsspec's own tests."""
+
+    test_put_glob_edge_cases = None
+
+
+class TestOpen(AbstractOpenTests, _Fixtures):
+    """Modes of open(), by fsspec's own tests."""
+
+
+class TestPipe(AbstractPipeTests, _Fixtures):
+    """Whole files at once, by fsspec's own tests."""
+
+
+def test_any_content_under_any_name_in_a_deep_tree_comes_back(files: Files, folder: str) -> None:
+    deep = folder + "/deep" * 30
+    contents = {
+        f"{deep}/{name}": random.Random(name).randbytes(size)
+        for name, size in zip(NAMES, [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK + 3] * 3, strict=False)
+    }
+    for path, content in contents.items():
+        with files.open_writer(path, "x", parents=True, block_bytes=BLOCK) as writer:
+            writer.write(content)
+    files.rename(f"{folder}/deep", f"{folder}/moved")
+    listed = files.list(f"{folder}/moved" + "/deep" * 29)
+    assert [info.name for info in listed] == sorted(NAMES)
+    for info in listed:
+        content = contents[f"{deep}/{info.name}"]
+        assert info.bytes == len(content)
+        with files.open_reader(info.path) as reader:
+            assert reader.read(0, len(content) + 1) == content
+            assert reader.read(len(content) // 2, 9) == content[len(content) // 2 :][:9]
+    usage = files.usage(folder)
+    assert (usage.files, usage.directories) == (len(NAMES), 30)
+    assert usage.bytes == sum(len(content) for content in contents.values())
+
+
+def test_of_writers_at_once_one_wins_whole_and_readers_see_only_whole_files(files: Files, folder: str) -> None:
+    path, wrong = f"{folder}/f", []
+    sizes = [1, BLOCK, 2 * BLOCK + 1, 3 * BLOCK + 7]
+
+    def write(number: int) -> None:
+        for _ in range(5):
+            with files.open_writer(path, block_bytes=BLOCK) as writer:
+                writer.write(bytes([number]) * sizes[number])
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    write(0)
+    for thread in threads:
+        thread.start()
+    seen = set()
+    while any(thread.is_alive() for thread in threads):
+        try:
+            with files.open_reader(path) as reader:
+                content = reader.read(0, reader.bytes)
+        except errors.FileChangedError:
+            continue
+        seen.add(content[0])
+        if content != content[:1] * sizes[content[0]]:
+            wrong.append(content[:1])
+    for thread in threads:
+        thread.join(LIMIT)
+    assert wrong == []
+    assert seen
+
+
+def test_a_rename_replaces_a_file_and_an_append_goes_on_behind_it(files: Files, folder: str) -> None:
+    for name in ("old", "new"):
+        with files.open_writer(f"{folder}/{name}") as writer:
+            writer.write(name.encode())
+    with pytest.raises(FileExistsError):
+        files.rename(f"{folder}/new", f"{folder}/old", overwrite=False)
+    with files.open_reader(f"{folder}/old") as reader:
+        files.rename(f"{folder}/new", f"{folder}/old")
+        whole = b"new"
+        for size in (5, 0, 3 * BLOCK, 7):
+            with files.open_writer(f"{folder}/old", "a", block_bytes=BLOCK) as writer:
+                writer.write(bytes(size))
+                assert writer.publish().bytes == len(whole) + size
+                writer.write(b"!")
+            whole += bytes(size) + b"!"
+        # Of the file that was replaced: what it was, or an error, but nothing else.
+        with contextlib.suppress(errors.FileChangedError):
+            assert reader.read(0, 9) == b"old"
+    assert [info.name for info in files.list(folder)] == ["old"]
+    with files.open_reader(f"{folder}/old") as reader:
+        assert reader.read(0, 10 * BLOCK) == whole
+
+
+def test_check_finds_every_block_once(files: Files, folder: str) -> None:
+    with files.open_writer(f"{folder}/f", block_bytes=BLOCK) as writer:
+        writer.write(bytes(6 * BLOCK))
+        extent = writer._extent
+    found = [held for held in files.check() if held.extent == extent]
+    assert sorted(number for held in found for number in held.numbers) == [*range(6)]
+    assert len({held.address for held in found}) > 1
+    assert sum(held.bytes for held in found) == 6 * BLOCK
+    assert not any(held.corrupt for held in found)
+
+
+def test_pandas_and_arrow_use_the_url(cluster: LocalCluster, files: Files, folder: str) -> None:
+    frame = pd.DataFrame({"id": range(10_000), "part": [number % 3 for number in range(10_000)]})
+    url = f"ignite://{','.join(cluster.addresses)}{folder}"
+    frame.to_csv(f"{url}/a.csv.gz", index=False)
+    frame.to_parquet(f"{url}/a.parquet")
+    pd.testing.assert_frame_equal(pd.read_csv(f"{url}/a.csv.gz"), frame)
+    pd.testing.assert_frame_equal(pd.read_parquet(f"{url}/a.parquet"), frame)
+    arrow = pafs.PyFileSystem(pafs.FSSpecHandler(IgniteFileSystem(cluster.address)))
+    table = pa.Table.from_pandas(frame)
+    pads.write_dataset(table, f"{folder}/set", format="parquet", partitioning=["part"], filesystem=arrow)
+    read = pads.dataset(f"{folder}/set", format="parquet", partitioning=["part"], filesystem=arrow).to_table()
+    assert sorted(read["id"].to_pylist()) == list(range(10_000))
+
+
+def test_a_write_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster) -> None:
+    files = Files.at(tuple(nodes.addresses))
+    content = random.Random(1).randbytes(200 * BLOCK)
+    with files.open_writer("/killed", block_bytes=BLOCK) as writer:
+        for start in range(0, len(content), PIECE):
+            writer.write(content[start : start + PIECE])
+            if len(nodes.nodes) == 3 and start > len(content) / 3:
+                nodes.kill_node(nodes.nodes[0])
+    with files.open_reader("/killed") as reader:
+        assert reader.read(0, len(content)) == content
+
+
+def test_a_read_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster) -> None:
+    files = Files.at(tuple(nodes.addresses))
+    content = random.Random(2).randbytes(200 * BLOCK)
+    with files.open_writer("/read", block_bytes=BLOCK) as writer:
+        writer.write(content)
+    buffer = memoryview(bytearray(PIECE))
+    position = 0
+    with files.open_reader("/read") as reader:
+        while count := reader.read_into(position, buffer):
+            assert buffer[:count] == content[position : position + count]
+            position += count
+            if len(nodes.nodes) == 3 and position > len(content) / 3:
+                nodes.kill_node(nodes.nodes[0])
+    assert position == len(content)
+
+
+def test_dead_writers_leave_nothing_and_a_cluster_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    bean = '<bean class="io.tensorflowignite.TensorFlowService"'
+    impatient = f'{bean}><property name="storageWriterTimeoutSeconds" value="2"/></bean>'
+    config = tmp_path / "node.xml"
+    config.write_text(CONFIG.read_text().replace(f"{bean}/>", impatient))
+    with LocalCluster(nodes=1, config=config) as cluster:
+        files = Files.at(tuple(cluster.addresses), timeout=5.0)
+        with files.open_writer("/f", block_bytes=BLOCK) as writer:
+            writer.write(bytes(8 * BLOCK))
+        _kill_a_writer(cluster.address)
+        assert [info.name for info in files.list("/")] == ["f"], "what was not closed is not there"
+        living = files.open_writer("/g", block_bytes=BLOCK)
+        living.write(bytes(2 * BLOCK))
+        _await(lambda: sum(len(held.numbers) for held in files.check()) == 10)
+        living.close()
+        assert files.stat("/g").bytes == 2 * BLOCK, "it was alive all the time"
+
+        reader, writer = files.open_reader("/f"), files.open_writer("/h", block_bytes=BLOCK)
+        reader.read(0, 10)
+        cluster.kill_node(cluster.nodes[0])
+        began = time.monotonic()
+        for act in (
+            lambda: reader.read(5 * BLOCK, 3 * BLOCK),
+            lambda: writer.write(bytes(20 * BLOCK)),
+            writer.close,
+            lambda: files.list("/"),
+        ):
+            with pytest.raises(errors.ConnectionFailedError):
+                act()
+        # Nobody listens there, which each call sees at once.
+        assert time.monotonic() - began < 10.0
+        reader.close()
+
+
+def _kill_a_writer(address: str) -> None:
+    """A process writes blocks, and is killed before it has closed its file."""
+    script = f"""
+import sys
+from tensorflow_ignite.storage.files import Files
+writer = Files.at((sys.argv[1],)).open_writer("/half", block_bytes={BLOCK})
+writer.write(bytes(30 * {BLOCK}))
+while writer._flying:
+    writer._land()
+print("written", flush=True)
+sys.stdin.read()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "written\n"
+        process.send_signal(signal.SIGKILL)
+
+
+def _await(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
