@@ -14,6 +14,7 @@ PACKAGE := python/tensorflow_ignite
 INSTALLED := $(VENV)/installed.stamp
 TOOLS := build/tools.stamp
 JARS := $(PACKAGE)/jars/add-opens.txt
+EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
 .PHONY: help quickstart test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
@@ -106,7 +107,7 @@ diagram: $(TOOLS) ## Draw the job's states in ARCHITECTURE.md again.
 venv: $(INSTALLED) ## Make .venv with everything that tests need.
 
 # tf-keras asks for the package `tensorflow`, which would overwrite tensorflow-cpu: it comes without dependencies.
-$(INSTALLED): pyproject.toml setup.py constraints.txt
+$(INSTALLED): pyproject.toml setup.py constraints.txt $(EXTENSION_SOURCES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tensorflow-ignite needs Python 3.10 or later")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo >&2 \
 	  'python3 cannot make virtual environments. Install it (Debian: apt-get install python3-venv), then run make again.'; \
@@ -137,4 +138,5 @@ format: $(INSTALLED) $(TOOLS) ## Format everything.
 
 clean: ## Remove what was built; .venv stays.
 	rm -rf build dist .gradle .mypy_cache .pytest_cache .ruff_cache $(PACKAGE)/jars python/*.egg-info
+	rm -f $(PACKAGE)/storage/tf/*.so
 	find python tests examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

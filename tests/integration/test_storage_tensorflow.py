@@ -201,8 +201,8 @@ def test_datasets_are_saved_cached_and_read_from_snapshots(directory: str) -> No
         made.assign_add(1)
         return number, text
 
+    snapshot = dataset.map(count).snapshot(f"{directory}/snapshot")
     for _ in range(2):
-        snapshot = dataset.map(count).snapshot(f"{directory}/snapshot")
         assert [int(number) for number, _ in snapshot] == list(range(200))
     assert made.numpy() == 200
     gfile.makedirs(f"{directory}/cached")

@@ -21,11 +21,10 @@ _numbers = itertools.count()
 
 
 @pytest.fixture(params=["local", "ignite"])
-def root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def root(request: pytest.FixtureRequest, cluster: LocalCluster, tmp_path: Path) -> str:
     """An empty directory; the promise of each test is tried on a local one first."""
     if request.param == "local":
         return str(tmp_path)
-    cluster: LocalCluster = request.getfixturevalue("cluster")
     # A name of its own; the same as the local one's, so that texts can be compared.
     path = f"ignite://{cluster.address}/gfile/{next(_numbers)}-{tmp_path.name}"
     gfile.makedirs(path)

@@ -13,7 +13,7 @@ import time
 
 import tensorflow as tf
 
-import tensorflow_ignite  # noqa: F401  after TensorFlow: that way round it must work as well
+from tensorflow_ignite.storage.tf import scheme  # after TensorFlow: that way round it must work as well
 
 gfile = tf.io.gfile
 
@@ -100,13 +100,24 @@ def abandon_iterators(root: str) -> None:
 
 def collect_while_summary_writers_are_made(root: str) -> None:
     """TensorFlow makes them under the lock that a tensor of a resource takes when it goes."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(1, 10_000, 10_000)  # what is young, at every turn
+    answers = scheme._answers
+    open_writer, thresholds = answers.open_writer, gc.get_threshold()
+
+    def open_and_collect(url: str, mode: str) -> object:
+        gc.set_threshold(1)  # from here on everything that is made asks for a collection
+        try:
+            return open_writer(url, mode)
+        finally:
+            gc.set_threshold(1_000_000)
+
+    gc.set_threshold(1_000_000)
+    answers.open_writer = open_and_collect
     for number in range(3):
-        for _ in range(5):
-            cycle = [tf.Variable(1.0)]
-            cycle.append(cycle)
+        cycle = [tf.Variable(1.0)]
+        cycle.append(cycle)
+        del cycle
         tf.summary.create_file_writer(f"{root}/logs-{number}").close()
+    del answers.open_writer
     gc.set_threshold(*thresholds)
 
 
