@@ -326,8 +326,8 @@ def test_a_file_that_is_replaced_keeps_its_old_content_until_the_new_one_is_whol
     assert read(files, "/top") == new
 
 
-@pytest.mark.parametrize("to_cluster", [True, False])
-def test_ctrl_c_in_the_middle_leaves_nothing_visible(node, files, tmp_path, to_cluster) -> None:
+@pytest.mark.parametrize(("to_cluster", "several"), [(True, False), (False, False), (True, True)])
+def test_ctrl_c_in_the_middle_leaves_nothing_visible(node, files, tmp_path, to_cluster, several) -> None:
     reached, go_on = threading.Event(), threading.Event()
 
     def hold(extent: str, number: int) -> None:
@@ -336,11 +336,13 @@ def test_ctrl_c_in_the_middle_leaves_nothing_visible(node, files, tmp_path, to_c
             assert go_on.wait(LIMIT)
 
     (tmp_path / "large").write_bytes(DATA * 1000)
+    (tmp_path / "other").write_bytes(DATA * 1000)
     put(files, "/large", DATA * 1000)
     before, names = everything(files), sorted(os.listdir(tmp_path))
     if to_cluster:
         node.on_put = hold
-        ran = start("cp", tmp_path / "large", "ignite:///new/file", stderr=subprocess.PIPE)
+        sources = [tmp_path / name for name in (["large", "other"] if several else ["large"])]
+        ran = start("cp", *sources, "ignite:///new/", stderr=subprocess.PIPE)
     else:
         node.on_read = hold
         ran = start("cp", "ignite:///large", tmp_path / "new", stderr=subprocess.PIPE)
@@ -350,7 +352,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing_visible(node, files, tmp_path, to_c
     _, err = ran.communicate(timeout=LIMIT)
     assert (ran.returncode, err) == (130, b"error: interrupted\n")
     node.on_put = node.on_read = lambda extent, number: None
-    assert [path for path in everything(files) if path != "/new/"] == before
+    assert everything(files) == sorted([*before, "/new/"] if to_cluster else before)
     assert sorted(os.listdir(tmp_path)) == names
     assert node.store.writers == {}
     assert {extent for extent, _ in node.store.blocks} == {

@@ -34,6 +34,7 @@ plugin.bind = plugin.bound.append
 plugin.raise_later = lambda error: None
 plugin.ended = []
 plugin.end = lambda seconds: plugin.ended.append("end") or True
+plugin.hold = plugin.let = lambda: None
 plugin.end_writers = lambda: plugin.ended.append("writers")
 sys.modules[plugin.__name__] = plugin
 """
@@ -185,6 +186,7 @@ import tensorflow_ignite, tensorflow
 atexit.register(lambda: print("theirs", plugin.ended))
 import sys
 end = plugin.end_writers
+plugin.hold = plugin.let = lambda: None
 plugin.end_writers = lambda: print("ours", plugin.ended)
 """
     assert python(code) == ["theirs", "[]", "ours", "['end']"]

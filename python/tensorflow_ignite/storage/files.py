@@ -242,7 +242,7 @@ class Files:
         )
 
     def check(self) -> Iterator[CheckedBlocks]:
-        """Yields what every node of the cluster holds, each block checked there; see `CheckedBlocks`."""
+        """Yields each block of the cluster once, checked at its first holder; an extent may come in several parts."""
         api = NodeConnection(self._addresses, self._timeout)
         try:
             nodes = api.call("ListNodes", job_pb2.ListNodesRequest).nodes

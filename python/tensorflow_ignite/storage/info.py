@@ -87,7 +87,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class CheckedBlocks:
-    """Blocks of one extent that one node holds, each checked there against its checksum.
+    """Blocks of one extent that one node holds as the first of its holders, each checked there against its checksum.
 
     Attributes:
         address: ``host:port`` of the node.

@@ -8,6 +8,7 @@ import weakref
 from typing import Protocol
 
 from tensorflow_ignite import forks
+from tensorflow_ignite.storage import collecting
 
 __all__ = ["Keeper"]
 
@@ -60,18 +61,20 @@ class Keeper:
             self._changed.notify()
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                now = time.monotonic()
-                due = [writer for writer, moment in self._due.items() if moment <= now]
-                if not due:
-                    if not self._due:
-                        self._running = False
-                        return
-                    self._changed.wait(min(self._due.values()) - now)
-                    continue
-            for writer in due:
-                self._say(writer)
+        with collecting.held() as holder:
+            while True:
+                with self._changed:
+                    now = time.monotonic()
+                    due = [writer for writer, moment in self._due.items() if moment <= now]
+                    if not due:
+                        if not self._due:
+                            self._running = False
+                            return
+                        with collecting.let(holder):
+                            self._changed.wait(min(self._due.values()) - now)
+                        continue
+                for writer in due:
+                    self._say(writer)
 
     def _say(self, reference: weakref.ref[_Kept]) -> None:
         writer = reference()

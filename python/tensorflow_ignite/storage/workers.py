@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from tensorflow_ignite import forks
+from tensorflow_ignite.storage import collecting
 
 __all__ = ["Workers"]
 
@@ -54,15 +55,16 @@ class Workers:
         self._changed = threading.Condition()
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._idle += 1
-                self._changed.wait_for(lambda: self._waiting, _IDLE_SECONDS)
-                self._idle -= 1
-                if not self._waiting:
-                    self._threads -= 1
-                    return
-            self._work_off()
+        with collecting.held():
+            while True:
+                with self._changed:
+                    self._idle += 1
+                    self._changed.wait_for(lambda: self._waiting, _IDLE_SECONDS)
+                    self._idle -= 1
+                    if not self._waiting:
+                        self._threads -= 1
+                        return
+                self._work_off()
 
     def _work_off(self) -> None:
         while True:

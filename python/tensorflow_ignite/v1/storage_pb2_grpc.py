@@ -112,7 +112,8 @@ class FileServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListDirectory(self, request, context):
-        """The entries of a directory, in the order of their names' bytes; of a file, itself. FILE_NOT_FOUND, NOT_A_DIRECTORY.
+        """The entries of a directory, in the order of their names' bytes; of a file, itself, by its whole path. FILE_NOT_FOUND,
+        NOT_A_DIRECTORY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -5,6 +5,7 @@ Arguments: a directory that is there, and the address of a parameter server.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -28,6 +29,7 @@ def main(root: str, server: str) -> None:
     for number in range(3):
         fork(root, inherited, number)
     abandon_iterators(root)
+    collect_while_summary_writers_are_made(root)
     write_on(server, f"{root}/by-the-server")
     print("forked, abandoned, written elsewhere", flush=True)
 
@@ -90,6 +92,19 @@ def abandon_iterators(root: str) -> None:
                 writer.write(bytes([row]) * 1000)
     for _ in range(5):
         next(forever(root))
+
+
+def collect_while_summary_writers_are_made(root: str) -> None:
+    """TensorFlow makes them under the lock that a tensor of a resource takes when it goes."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(1)
+    for number in range(3):
+        for _ in range(5):
+            cycle = [tf.Variable(1.0)]
+            cycle.append(cycle)
+        tf.summary.create_file_writer(f"{root}/logs-{number}").close()
+    gc.set_threshold(*thresholds)
+    assert gc.isenabled()
 
 
 def write_on(server: str, path: str) -> None:

@@ -77,7 +77,10 @@ def transfer(plan: Plan, parallel: int, meter: Meter) -> None:
     """
     for directory in plan.directories:
         plan.target.make_directory(directory)
-    if not plan.files:
+    if len(plan.files) <= 1:
+        # Here, an interrupt ends a read that waits for more, of a pipe; a thread would read on.
+        for file in plan.files:
+            _copy(plan, file, lambda: False, meter)
         return
     stop = threading.Event()
     with ThreadPoolExecutor(min(parallel, len(plan.files)), thread_name_prefix="copy") as pool:

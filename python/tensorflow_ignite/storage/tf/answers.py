@@ -6,7 +6,9 @@ raise becomes a status by `Answers.explain`. Memory that they are lent is Tensor
 
 from __future__ import annotations
 
+import gc
 import logging
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
@@ -231,6 +233,12 @@ class Answers:
             text = f"{type(error).__name__}: {text}"
             _log.debug("answering TensorFlow failed", exc_info=error)
         return code, text.encode("utf-8", "backslashreplace").replace(b"\0", b"\\0")
+
+    # -- collections ---------------------------------------------------------------------------------------------------
+
+    def collect(self) -> None:
+        """Collects cyclic garbage, in a thread that no call waits for: calls have held collections back for long."""
+        threading.Thread(target=gc.collect, name="tensorflow-ignite collects", daemon=True).start()
 
     # -- where ---------------------------------------------------------------------------------------------------------
 

@@ -15,11 +15,43 @@ static pthread_cond_t leaving = PTHREAD_COND_INITIALIZER;
 static PyObject *answers;
 static abi_set_status tensorflow_set_status;
 
+/* Guarded by the GIL. */
+static int holders;
+static bool was_enabled;
+static time_t held_since;
+enum { HELD_TOO_LONG_SECONDS = 2 };
+
+static time_t seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec;
+}
+
+void hold_collection(void) {
+  if (holders++ == 0) {
+    was_enabled = PyGC_Disable() == 1;
+    held_since = seconds_now();
+  }
+}
+
+void let_collection(void) {
+  if (--holders == 0) {
+    if (was_enabled) PyGC_Enable();
+  } else if (was_enabled && seconds_now() - held_since > HELD_TOO_LONG_SECONDS) {
+    held_since = seconds_now();
+    PyObject *begun = PyObject_CallMethod(answers, "collect", NULL);
+    if (begun == NULL) PyErr_Clear(); /* no thread can be started: Python is about to end */
+    Py_XDECREF(begun);
+  }
+}
+
 /* In a child nobody is inside but the thread that forked, and that one is Python's. */
 static void forget_threads(void) {
   atomic_store(&inside, 0);
   pthread_mutex_t fresh_lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t fresh = PTHREAD_COND_INITIALIZER;
+  if (holders > 0 && was_enabled) PyGC_Enable();
+  holders = 0;
   leaving_lock = fresh_lock;
   leaving = fresh;
 }

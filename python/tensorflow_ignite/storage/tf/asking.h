@@ -24,8 +24,10 @@
 #define ASKING(status)                              \
   if (asking_enter(status)) {                       \
     pthread_cleanup_push(asking_stay, NULL);        \
-    PyGILState_STATE asking_gil = PyGILState_Ensure();
+    PyGILState_STATE asking_gil = PyGILState_Ensure(); \
+    hold_collection();
 #define ASKED                                       \
+    let_collection();                               \
     PyGILState_Release(asking_gil);                 \
     pthread_cleanup_pop(0);                         \
     asking_leave();                                 \
@@ -36,6 +38,14 @@ bool asking_enter(abi_status *status);
 void asking_leave(void);
 /* Keeps for ever a thread that Python ends since it asked for the GIL of an interpreter that is ending. */
 void asking_stay(void *unused);
+
+/* With the GIL, in pairs. Between them Python's cyclic garbage is not collected, in no thread.
+ *
+ * TensorFlow calls us under locks of its own: that of its resources while it makes a summary writer. A collection that
+ * came upon a tensor of a resource, in this thread or in one that this one waits for, would wait for that lock for ever.
+ * When somebody holds it for long, a thread collects that nobody waits for. */
+void hold_collection(void);
+void let_collection(void);
 
 /* Without the GIL. Lets nobody in any more; whether everybody has left within so many seconds. */
 bool asking_close(double seconds);

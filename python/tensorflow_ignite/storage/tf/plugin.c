@@ -353,6 +353,20 @@ static PyObject *end_writers(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+static PyObject *hold(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  hold_collection();
+  Py_RETURN_NONE;
+}
+
+static PyObject *let(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  let_collection();
+  Py_RETURN_NONE;
+}
+
 static int raise_now(void *error) {
   PyErr_SetObject((PyObject *)Py_TYPE((PyObject *)error), error);
   Py_DECREF((PyObject *)error);
@@ -370,6 +384,8 @@ static PyMethodDef methods[] = {
     {"bind", bind, METH_O, "Gives the object that answers TensorFlow's calls."},
     {"end", end, METH_VARARGS, "Answers no new call; whether those under way ended within so many seconds."},
     {"end_writers", end_writers, METH_NOARGS, "Closes every file that is open for writing, after end()."},
+    {"hold", hold, METH_NOARGS, "Lets no garbage be collected, until as many calls of let()."},
+    {"let", let, METH_NOARGS, "Ends one hold()."},
     {"raise_later", raise_later, METH_O, "Raises an exception in the main thread, as soon as it runs Python again."},
     {NULL, NULL, 0, NULL},
 };

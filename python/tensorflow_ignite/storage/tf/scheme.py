@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.storage import collecting
 from tensorflow_ignite.storage.tf.answers import Answers
 
 __all__ = ["SchemeUnavailableWarning", "end", "register", "require"]
@@ -93,5 +94,6 @@ def _register() -> str | None:
                 f"{type(error).__name__}: {error}. Versions 2.20 and 2.21 are known to work. Install one of these: "
                 "pip install 'tensorflow-ignite[tensorflow]'"
             )
+    collecting.use(plugin)
     _answers, _plugin = answers, plugin
     return None

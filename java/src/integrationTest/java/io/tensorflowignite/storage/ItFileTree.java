@@ -5,6 +5,9 @@ import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.storage.block.Block;
+import io.tensorflowignite.v1.BeginWriteRequest;
+import io.tensorflowignite.v1.BeginWriteResponse;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.FileInfo;
 import io.tensorflowignite.v1.FileKind;
@@ -301,6 +304,25 @@ public class ItFileTree extends StorageTest {
   }
 
   @Test
+  public void manyWritersOfOneDirectoryGetThrough() throws Exception {
+    makeDirectory("/shards");
+    Race race = new Race();
+    for (int writer = 0; writer < 8; writer++) {
+      String shard = "/shards/shard-" + writer + "-";
+      Storage store = cluster.store(writer % 3);
+      race.with(
+          () -> {
+            for (int i = 0; i < 10; i++) {
+              write(store, shard + i);
+            }
+            return null;
+          });
+    }
+    race.runWell();
+    assertEquals(80, names("/shards").size());
+  }
+
+  @Test
   public void makersAndRemoversOfTheSameNamesLeaveAWholeTree() throws Exception {
     long end = System.nanoTime() + 5_000_000_000L;
     Race race = new Race();
@@ -327,8 +349,11 @@ public class ItFileTree extends StorageTest {
               .tree()
               .rename(renaming(top + "/x", "/top" + (i + 1) % 2 + "/x").setOverwrite(true).build()),
       () -> store.tree().remove(removal(top + "/x").setRecursive(true).build()),
+      () -> write(store, top + "/x/file"),
+      () -> write(store, top + "/file"),
       () -> store.tree().remove(removal(top + "/x/y").build()),
-      () -> store.tree().remove(removal(top).setRecursive(i % 3 == 0).build()),
+      () -> store.tree().remove(removal(top + "/file").build()),
+      () -> store.tree().remove(removal(top).setRecursive(i % 2 == 0).build()),
     };
     try {
       changes[i % changes.length].run();
@@ -338,6 +363,21 @@ public class ItFileTree extends StorageTest {
           Arrays.asList(
                   ErrorCode.FILE_NOT_FOUND, ErrorCode.FILE_EXISTS, ErrorCode.DIRECTORY_NOT_EMPTY)
               .contains(refused.code()));
+    }
+  }
+
+  private static void write(Storage store, String path) {
+    BeginWriteResponse writer =
+        store
+            .writes()
+            .begin(BeginWriteRequest.newBuilder().setPath(path).setMode(WriteMode.REPLACE).build());
+    store.writes().reserve(writer.getExtentId(), 1);
+    store.blocks().put(writer.getExtentId(), 0, Block.of(writer.getExtentIdBytes()));
+    try {
+      store.writes().publish(publication(writer, 32).setDone(true).build());
+    } catch (TensorFlowIgniteException refused) {
+      store.writes().abandon(writer.getExtentId());
+      throw refused;
     }
   }
 

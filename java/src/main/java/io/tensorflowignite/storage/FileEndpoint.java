@@ -184,10 +184,7 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
     ServerCallStreamObserver<CheckBlocksResponse> call =
         (ServerCallStreamObserver<CheckBlocksResponse>) response;
     BlockCheck check =
-        told(
-            () ->
-                new BlockCheck(
-                    ignite, storage.caches(), storage.pendings()::all, call::isCancelled));
+        told(() -> new BlockCheck(ignite, storage.caches(), storage::pending, call::isCancelled));
     Pump.send(call, () -> told(check::next));
   }
 

@@ -10,6 +10,8 @@ import io.tensorflowignite.storage.tree.FileTree;
 import io.tensorflowignite.storage.tree.TaskFence;
 import io.tensorflowignite.storage.tree.Writes;
 import io.tensorflowignite.v1.PendingExtent;
+import java.util.Map;
+import java.util.function.Predicate;
 import org.apache.ignite.Ignite;
 
 /** The store of files, on a node: its parts, put together. */
@@ -53,6 +55,17 @@ public final class Storage implements AutoCloseable {
   public boolean needs(String extent) {
     PendingExtent pending = pendings.get(extent);
     return (pending != null && pending.hasWrite()) || tree.has(extent);
+  }
+
+  /** Which extents are being written or removed now. */
+  public Predicate<String> pending() {
+    Map<String, PendingExtent> all = pendings.all();
+    // What was in a removed directory is known one by one only as it is worked off.
+    boolean draining =
+        all.values().stream()
+            .map(PendingExtent::getDirectoryId)
+            .anyMatch(id -> !id.isEmpty() && tree.isKept(id));
+    return extent -> draining || all.containsKey(extent);
   }
 
   public StorageCaches caches() {

@@ -2,12 +2,12 @@ package io.tensorflowignite.storage.block;
 
 import io.tensorflowignite.storage.cache.StorageCaches;
 import io.tensorflowignite.v1.CheckBlocksResponse;
-import io.tensorflowignite.v1.PendingExtent;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.PrimitiveIterator;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -33,20 +33,21 @@ public final class BlockCheck {
   private final IgniteCache<String, byte[]> cache;
   private final Affinity<String> affinity;
   private final ClusterNode local;
-  private final Supplier<Map<String, PendingExtent>> pending;
+  private final Supplier<Predicate<String>> pending;
   private final BooleanSupplier cancelled;
   private final PrimitiveIterator.OfInt partitions;
   private final Map<String, CheckBlocksResponse.Builder> untold = new LinkedHashMap<>();
   private int looked;
 
   /**
-   * @param pending what is being written and removed, as this node's copy has it
+   * @param pending tells which extents are being written or removed at the moment when it is asked
+   *     for
    * @param cancelled true when nobody wants to know any more
    */
   public BlockCheck(
       Ignite ignite,
       StorageCaches caches,
-      Supplier<Map<String, PendingExtent>> pending,
+      Supplier<Predicate<String>> pending,
       BooleanSupplier cancelled) {
     this.pending = pending;
     this.cancelled = cancelled;
@@ -77,10 +78,8 @@ public final class BlockCheck {
    * after us.
    */
   private void tellPending() {
-    Map<String, PendingExtent> all = pending.get();
-    // Which extents were in a removed directory is known only as it is worked off.
-    boolean unknown = all.values().stream().anyMatch(one -> !one.getDirectoryId().isEmpty());
-    untold.forEach((extent, found) -> found.setPending(unknown || all.containsKey(extent)));
+    Predicate<String> now = pending.get();
+    untold.forEach((extent, found) -> found.setPending(now.test(extent)));
   }
 
   private void look(int partition) {

@@ -45,7 +45,7 @@ public final class FileTree {
         records -> info(records, path.toString(), existing(records, path)));
   }
 
-  /** The entries of a directory by their names, in lists of at most 1,000; of a file, itself. */
+  /** The entries of a directory by name, at most 1,000 at once; of a file, itself, by its path. */
   public void list(String text, Consumer<List<FileInfo>> to) {
     FilePath path = FilePath.parse(text);
     List<FileInfo> all = changes.settle("Listing '" + path + "'", records -> list(records, path));
@@ -57,7 +57,7 @@ public final class FileTree {
   private List<FileInfo> list(Records records, FilePath path) {
     DirectoryEntry found = entry(path);
     if (!Place.isDirectory(found)) {
-      return Collections.singletonList(listed(records, path.name(), found));
+      return Collections.singletonList(listed(records, path.toString(), found));
     }
     Map<String, DirectoryEntry> entries = new TreeMap<>(FilePath.NAME_ORDER);
     Directories.forEach(records, found.getDirectoryId(), entries::putAll);
@@ -175,6 +175,12 @@ public final class FileTree {
    */
   public void drain(String directory, ObjIntConsumer<String> remove) {
     new Drain(changes, directory, remove).run();
+  }
+
+  /** Whether a directory that was removed has not been freed to its end. */
+  public boolean isKept(String directory) {
+    return changes.look("Looking at directory " + directory, records -> records.state(directory))
+        != null;
   }
 
   /** Whether an extent is of a file. It looks at every file: for errors only. */
