@@ -30,7 +30,8 @@
         │   ├── StoredIsADirectoryError   also an IsADirectoryError
         │   ├── DirectoryNotEmptyError
         │   ├── FileChangedError
-        │   └── FileCorruptError
+        │   ├── FileCorruptError
+        │   └── StorageFullError
         ├── AttemptSupersededError
         ├── AssignmentChangedError
         ├── ConnectionFailedError         also a ConnectionError
@@ -81,6 +82,7 @@ __all__ = [
     "SharingUnavailableError",
     "SqlInvalidError",
     "StorageError",
+    "StorageFullError",
     "StoredFileExistsError",
     "StoredFileNotFoundError",
     "StoredIsADirectoryError",
@@ -301,6 +303,13 @@ class FileCorruptError(StorageError):
     number = errno.EIO
 
 
+class StorageFullError(StorageError):
+    """The memory that the cluster has for files is used up."""
+
+    code = "STORAGE_FULL"
+    number = errno.ENOSPC
+
+
 class AttemptSupersededError(TensorFlowIgniteError):
     """A task of an attempt, or a process of a task, that has been replaced wanted to write checkpoints or files."""
 
@@ -349,6 +358,7 @@ CODES: dict[str, type[TensorFlowIgniteError]] = {
         DirectoryNotEmptyError,
         FileChangedError,
         FileCorruptError,
+        StorageFullError,
         AttemptSupersededError,
     )
 }

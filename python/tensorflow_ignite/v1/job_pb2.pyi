@@ -41,6 +41,7 @@ class ErrorCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FILE_CORRUPT: _ClassVar[ErrorCode]
     ATTEMPT_SUPERSEDED: _ClassVar[ErrorCode]
     JOB_NOT_FINISHED: _ClassVar[ErrorCode]
+    STORAGE_FULL: _ClassVar[ErrorCode]
 
 class JobKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -139,6 +140,7 @@ FILE_CHANGED: ErrorCode
 FILE_CORRUPT: ErrorCode
 ATTEMPT_SUPERSEDED: ErrorCode
 JOB_NOT_FINISHED: ErrorCode
+STORAGE_FULL: ErrorCode
 JOB_KIND_UNSPECIFIED: JobKind
 MULTI_WORKER_MIRRORED: JobKind
 PARAMETER_SERVER: JobKind

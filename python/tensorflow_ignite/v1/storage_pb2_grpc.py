@@ -160,7 +160,7 @@ class FileServiceServicer(object):
 
     def PutBlocks(self, request_iterator, context):
         """Stores blocks below the number reserved; one that is there is replaced. Any node takes any block, the holder
-        spares a hop.
+        spares a hop. STORAGE_FULL: the node's memory for files is used up but for what is kept free.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -42,6 +42,8 @@ public final class Statuses {
         return Status.Code.ABORTED;
       case FILE_CORRUPT:
         return Status.Code.DATA_LOSS;
+      case STORAGE_FULL:
+        return Status.Code.RESOURCE_EXHAUSTED;
       case PARTITION_NOT_LOCAL:
         return Status.Code.UNAVAILABLE;
       default:

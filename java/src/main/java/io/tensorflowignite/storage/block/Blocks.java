@@ -22,6 +22,7 @@ public final class Blocks {
 
   private final Ignite ignite;
   private final StorageCaches caches;
+  private volatile Room room;
 
   public Blocks(Ignite ignite, StorageCaches caches) {
     this.ignite = ignite;
@@ -32,8 +33,13 @@ public final class Blocks {
     return extent + "/" + number;
   }
 
-  /** Stores a block that is as long as blocks of its extent are: what it holds never changes. */
+  /**
+   * Stores a block that is as long as blocks of its extent are: what it holds never changes.
+   *
+   * @throws TensorFlowIgniteException STORAGE_FULL: the rest of the memory is kept free.
+   */
   public void put(String extent, int number, Block block) {
+    requireRoom(block);
     caches.blocks().put(key(extent, number), block.value());
   }
 
@@ -42,6 +48,7 @@ public final class Blocks {
    * up, and arrives after its repetition, does no harm.
    */
   public void grow(String extent, int number, Block block) {
+    requireRoom(block);
     String key = key(extent, number);
     IgniteCache<String, byte[]> cache = caches.blocks();
     try (Transaction change =
@@ -58,6 +65,16 @@ public final class Blocks {
       }
       change.commit();
     }
+  }
+
+  private void requireRoom(Block block) {
+    Room known = room;
+    if (known == null) {
+      // A cluster that is not active has no caches yet.
+      known = new Room(ignite, caches.blocks());
+      room = known;
+    }
+    known.require(block.value().length);
   }
 
   /**
