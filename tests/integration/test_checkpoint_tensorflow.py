@@ -6,14 +6,18 @@ import importlib
 import json
 import logging
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jobs import LIMIT, SCRIPTS, await_files, await_job
 
+import tensorflow_ignite as tfi
 from tensorflow_ignite import train
-from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.errors import AttemptSupersededError, InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.train import distribution
+from tensorflow_ignite.train.context import CONTEXT_VARIABLE
 from tensorflow_ignite.train.store import Store
 
 tf = pytest.importorskip("tensorflow")
@@ -125,6 +129,33 @@ def test_a_checkpoint_whose_data_are_gone_is_passed_over(tmp_path: Path) -> None
     assert (checkpoint.resumed_from_step, weight.numpy()) == (2, 2.0)
     list(checkpoint.steps(3))
     assert train.checkpoint(directory=str(tmp_path), weight=weight).resumed_from_step == 3
+
+
+def test_a_task_saves_in_the_cluster_until_it_is_replaced(
+    client: tfi.Client, numbered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = client.submit(SCRIPTS / "keep.py", cache=numbered, args=[str(tmp_path)])
+    await_files(job, tmp_path / "context-1.json")
+    # This process is now a task of the first attempt, whatever becomes of it.
+    monkeypatch.setenv(CONTEXT_VARIABLE, str(tmp_path / "context-1.json"))
+    weight = tf.Variable(1.0)
+    checkpoint = train.checkpoint(weight=weight)
+    assert checkpoint.directory == f"ignite:///jobs/{job.id}/checkpoints"
+    checkpoint.save(3)
+    running = await_job(job, lambda status: status.state == "running")
+    os.kill(running.attempts[0].tasks[1].status.pid or 0, signal.SIGKILL)
+    await_files(job, tmp_path / "context-2.json")
+    weight.assign(2.0)
+    before = sorted(tf.io.gfile.listdir(checkpoint.directory))
+    with pytest.raises(AttemptSupersededError, match=r"may not change files: the job is at attempt 2"):
+        checkpoint.save(4)
+    assert sorted(tf.io.gfile.listdir(checkpoint.directory)) == before
+    # The next attempt goes on from what was saved.
+    monkeypatch.setenv(CONTEXT_VARIABLE, str(tmp_path / "context-2.json"))
+    again = train.checkpoint(weight=weight)
+    assert (again.resumed_from_step, weight.numpy()) == (3, 1.0)
+    (tmp_path / "go").touch()
+    job.wait(LIMIT)
 
 
 def test_a_process_whose_directory_was_taken_over_saves_no_more(tmp_path: Path) -> None:
