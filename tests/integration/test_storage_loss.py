@@ -106,6 +106,9 @@ def test_two_nodes_killed_at_once_take_the_blocks_that_only_they_held(nodes: Loc
     for number, path in enumerate(paths):
         write(files, path, content(number))
     first, *others = nodes.nodes
+    # Frozen first, so that none of them takes over from the other.
+    for node in others:
+        nodes.suspend_node(node)
     for node in others:
         nodes.kill_node(node)
     nodes.await_settled()
