@@ -12,6 +12,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,11 +46,11 @@ def write(writer: Any, steps: range) -> None:
 
 
 @contextmanager
-def tensorboard(*command: str, address: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def tensorboard(*command: str, address: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A TensorBoard that serves, and its URL."""
     process = subprocess.Popen(
         [sys.executable, *command],
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TENSORFLOW_IGNITE_ADDRESS": address},
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TENSORFLOW_IGNITE_ADDRESS": address, "TMPDIR": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -95,15 +96,19 @@ def scalars(url: str, run: str, count: int) -> list[float]:
 
 
 @pytest.mark.parametrize("before", ["", WITHOUT_TENSORFLOW], ids=["with-tensorflow", "without-tensorflow"])
-def test_the_installed_program_shows_what_is_in_the_cluster(cluster: LocalCluster, writer: Any, before: str) -> None:
+def test_the_installed_program_shows_what_is_in_the_cluster(
+    cluster: LocalCluster, writer: Any, before: str, tmp_path: Path
+) -> None:
     logdir = f"--logdir=ignite://{cluster.address}/jobs"
-    with tensorboard("-c", before + TENSORBOARD, logdir, "--port=0", address="") as (_, url):
+    with tensorboard("-c", before + TENSORBOARD, logdir, "--port=0", address="", folder=tmp_path) as (_, url):
         assert scalars(url, "7f3a/logs", 3)[:3] == [0.0, 1.0, 2.0]
 
 
-def test_the_command_shows_all_jobs_and_what_is_written_meanwhile(cluster: LocalCluster, writer: Any) -> None:
+def test_the_command_shows_all_jobs_and_what_is_written_meanwhile(
+    cluster: LocalCluster, writer: Any, tmp_path: Path
+) -> None:
     command = ["-m", "tensorflow_ignite.cli", "tensorboard", "--port", "0", "--", "--reload_interval=1"]
-    with tensorboard(*command, address=cluster.address) as (process, url):
+    with tensorboard(*command, address=cluster.address, folder=tmp_path) as (process, url):
         before = scalars(url, "7f3a/logs", 3)
         write(writer, range(len(before), len(before) + 2))
         assert scalars(url, "7f3a/logs", len(before) + 2) == [float(step) for step in range(len(before) + 2)]

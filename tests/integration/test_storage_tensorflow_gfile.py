@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 from collections.abc import Callable
@@ -430,6 +431,12 @@ def test_the_scheme_is_known_once(cluster: LocalCluster) -> None:
 
     scheme.register()
     scheme.require()
+
+
+def test_garbage_is_collected_between_calls(cluster: LocalCluster) -> None:
+    gfile.exists(f"ignite://{cluster.address}/")
+    gfile.glob(f"ignite://{cluster.address}/*")
+    assert gc.isenabled()
 
 
 def test_the_root_is_a_directory_under_each_of_its_names(cluster: LocalCluster) -> None:

@@ -28,7 +28,6 @@ class Node(shared_pb2_grpc.SharedMemoryServicer):  # type: ignore[misc]
         error: Description of the status in which it ends before its last batch; None: it goes on.
         silent: It sends nothing after its first batch, until the call ends.
         offers: The segments that it was offered, in order.
-        began: Set when a call has sent its first batch.
         ended: Set when a call is over.
     """
 
@@ -39,7 +38,7 @@ class Node(shared_pb2_grpc.SharedMemoryServicer):  # type: ignore[misc]
         self.error: str | None = None
         self.silent = False
         self.offers: list[shared_pb2.Segment] = []
-        self.began, self.ended = threading.Event(), threading.Event()
+        self.ended = threading.Event()
         self._threads = futures.ThreadPoolExecutor(4)
         self._server = grpc.server(self._threads)
         shared_pb2_grpc.add_SharedMemoryServicer_to_server(self, self._server)  # type: ignore[no-untyped-call]
@@ -77,7 +76,6 @@ class Node(shared_pb2_grpc.SharedMemoryServicer):  # type: ignore[misc]
                 nodes=[shared_pb2.SharedNode(length=self.rows)],
                 buffers=[shared_pb2.SharedBuffer(), shared_pb2.SharedBuffer(offset=0, bytes=values.nbytes)],
             )
-            self.began.set()
             if self.silent:
                 self.ended.wait(30)
         if self.result is not None:

@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 import threading
+import time
 
 import tensorflow as tf
 
@@ -23,27 +24,30 @@ def main(root: str, server: str) -> None:
         file.write("content")
     inherited = gfile.GFile(f"{root}/inherited", "w")
     inherited.write("of the parent")
-    readers = [threading.Thread(target=read_on, args=[f"{root}/file"], daemon=True) for _ in range(4)]
+    enough = threading.Event()
+    readers = [threading.Thread(target=read_on, args=[f"{root}/file", enough]) for _ in range(4)]
     for reader in readers:
         reader.start()
     for number in range(3):
         fork(root, inherited, number)
+    enough.set()
     abandon_iterators(root)
     collect_while_summary_writers_are_made(root)
     write_on(server, f"{root}/by-the-server")
-    print("forked, abandoned, written elsewhere", flush=True)
+    print(f"after {time.process_time():.1f} s of CPU: forked, abandoned, written elsewhere", flush=True)
 
     checkpoint = tf.train.Checkpoint(value=tf.Variable(tf.ones([1000, 1000])))
     checkpoint.save(f"{root}/async/ckpt", options=tf.train.CheckpointOptions(enable_async=True))
     left = gfile.GFile(f"{root}/left", "w")
     left.write("never closed")
+    threading.Thread(target=read_on, args=[f"{root}/file", threading.Event()], daemon=True).start()
     main.kept = [checkpoint, left, inherited, forever(root)]  # what a module keeps is there until the very end
     next(main.kept[-1])
 
 
-def read_on(path: str) -> None:
-    """Never stops."""
-    while True:
+def read_on(path: str, enough: threading.Event) -> None:
+    """Reads again and again."""
+    while not enough.is_set():
         try:
             with gfile.GFile(path) as file:
                 assert file.read() == "content"
@@ -97,14 +101,13 @@ def abandon_iterators(root: str) -> None:
 def collect_while_summary_writers_are_made(root: str) -> None:
     """TensorFlow makes them under the lock that a tensor of a resource takes when it goes."""
     thresholds = gc.get_threshold()
-    gc.set_threshold(1)
+    gc.set_threshold(1, 10_000, 10_000)  # what is young, at every turn
     for number in range(3):
         for _ in range(5):
             cycle = [tf.Variable(1.0)]
             cycle.append(cycle)
         tf.summary.create_file_writer(f"{root}/logs-{number}").close()
     gc.set_threshold(*thresholds)
-    assert gc.isenabled()
 
 
 def write_on(server: str, path: str) -> None:

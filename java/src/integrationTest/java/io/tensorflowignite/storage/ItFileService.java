@@ -32,6 +32,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.ignite.Ignite;
 import org.junit.AfterClass;
 import org.junit.BeforeClass;
@@ -106,8 +108,13 @@ public class ItFileService {
   @Test
   public void aListingComesInAnswersOfAtMostAThousand() {
     files().makeDirectory(MakeDirectoryRequest.newBuilder().setPath("/many").build());
-    ManyFiles.make(
-        cluster.nodes.get(0), cluster.store(0), "/many", 30_500, i -> "file-" + (100_000 + i));
+    ManyFiles.layOut(
+        cluster.nodes.get(0),
+        cluster.store(0),
+        "/many",
+        IntStream.range(0, 30_500)
+            .mapToObj(i -> "file-" + (100_000 + i))
+            .collect(Collectors.toList()));
     List<ListDirectoryResponse> answers = list("/many");
     assertEquals(31, answers.size());
     assertEquals(500, answers.get(30).getFilesCount());

@@ -57,9 +57,9 @@ final class LogStream {
     this.request = request;
   }
 
-  void send(ServerCallStreamObserver<StreamLogsResponse> response) {
-    try (CallFlow flow = new CallFlow(response);
-        JobChanges.Subscription subscription = changes.subscribe(jobId, flow::wake)) {
+  void send(ServerCallStreamObserver<StreamLogsResponse> response, CallFlow flow)
+      throws InterruptedException {
+    try (JobChanges.Subscription subscription = changes.subscribe(jobId, flow::wake)) {
       while (true) {
         // The row is read before the output: what a job had stored when it was over is then all
         // sent.
@@ -74,8 +74,6 @@ final class LogStream {
         }
         flow.awaitNews(FOLLOW_MS);
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -42,11 +42,13 @@ import java.util.List;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteLogger;
 
 /** The node API over the system caches. Any node answers: the caches are the same everywhere. */
 public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   private static final int MIN_PREFIX = 4;
 
+  private final IgniteLogger log;
   private final JobTable jobs;
   private final NodeTable nodes;
   private final CodeStore code;
@@ -66,6 +68,7 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
       JobChanges changes,
       JobRemoval removal,
       JobStore files) {
+    this.log = ignite.log().getLogger(NodeApiService.class);
     this.jobs = jobs;
     this.nodes = nodes;
     this.code = new CodeStore(files);
@@ -204,8 +207,13 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   @Override
   public void watchJob(WatchJobRequest request, StreamObserver<WatchJobResponse> response) {
     String id = find(request.getJobId()).getId();
-    try (CallFlow flow = new CallFlow((ServerCallStreamObserver<?>) response);
-        JobChanges.Subscription subscription = changes.subscribe(id, flow::wake)) {
+    CallFlow.serve(
+        (ServerCallStreamObserver<?>) response, log, flow -> sendChanges(id, response, flow));
+  }
+
+  private void sendChanges(String id, StreamObserver<WatchJobResponse> response, CallFlow flow)
+      throws InterruptedException {
+    try (JobChanges.Subscription subscription = changes.subscribe(id, flow::wake)) {
       Job last = null;
       while (flow.awaitReady()) {
         Job job = jobs.get(id).orElseThrow(() -> notFound(id));
@@ -219,15 +227,16 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
         }
         flow.awaitNews();
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
     }
   }
 
   @Override
   public void streamLogs(StreamLogsRequest request, StreamObserver<StreamLogsResponse> response) {
-    new LogStream(jobs, logs, files, changes, find(request.getJobId()).getId(), request)
-        .send((ServerCallStreamObserver<StreamLogsResponse>) response);
+    ServerCallStreamObserver<StreamLogsResponse> call =
+        (ServerCallStreamObserver<StreamLogsResponse>) response;
+    LogStream stream =
+        new LogStream(jobs, logs, files, changes, find(request.getJobId()).getId(), request);
+    CallFlow.serve(call, log, flow -> stream.send(call, flow));
   }
 
   @Override

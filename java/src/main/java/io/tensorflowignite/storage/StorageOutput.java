@@ -60,6 +60,11 @@ public final class StorageOutput extends OutputStream {
   }
 
   @Override
+  public void write(byte[] data) {
+    write(data, 0, data.length);
+  }
+
+  @Override
   public void write(byte[] data, int offset, int count) {
     Objects.checkFromIndexSize(offset, count, data.length);
     requireOpen();

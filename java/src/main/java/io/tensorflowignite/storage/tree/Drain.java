@@ -3,6 +3,7 @@ package io.tensorflowignite.storage.tree;
 import com.google.protobuf.Timestamp;
 import io.tensorflowignite.storage.cache.Change;
 import io.tensorflowignite.storage.cache.Changes;
+import io.tensorflowignite.storage.cache.Records;
 import io.tensorflowignite.storage.pending.Pendings;
 import io.tensorflowignite.v1.DirectoryBucket;
 import io.tensorflowignite.v1.DirectoryEntry;
@@ -14,6 +15,8 @@ import java.util.function.ObjIntConsumer;
 
 /** Frees what is in a removed directory. A bucket goes when all that is in it has gone. */
 final class Drain {
+  private static final int BUCKETS_AT_ONCE = 16;
+
   private final Changes changes;
   private final String directory;
   private final String what;
@@ -26,25 +29,27 @@ final class Drain {
     this.remove = remove;
   }
 
+  /** The state, by which the buckets are found, goes last. */
   void run() {
     DirectoryState state = changes.look(what, records -> records.state(directory));
     if (state == null) {
       return;
     }
-    for (int number = LinearHashing.of(state).buckets() - 1; number >= 0; number--) {
-      boolean gone;
-      do {
-        gone = drain(number);
-      } while (!gone);
+    int left = LinearHashing.of(state).buckets();
+    while (left > 0) {
+      int first = Math.max(0, left - BUCKETS_AT_ONCE);
+      if (drain(first, left)) {
+        left = first;
+      }
     }
   }
 
-  /** False: the bucket has changed meanwhile, since this node's copy was behind. */
-  private boolean drain(int number) {
-    DirectoryBucket seen = changes.look(what, records -> records.bucket(directory, number));
+  /** False: buckets have changed meanwhile, since this node's copy was behind. */
+  private boolean drain(int first, int end) {
+    List<DirectoryBucket> seen = changes.look(what, records -> buckets(records, first, end));
     List<Extent> written = new ArrayList<>();
-    if (seen != null) {
-      for (DirectoryEntry entry : seen.getEntriesMap().values()) {
+    for (DirectoryBucket bucket : seen) {
+      for (DirectoryEntry entry : bucket.getEntriesMap().values()) {
         for (Extent extent : entry.getFile().getExtentsList()) {
           remove.accept(extent.getId(), Pendings.blocks(extent.getBytes(), extent.getBlockBytes()));
           if (changes.look(what, records -> Pendings.get(records, extent.getId())) != null) {
@@ -56,28 +61,41 @@ final class Drain {
     return changes.make(
         what,
         change -> {
-          DirectoryBucket bucket = change.records().bucket(directory, number);
-          boolean same = seen == null ? bucket == null : seen.equals(bucket);
+          boolean same = seen.equals(buckets(change.records(), first, end));
           if (same) {
-            remove(change, number, bucket, written);
+            Timestamp now = FileTree.now();
+            written.forEach(extent -> Pendings.discard(change, extent, now));
+            seen.forEach(bucket -> discardDirectories(change, bucket, now));
+            remove(change.records(), first, end);
           }
           return same;
         });
   }
 
-  private void remove(Change change, int number, DirectoryBucket bucket, List<Extent> written) {
-    Timestamp now = FileTree.now();
-    written.forEach(extent -> Pendings.discard(change, extent, now));
-    if (bucket != null) {
-      for (DirectoryEntry entry : bucket.getEntriesMap().values()) {
-        if (Place.isDirectory(entry)) {
-          Pendings.discardDirectory(change, entry.getDirectoryId(), now);
-        }
-      }
-      change.records().removeBucket(directory, number);
+  /** What is not there any more is as good as empty. */
+  private List<DirectoryBucket> buckets(Records records, int first, int end) {
+    List<DirectoryBucket> buckets = new ArrayList<>();
+    for (int number = first; number < end; number++) {
+      DirectoryBucket bucket = records.bucket(directory, number);
+      buckets.add(bucket == null ? DirectoryBucket.getDefaultInstance() : bucket);
     }
-    if (number == 0) {
-      change.records().removeState(directory);
+    return buckets;
+  }
+
+  private static void discardDirectories(Change change, DirectoryBucket bucket, Timestamp now) {
+    for (DirectoryEntry entry : bucket.getEntriesMap().values()) {
+      if (Place.isDirectory(entry)) {
+        Pendings.discardDirectory(change, entry.getDirectoryId(), now);
+      }
+    }
+  }
+
+  private void remove(Records records, int first, int end) {
+    for (int number = first; number < end; number++) {
+      records.removeBucket(directory, number);
+    }
+    if (first == 0) {
+      records.removeState(directory);
     }
   }
 }

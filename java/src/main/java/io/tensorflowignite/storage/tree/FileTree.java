@@ -216,8 +216,11 @@ public final class FileTree {
 
   /** Null: a directory that is being made or removed just now. */
   private static FileInfo listed(Records records, String name, DirectoryEntry entry) {
+    if (!Place.isDirectory(entry)) {
+      return entry.getFile().toBuilder().setPath(name).clearExtents().build();
+    }
     try {
-      return info(records, name, entry).toBuilder().clearExtents().build();
+      return info(records, name, entry);
     } catch (UnsettledException gone) {
       return null;
     }
