@@ -18,7 +18,7 @@ EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
 .PHONY: help quickstart test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
-  integration integration-python integration-java chaos soak bench bench-read jars proto diagram venv format clean
+  integration integration-python integration-java chaos soak bench bench-read bench-storage jars proto diagram venv format clean
 
 help: ## Tell what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -78,7 +78,7 @@ chaos: $(INSTALLED) jars ## Kill workers, agents, servers and nodes of real trai
 soak: $(INSTALLED) jars ## Read hundreds of epochs, and show that none leaves memory, threads, files or segments.
 	$(BIN)/pytest -s tests/soak
 
-bench: bench-read ## Measure everything; wants a quiet machine.
+bench: bench-read bench-storage ## Measure everything; wants a quiet machine.
 
 # Ray has dependencies that would disagree with ours: it lives in an environment of its own.
 RAY_VENV := build/bench/ray-venv
@@ -86,6 +86,9 @@ RAY_INSTALLED := $(RAY_VENV)/installed.stamp
 
 bench-read: $(INSTALLED) jars $(RAY_INSTALLED) ## Measure reading and loading, beside Ray Data, TFRecord and others.
 	$(BIN)/python benchmarks/read.py
+
+bench-storage: $(INSTALLED) jars ## Measure checkpoints in the cluster, beside a local directory and pyignite.
+	$(BIN)/python benchmarks/storage.py
 
 $(RAY_INSTALLED): benchmarks/ray-requirements.txt
 	$(PYTHON) -m venv $(RAY_VENV)

@@ -32,3 +32,25 @@ def test_a_quick_run_measures_every_contender_that_needs_no_installation(tmp_pat
     assert set(found["sweep"]) == {"1mb_1", "small_1", "1mb_16", "small_16"}
     assert {goal["of"] for goal in found["goals"]}.isdisjoint({"ray_1mb", "ray_small"})
     assert "local_1mb" in ran.stdout
+
+
+def test_a_quick_run_saves_and_restores_in_every_way(tmp_path: Path) -> None:
+    output = tmp_path / "storage.json"
+    ran = subprocess.run(
+        [
+            *(sys.executable, str(ROOT / "benchmarks" / "storage.py")),
+            *("--quick", f"--output={output}", f"--local={ROOT / 'build'}"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(output.read_text())
+    names = ("save", "restore", "file_write", "file_read", "pyignite_put", "pyignite_get")
+    figures = {"local_save", "local_restore", *names, *(f"{name}_backup" for name in names)}
+    assert {name for name, value in found.items() if isinstance(value, float)} == figures
+    assert all(found[name] > 0 for name in figures)
+    assert {goal["figure"] for goal in found["goals"]} == {"save", "restore", "save_backup", "restore_backup"}
+    assert found["memory_bytes"].keys() == {name for name in figures if not name.startswith("pyignite")}

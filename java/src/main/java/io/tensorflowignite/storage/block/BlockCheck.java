@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.PrimitiveIterator;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -28,6 +29,8 @@ import org.apache.ignite.cluster.ClusterNode;
 public final class BlockCheck {
   private static final Pattern KEY = Pattern.compile("([0-9a-f]{32})/(\\d{1,9})");
   private static final int LOOKED_AT = 4_096;
+  private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
   private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final IgniteCache<String, byte[]> cache;
@@ -83,6 +86,26 @@ public final class BlockCheck {
   }
 
   private void look(int partition) {
+    long end = System.nanoTime() + SETTLE_NANOS;
+    while (true) {
+      try {
+        scan(partition);
+        return;
+      } catch (CacheException e) {
+        // A partition that has moved meanwhile is looked at by its new holder.
+        if (!local.equals(affinity.mapPartitionToNode(partition))) {
+          return;
+        }
+        // One that has come to this node because another is gone can be looked at a moment later.
+        if (System.nanoTime() > end || cancelled.getAsBoolean()) {
+          throw e;
+        }
+        LockSupport.parkNanos(PAUSE_NANOS);
+      }
+    }
+  }
+
+  private void scan(int partition) {
     ScanQuery<String, byte[]> query = new ScanQuery<>(partition);
     query.setLocal(true);
     try (QueryCursor<Cache.Entry<String, byte[]>> entries = cache.query(query)) {
@@ -91,11 +114,6 @@ public final class BlockCheck {
           return;
         }
         look(entry.getKey(), entry.getValue());
-      }
-    } catch (CacheException e) {
-      // A partition that has moved meanwhile is looked at by its new holder.
-      if (local.equals(affinity.mapPartitionToNode(partition))) {
-        throw e;
       }
     }
   }

@@ -2,7 +2,6 @@ package io.tensorflowignite.storage.block;
 
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
-import org.apache.ignite.DataRegionMetrics;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.configuration.CacheConfiguration;
@@ -62,8 +61,8 @@ final class Room {
   // What is to be used instead of this interface has the same numbers as texts only.
   @SuppressWarnings("deprecation")
   private long used() {
-    DataRegionMetrics metrics = ignite.dataRegionMetrics(region.getName());
-    return metrics.getTotalUsedPages() * metrics.getPageSize();
+    // One of the few that are counted also where metrics are not enabled.
+    return ignite.dataRegionMetrics(region.getName()).getTotalUsedSize();
   }
 
   @SuppressWarnings("unchecked")
