@@ -14,8 +14,6 @@ final class CallFlow {
   /** A missed wake-up costs no more. */
   private static final long TICK_MS = 1_000;
 
-  private static final long READY_TICK_MS = 2;
-
   private final ServerCallStreamObserver<?> call;
   private final IgniteLogger log;
   private final Semaphore wakeUps = new Semaphore(0);
@@ -60,13 +58,10 @@ final class CallFlow {
     wakeUps.release();
   }
 
-  /**
-   * Returns when the receiver can take more; false when there is none any more. It has to look: a
-   * call's handlers run one after the other, so none tells of it while this one waits.
-   */
+  /** Returns when the receiver can take more; false when there is none any more. */
   boolean awaitReady() throws InterruptedException {
     while (!call.isReady() && !call.isCancelled()) {
-      Thread.sleep(READY_TICK_MS);
+      awaitNews(TICK_MS);
     }
     return !call.isCancelled();
   }
