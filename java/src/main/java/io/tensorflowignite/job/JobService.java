@@ -97,7 +97,10 @@ public final class JobService implements Service {
       while (!cancelled) {
         Optional<Job> row = jobs.get(jobId);
         if (!row.isPresent()) {
-          return true;
+          // Copies of the table differ for a moment: the row may be on its way to this node. The
+          // service of a job that is gone is cancelled by the reconciler.
+          waitForNews(TICK_MS);
+          continue;
         }
         Observation seen = cluster.look(row.get(), localNode());
         List<JobMachine.Transition> transitions = new ArrayList<>();
