@@ -84,15 +84,14 @@ def transfer(plan: Plan, parallel: int, meter: Meter) -> None:
         return
     stop = threading.Event()
     with ThreadPoolExecutor(min(parallel, len(plan.files)), thread_name_prefix="copy") as pool:
-        futures = [pool.submit(_copy, plan, file, stop.is_set, meter) for file in plan.files]
         try:
+            futures = [pool.submit(_copy, plan, file, stop.is_set, meter) for file in plan.files]
             for future in as_completed(futures):
                 future.result()
         except BaseException:
-            # Also when the user interrupts: leaving the block waits for the threads.
+            # Also when the user interrupts, be it while the first are begun: leaving the block waits for the threads.
             stop.set()
-            for future in futures:
-                future.cancel()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
