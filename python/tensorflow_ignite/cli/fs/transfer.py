@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from types import TracebackType
 
 from rich.console import Console
@@ -60,6 +60,10 @@ class Meter:
             self._bar.update(self._task, advance=count, files=text)
 
 
+# An interrupt that another thread took, while this one began threads, is heard of only when this one runs.
+_HEAR_SECONDS = 0.1
+
+
 class _StoppedError(TensorFlowIgniteError):
     """Another file failed, or the user has had enough."""
 
@@ -85,9 +89,11 @@ def transfer(plan: Plan, parallel: int, meter: Meter) -> None:
     stop = threading.Event()
     with ThreadPoolExecutor(min(parallel, len(plan.files)), thread_name_prefix="copy") as pool:
         try:
-            futures = [pool.submit(_copy, plan, file, stop.is_set, meter) for file in plan.files]
-            for future in as_completed(futures):
-                future.result()
+            pending = {pool.submit(_copy, plan, file, stop.is_set, meter) for file in plan.files}
+            while pending:
+                done, pending = wait(pending, _HEAR_SECONDS, FIRST_COMPLETED)
+                for future in done:
+                    future.result()
         except BaseException:
             # Also when the user interrupts, be it while the first are begun: leaving the block waits for the threads.
             stop.set()
