@@ -295,8 +295,12 @@ class NodeConnection:
 
 
 def _is_lost(error: Any) -> bool:
-    """True when the node could not be asked; a node that answers UNAVAILABLE with a code of ours has been asked."""
-    return error.code() is grpc.StatusCode.UNAVAILABLE and not errors.has_code(error.details() or "")
+    """True when the node could not be asked, or ended meanwhile, which cancels its calls.
+
+    A node that answers with a code of ours has been asked.
+    """
+    lost = error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+    return lost and not errors.has_code(error.details() or "")
 
 
 def _translate(error: Any, address: str) -> errors.TensorFlowIgniteError:
