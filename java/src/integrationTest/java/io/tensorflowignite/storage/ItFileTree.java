@@ -122,7 +122,7 @@ public class ItFileTree extends StorageTest {
             "/file",
             files -> {
               assertEquals(1, files.size());
-              assertEquals("file", files.get(0).getPath());
+              assertEquals("/file", files.get(0).getPath());
               assertEquals(4, files.get(0).getBytes());
               assertEquals(0, files.get(0).getExtentsCount());
             });
