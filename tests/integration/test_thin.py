@@ -377,9 +377,8 @@ def test_a_stream_that_is_cancelled_ends_at_once_without_an_error(nodes: list[Th
     stream = thin.BatchStream(endpoint, "cancelled")
     outcome = collect(stream, first, going_on)
     assert first.wait(SOON)
-    begun = time.monotonic()
+    # It returns while the one who reads still waits: it does not wait for them.
     stream.cancel()
-    assert time.monotonic() - begun < 0.5
     going_on.set()
     assert outcome() is None
     assert stream.result is None
