@@ -27,7 +27,6 @@ import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
@@ -184,7 +183,7 @@ final class NodeRuntime implements AutoCloseable {
     try {
       losses.look();
       reconciler.reconcile();
-      if (isOldest()) {
+      if (nodes.isOldest(nodeId)) {
         storage.sweeper().sweepOverdue();
       }
     } catch (RuntimeException e) {
@@ -192,11 +191,6 @@ final class NodeRuntime implements AutoCloseable {
         log.warning("The job table could not be brought up to date; trying again", e);
       }
     }
-  }
-
-  private boolean isOldest() {
-    List<Node> live = nodes.live();
-    return !live.isEmpty() && live.get(0).getId().equals(nodeId);
   }
 
   private AgentStart agentStart(String host) {

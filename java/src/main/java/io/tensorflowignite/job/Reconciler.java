@@ -6,7 +6,6 @@ import io.tensorflowignite.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.Node;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -67,9 +66,7 @@ public final class Reconciler {
    * of Ignite.
    */
   public void reconcile() {
-    List<Node> live = nodes.live();
-    if (live.isEmpty()
-        || !live.get(0).getId().equals(ignite.cluster().localNode().id().toString())) {
+    if (!nodes.isOldest(ignite.cluster().localNode().id().toString())) {
       return;
     }
     nodes.removeDeparted();
@@ -78,7 +75,8 @@ public final class Reconciler {
         ignite.services().serviceDescriptors().stream()
             .filter(service -> service.name().startsWith(JobService.NAME_PREFIX))
             .collect(Collectors.toMap(ServiceDescriptor::name, service -> service, (a, b) -> a));
-    for (Job job : jobs.all()) {
+    List<Job> all = jobs.all();
+    for (Job job : all) {
       String name = JobService.serviceName(job.getId());
       boolean runs = hasInstance(deployed.remove(name));
       if (JobMachine.isOver(job) == runs) {
@@ -86,13 +84,13 @@ public final class Reconciler {
       }
     }
     deployed.keySet().forEach(name -> act(name, null));
-    archive.look(jobs.all());
-    removeOverdue(Timestamps.fromMillis(System.currentTimeMillis()));
+    archive.look(all);
+    removeOverdue(all, Timestamps.fromMillis(System.currentTimeMillis()));
   }
 
-  private void removeOverdue(Timestamp now) {
-    code.removeUnneeded(retention, jobs.all(), now);
-    for (Job job : retention.due(jobs.all(), now)) {
+  private void removeOverdue(List<Job> all, Timestamp now) {
+    code.removeUnneeded(retention, all, now);
+    for (Job job : retention.due(all, now)) {
       removal.remove(job);
       log.info(
           "Job was removed, its time of retention has passed [job="

@@ -46,6 +46,12 @@ public final class NodeTable {
     return nodes;
   }
 
+  /** Whether a node is the one, of those that run the service now, that joined first. */
+  public boolean isOldest(String nodeId) {
+    List<Node> live = live();
+    return !live.isEmpty() && live.get(0).getId().equals(nodeId);
+  }
+
   /** Removes the rows of nodes that have left. */
   public void removeDeparted() {
     for (Node node : rows()) {

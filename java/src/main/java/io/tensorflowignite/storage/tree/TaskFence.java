@@ -1,8 +1,7 @@
 package io.tensorflowignite.storage.tree;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.Job;
@@ -10,26 +9,21 @@ import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import java.util.Locale;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteCache;
 
 /**
  * Lets only the present task of a job change files: its job's row is read in the transaction of the
  * change, which therefore fails when the row changes before it takes effect.
  */
 public final class TaskFence {
-  private final IgniteCache<String, byte[]> jobs;
+  private final JobTable jobs;
 
   public TaskFence(Ignite ignite) {
-    this.jobs = SystemCache.JOBS.open(ignite);
+    this.jobs = new JobTable(ignite);
   }
 
   /** Inside a change; ATTEMPT_SUPERSEDED. */
   void require(TaskKey task) {
-    byte[] row = jobs.get(task.getJobId());
-    if (row == null) {
-      throw superseded(task, "there is no such job");
-    }
-    Job job = parse(row);
+    Job job = jobs.get(task.getJobId()).orElseThrow(() -> superseded(task, "there is no such job"));
     if (job.getAttemptsCount() == 0) {
       throw superseded(task, "the job has no attempt yet");
     }
@@ -46,16 +40,6 @@ public final class TaskFence {
       }
     }
     throw superseded(task, "the attempt has no such task");
-  }
-
-  private static Job parse(byte[] row) {
-    try {
-      return Job.parseFrom(row);
-    } catch (InvalidProtocolBufferException e) {
-      throw new IllegalStateException(
-          "A value of cache " + SystemCache.JOBS.cacheName() + " was not written by this system",
-          e);
-    }
   }
 
   private static TensorFlowIgniteException superseded(TaskKey task, String why) {
