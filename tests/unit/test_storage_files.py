@@ -294,6 +294,26 @@ def test_a_reader_of_a_replaced_or_removed_file_is_told_so(files: Files) -> None
                 reader.read(8 * BLOCK, 10)
 
 
+def test_a_small_file_is_read_whole_however_often_it_is_replaced(files: Files, node: FileServer) -> None:
+    _write(files, "/f", b"1")
+    contents = iter((b"2", b"3"))
+
+    def replace(extent: str, number: int) -> None:
+        content = next(contents, None)
+        if content:
+            _write(files, "/f", content)
+
+    node.on_read = replace
+    with files.open_reader("/f") as reader:
+        assert reader.bytes == 1
+        files.remove("/f")
+        assert reader.read(0, 10) == reader.read(0, 10) == b"3", "the first that was not replaced before it came"
+    _write(files, "/f", b"4")
+    node.on_read = lambda extent, number: files.remove("/f")
+    with pytest.raises(errors.StoredFileNotFoundError):
+        files.open_reader("/f")
+
+
 def test_a_lost_block_of_a_file_that_is_still_there_is_damage(files: Files, node: FileServer) -> None:
     _write(files, "/f", bytes(3 * BLOCK))
     extent = node.store.entries["/f"].extents[0].id

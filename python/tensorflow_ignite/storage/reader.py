@@ -26,14 +26,17 @@ __all__ = ["Reader"]
 _AHEAD = 4
 # Whole blocks that an open file keeps: those ahead, the one it is in, and one behind.
 _KEPT = _AHEAD + 2
+# A file that is no longer is read when it is opened: what many replace and read, as the names of checkpoints, is small.
+_SMALL = 64 * 1024
 
 
 class Reader:
     """An open file, as it was when it was opened; made by `Files.open_reader`. Safe to use from several threads.
 
     What is read is the content at the time of opening, whole; when somebody has replaced or removed the file since and
-    the blocks are gone, `FileChangedError` is raised, never a mix of old and new. Keeps at most 6 blocks in memory, and
-    4 more for each further thread that reads at the same time.
+    the blocks are gone, `FileChangedError` is raised, never a mix of old and new. A file of one block of at most 64 KiB
+    is there from its opening on, whatever becomes of it. Keeps at most 6 blocks in memory, and 4 more for each further
+    thread that reads at the same time.
     """
 
     def __init__(self, connection: NodeConnection, workers: Workers, locate: Callable[[], Any]) -> None:
@@ -53,9 +56,10 @@ class Reader:
         self._ahead = 0
         self._closed = False
         forks.remember(self)
-        response = locate()
-        self._info = FileInfo.from_proto(response.file)
-        self._layout = Layout(response.file.extents, response.holders)
+        self._info: FileInfo
+        self._layout: Layout
+        while not self._open():
+            pass
 
     @property
     def info(self) -> FileInfo:
@@ -159,6 +163,23 @@ class Reader:
     ) -> None:
         """Closes the file."""
         self.close()
+
+    def _open(self) -> bool:
+        """Asks where the file is, and reads it if it is small; False: it was replaced in between, by a newer one."""
+        response = self._locate()
+        self._info = FileInfo.from_proto(response.file)
+        self._layout = Layout(response.file.extents, response.holders)
+        block = self._layout.block_at(0)
+        if block is None or block.bytes != self._layout.bytes or block.bytes > _SMALL:
+            return True
+        there: Future[memoryview] = Future()
+        try:
+            there.set_result(self._fetch(block, 0, block.bytes))
+        except StorageError as error:
+            # Damage is told to whoever reads it.
+            return not isinstance(self._explain(error), FileChangedError)
+        self._kept[block.extent, block.number] = there
+        return True
 
     def _read(self, offset: int, count: int) -> Iterator[tuple[Piece, memoryview]]:
         """Yields the parts of a range, in order."""
