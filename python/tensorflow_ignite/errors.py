@@ -33,6 +33,8 @@
         │   ├── FileCorruptError
         │   └── StorageFullError
         ├── AttemptSupersededError
+        ├── UnauthenticatedError          also a PermissionError
+        ├── PermissionDeniedError         also a PermissionError
         ├── AssignmentChangedError
         ├── ConnectionFailedError         also a ConnectionError
         └── RequestTimeoutError           also a TimeoutError
@@ -76,6 +78,7 @@ __all__ = [
     "JobStoppedError",
     "NoAgentError",
     "PartitionNotLocalError",
+    "PermissionDeniedError",
     "RequestTimeoutError",
     "RowMismatchError",
     "SchemaUnknownError",
@@ -88,6 +91,7 @@ __all__ = [
     "StoredIsADirectoryError",
     "StoredNotADirectoryError",
     "TensorFlowIgniteError",
+    "UnauthenticatedError",
     "UnsupportedTypeError",
     "from_description",
     "has_code",
@@ -316,6 +320,28 @@ class AttemptSupersededError(TensorFlowIgniteError):
     code = "ATTEMPT_SUPERSEDED"
 
 
+class UnauthenticatedError(TensorFlowIgniteError, PermissionError):
+    """The cluster wants to know who calls, and was not told, or not truthfully."""
+
+    code = "UNAUTHENTICATED"
+
+    def __init__(self, message: str) -> None:
+        """Sets `errno` as the operating system would."""
+        super().__init__(message)
+        self.errno = errno.EACCES
+
+
+class PermissionDeniedError(TensorFlowIgniteError, PermissionError):
+    """The cluster knows who calls, and that one may not do this."""
+
+    code = "PERMISSION_DENIED"
+
+    def __init__(self, message: str) -> None:
+        """Sets `errno` as the operating system would."""
+        super().__init__(message)
+        self.errno = errno.EACCES
+
+
 class AssignmentChangedError(TensorFlowIgniteError):
     """The saved position of an iterator is one in other rows than those that this process reads now."""
 
@@ -360,6 +386,8 @@ CODES: dict[str, type[TensorFlowIgniteError]] = {
         FileCorruptError,
         StorageFullError,
         AttemptSupersededError,
+        UnauthenticatedError,
+        PermissionDeniedError,
     )
 }
 

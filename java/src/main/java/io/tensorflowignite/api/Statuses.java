@@ -46,6 +46,10 @@ public final class Statuses {
         return Status.Code.RESOURCE_EXHAUSTED;
       case PARTITION_NOT_LOCAL:
         return Status.Code.UNAVAILABLE;
+      case UNAUTHENTICATED:
+        return Status.Code.UNAUTHENTICATED;
+      case PERMISSION_DENIED:
+        return Status.Code.PERMISSION_DENIED;
       default:
         return Status.Code.INTERNAL;
     }
