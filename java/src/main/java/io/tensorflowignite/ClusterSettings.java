@@ -18,6 +18,7 @@ public final class ClusterSettings implements Serializable {
   private final long codeLimitBytes;
   private final Duration jobRetention;
   private final StorageSettings storage;
+  private final BatchLimits batches;
 
   ClusterSettings(
       Duration startTimeout,
@@ -29,7 +30,8 @@ public final class ClusterSettings implements Serializable {
       long logLimitBytes,
       long codeLimitBytes,
       Duration jobRetention,
-      StorageSettings storage) {
+      StorageSettings storage,
+      BatchLimits batches) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
@@ -40,6 +42,7 @@ public final class ClusterSettings implements Serializable {
     this.codeLimitBytes = codeLimitBytes;
     this.jobRetention = jobRetention;
     this.storage = storage;
+    this.batches = batches;
   }
 
   /** From the placement of an attempt until every task runs, unless a job says otherwise. */
@@ -88,5 +91,9 @@ public final class ClusterSettings implements Serializable {
 
   public StorageSettings storage() {
     return storage;
+  }
+
+  public BatchLimits batches() {
+    return batches;
   }
 }

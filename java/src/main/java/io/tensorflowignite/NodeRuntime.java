@@ -123,7 +123,8 @@ final class NodeRuntime implements AutoCloseable {
     JobTable jobs = new JobTable(ignite);
     JobChanges changes = new JobChanges();
     losses = new DataLosses(ignite, jobs);
-    DataEndpoint data = opened(new DataEndpoint(ignite, new Directory(nodes, ignite)));
+    DataEndpoint data =
+        opened(new DataEndpoint(ignite, new Directory(nodes, ignite), settings.batches()));
     storage = opened(new Storage(ignite, settings.storage()));
     JobStore files = new JobStore(storage);
     CodeStore code = new CodeStore(files);
@@ -136,6 +137,7 @@ final class NodeRuntime implements AutoCloseable {
                 local.host,
                 local.firstPort,
                 local.lastPort,
+                settings.batches(),
                 log,
                 api,
                 new FileEndpoint(ignite, storage, nodes),

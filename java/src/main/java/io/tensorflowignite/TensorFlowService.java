@@ -32,6 +32,7 @@ public final class TensorFlowService implements Service {
   private static final int KILOBYTE = 1 << 10;
   private static final int MIN_BLOCK_KILOBYTES = 4;
   private static final int MAX_BLOCK_KILOBYTES = 4096;
+  private static final int MAX_BATCH_MEGABYTES = 2047;
 
   private double startTimeoutSeconds = 120;
   private double stopGraceSeconds = 5;
@@ -47,6 +48,8 @@ public final class TensorFlowService implements Service {
   private String storageDataRegion;
   private int storageBlockKilobytes = 2048;
   private double storageWriterTimeoutSeconds = 120;
+  private int maxBatchMegabytes = (int) (BatchLimits.DEFAULT.batch() / MEGABYTE);
+  private int batchMemoryMegabytes = (int) (BatchLimits.DEFAULT.together() / MEGABYTE);
 
   @IgniteInstanceResource private transient Ignite ignite;
 
@@ -131,6 +134,19 @@ public final class TensorFlowService implements Service {
     storageWriterTimeoutSeconds = positive("storageWriterTimeoutSeconds", seconds);
   }
 
+  /** The largest record batch that a node takes of a load, in MiB: 1 to 2,047. */
+  public void setMaxBatchMegabytes(int megabytes) {
+    if (megabytes < 1 || megabytes > MAX_BATCH_MEGABYTES) {
+      throw invalid("maxBatchMegabytes", megabytes, "It must be from 1 to 2,047");
+    }
+    maxBatchMegabytes = megabytes;
+  }
+
+  /** Memory of all record batches that a node reads and loads at once, in MiB. */
+  public void setBatchMemoryMegabytes(int megabytes) {
+    batchMemoryMegabytes = (int) positive("batchMemoryMegabytes", megabytes);
+  }
+
   /**
    * Hours that a job which is over is kept, with its checkpoints, output and code; 0: until
    * somebody removes it, since of the two things that 0 could mean this one loses nothing.
@@ -185,7 +201,8 @@ public final class TensorFlowService implements Service {
             storageBackups,
             storageDataRegion,
             storageBlockKilobytes * KILOBYTE,
-            seconds(storageWriterTimeoutSeconds)));
+            seconds(storageWriterTimeoutSeconds)),
+        new BatchLimits(maxBatchMegabytes * MEGABYTE, batchMemoryMegabytes * MEGABYTE));
   }
 
   private static Duration seconds(double seconds) {

@@ -8,6 +8,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
+import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.storage.tree.ManyFiles;
 import io.tensorflowignite.table.NodeTable;
@@ -60,7 +61,12 @@ public class ItFileService {
             .build());
     server =
         ApiServer.start(
-            "127.0.0.1", 0, 0, node.log(), new FileEndpoint(node, cluster.store(0), table));
+            "127.0.0.1",
+            0,
+            0,
+            BatchLimits.DEFAULT,
+            node.log(),
+            new FileEndpoint(node, cluster.store(0), table));
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext().build();
   }
 

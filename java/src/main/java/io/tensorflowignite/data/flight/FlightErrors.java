@@ -34,6 +34,8 @@ public final class FlightErrors {
       case CLUSTER_NOT_ACTIVE:
       case NO_AGENT:
         return CallStatus.UNAVAILABLE;
+      case LIMIT_EXCEEDED:
+        return CallStatus.RESOURCE_EXHAUSTED;
       case INTERNAL_ERROR:
         return CallStatus.INTERNAL;
       default:
