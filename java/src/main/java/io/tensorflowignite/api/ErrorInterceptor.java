@@ -75,8 +75,15 @@ final class ErrorInterceptor implements ServerInterceptor {
     }
 
     @Override
-    public void sendMessage(R message) {
-      if (!failed()) {
+    public synchronized void sendHeaders(Metadata headers) {
+      if (!failed) {
+        super.sendHeaders(headers);
+      }
+    }
+
+    @Override
+    public synchronized void sendMessage(R message) {
+      if (!failed) {
         super.sendMessage(message);
       }
     }

@@ -15,6 +15,7 @@ final class GrpcLog {
   private static final Logger[] LOGGERS = {
     Logger.getLogger("io.grpc.netty.NettyServerStream"),
     Logger.getLogger("io.grpc.netty.NettyServerHandler"),
+    Logger.getLogger("io.grpc.netty.NettyServerTransport.connections"),
     Logger.getLogger("io.grpc.internal.SerializingExecutor"),
     Logger.getLogger("io.grpc.internal.ServerCallImpl"),
   };

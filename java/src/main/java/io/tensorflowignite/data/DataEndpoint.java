@@ -21,6 +21,7 @@ import org.apache.arrow.flight.FlightGrpcUtils;
 import org.apache.arrow.flight.auth.ServerAuthHandler;
 import org.apache.arrow.memory.AllocationListener;
 import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
@@ -42,6 +43,7 @@ public final class DataEndpoint implements AutoCloseable {
 
   private final IgniteLogger log;
   private final BufferAllocator allocator;
+  private final BufferAllocator received;
   private final ExecutorService executor;
   private final BindableService service;
   private final BindableService sharedMemory;
@@ -87,11 +89,27 @@ public final class DataEndpoint implements AutoCloseable {
             allocator,
             executor,
             new FlightErrors(errors));
+    received = allocator.newChildAllocator("received", single(limits), 0, limits.together());
     SharedMemoryService shared = new SharedMemoryService(streams, allocator, executor, errors);
     sharedMemory = () -> ServerInterceptors.intercept(shared, new OwnHostOnly());
     BindableService flight =
-        FlightGrpcUtils.createFlightService(allocator, producer, ServerAuthHandler.NO_OP, executor);
+        FlightGrpcUtils.createFlightService(received, producer, ServerAuthHandler.NO_OP, executor);
     service = () -> FlightRequests.checked(flight.bindService());
+  }
+
+  /** Arrow makes room for as many values as a batch says, whatever the bytes that came. */
+  private static AllocationListener single(BatchLimits limits) {
+    return new AllocationListener() {
+      @Override
+      public void onPreAllocation(long size) {
+        if (size > limits.batch()) {
+          throw new OutOfMemoryException(
+              String.format(
+                  "%,d bytes are needed at once, where a batch has at most %,d",
+                  size, limits.batch()));
+        }
+      }
+    };
   }
 
   /** Arrow Flight. */
@@ -126,6 +144,7 @@ public final class DataEndpoint implements AutoCloseable {
       log.warning(
           "Data endpoint closed while buffers are still being written [bytes=" + held + "]");
     } else {
+      received.close();
       allocator.close();
     }
   }

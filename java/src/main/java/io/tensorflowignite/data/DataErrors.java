@@ -27,6 +27,13 @@ public final class DataErrors {
               + " was ended because this node's service stops; rows come from running services;"
               + " ask another node");
     }
+    if (error instanceof StackOverflowError) {
+      return new TensorFlowIgniteException(
+          ErrorCode.SQL_INVALID,
+          call
+              + " was not run: its SQL is nested too deeply; a chain of AND and OR has some thousand"
+              + " links at most; shorten it, for instance by IN (...)");
+    }
     if (error instanceof OutOfMemoryException) {
       return new TensorFlowIgniteException(
           ErrorCode.LIMIT_EXCEEDED,

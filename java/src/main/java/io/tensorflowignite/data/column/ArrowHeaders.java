@@ -46,7 +46,9 @@ public final class ArrowHeaders {
       Message message = Message.getRootAsMessage(header.duplicate().order(ByteOrder.LITTLE_ENDIAN));
       switch (message.headerType()) {
         case MessageHeader.Schema:
-          new ArrowHeaders().checkSchema((Schema) message.header(new Schema()));
+          Schema schema = (Schema) message.header(new Schema());
+          new ArrowHeaders().checkSchema(schema);
+          org.apache.arrow.vector.types.pojo.Schema.convertSchema(schema);
           break;
         case MessageHeader.RecordBatch:
           checkBatch((RecordBatch) message.header(new RecordBatch()), body);
@@ -57,8 +59,10 @@ public final class ArrowHeaders {
         default:
           throw invalid("it is of kind " + message.headerType());
       }
-    } catch (IndexOutOfBoundsException | NullPointerException | IllegalArgumentException broken) {
-      throw invalid("its parts lie outside of it, or are missing");
+    } catch (TensorFlowIgniteException told) {
+      throw told;
+    } catch (RuntimeException broken) {
+      throw invalid("its parts lie outside of it, are missing, or are of no known kind");
     }
   }
 

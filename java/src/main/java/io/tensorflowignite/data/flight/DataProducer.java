@@ -75,7 +75,7 @@ public final class DataProducer extends NoOpFlightProducer {
             endpoints.add(new FlightEndpoint(ticket, location(node, partitions.size())));
           });
       return new FlightInfo(plan.schema(), descriptor, endpoints, -1, plan.countRows());
-    } catch (RuntimeException error) {
+    } catch (RuntimeException | StackOverflowError error) {
       throw errors.of("GetFlightInfo", error);
     }
   }
@@ -84,7 +84,7 @@ public final class DataProducer extends NoOpFlightProducer {
   public SchemaResult getSchema(CallContext context, FlightDescriptor descriptor) {
     try {
       return new SchemaResult(plan(readCommand(descriptor)).schema());
-    } catch (RuntimeException error) {
+    } catch (RuntimeException | StackOverflowError error) {
       throw errors.of("GetSchema", error);
     }
   }

@@ -3,14 +3,16 @@ package io.tensorflowignite.data.flight;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.data.load.BatchSource;
+import io.tensorflowignite.data.load.SoundVectors;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LoadResult;
 import java.util.OptionalLong;
+import org.apache.arrow.flight.FlightRuntimeException;
 import org.apache.arrow.flight.FlightStream;
 import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.pojo.Schema;
-import org.apache.arrow.vector.util.ValueVectorUtility;
 
 /** The batches that a client puts. */
 final class FlightBatches implements BatchSource {
@@ -33,11 +35,11 @@ final class FlightBatches implements BatchSource {
 
   @Override
   public VectorSchemaRoot next() {
-    while (stream.next()) {
+    while (advance()) {
       ArrowBuf metadata = sealed ? stream.getLatestMetadata() : null;
       if (metadata == null) {
         VectorSchemaRoot batch = stream.getRoot();
-        requireSound(batch);
+        SoundVectors.require(batch);
         return batch;
       }
       seal = OptionalLong.of(rows(metadata));
@@ -50,17 +52,19 @@ final class FlightBatches implements BatchSource {
     return seal;
   }
 
-  /** Its reader takes positions and lengths as they stand there. */
-  private static void requireSound(VectorSchemaRoot batch) {
+  /** What Arrow throws while it lays a batch out is the fault of who sent it. */
+  private boolean advance() {
     try {
-      ValueVectorUtility.validateFull(batch);
+      return stream.next();
+    } catch (FlightRuntimeException | OutOfMemoryException foreseen) {
+      throw foreseen;
     } catch (RuntimeException unsound) {
       throw new TensorFlowIgniteException(
           ErrorCode.INVALID_REQUEST,
           String.format(
-              "a batch of rows contradicts itself (%s); positions in it grow, and lie within its"
-                  + " buffers; send what Arrow's own writers write",
-              unsound.getMessage()),
+              "a batch cannot be laid out as its schema says (%s); send what Arrow's own writers"
+                  + " write",
+              unsound),
           unsound);
     }
   }

@@ -13,6 +13,7 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.util.HashSet;
 import java.util.Set;
+import org.apache.arrow.flight.impl.Flight;
 
 /**
  * Judges the messages that clients put before Flight reads them. Flight makes room for what a
@@ -38,7 +39,7 @@ public final class FlightRequests {
           public <Q> Marshaller<Q> of(String method, Marshaller<Q> requests) {
             return method.endsWith(PUT) || method.endsWith(EXCHANGE)
                 ? new Checked<>(requests)
-                : requests;
+                : new Described<>(requests);
           }
         });
   }
@@ -68,6 +69,32 @@ public final class FlightRequests {
     }
   }
 
+  /** Of the calls that take a descriptor. */
+  private static final class Described<Q> extends RequestMarshallers.Reading<Q> {
+    private final Marshaller<Q> requests;
+
+    Described(Marshaller<Q> requests) {
+      super(requests);
+      this.requests = requests;
+    }
+
+    @Override
+    public Q parse(InputStream stream) {
+      Q request = requests.parse(stream);
+      if (request instanceof Flight.FlightDescriptor) {
+        check((Flight.FlightDescriptor) request);
+      }
+      return request;
+    }
+  }
+
+  private static void check(Flight.FlightDescriptor descriptor) {
+    if (descriptor.getType() != Flight.FlightDescriptor.DescriptorType.CMD
+        && descriptor.getType() != Flight.FlightDescriptor.DescriptorType.PATH) {
+      throw invalid("its descriptor is neither a command nor a path");
+    }
+  }
+
   /** Throws unless a stream holds one FlightData. */
   static void check(InputStream data) throws IOException {
     Set<Integer> seen = new HashSet<>();
@@ -84,18 +111,15 @@ public final class FlightRequests {
       }
       switch (tag) {
         case HEADER:
-          if (length > ArrowHeaders.MAX_BYTES) {
-            throw invalid("its header has " + length + " bytes");
-          }
-          byte[] bytes = new byte[length];
-          ByteStreams.readFully(data, bytes);
-          header = ByteBuffer.wrap(bytes);
+          header = ByteBuffer.wrap(bytes(data, length));
+          break;
+        case DESCRIPTOR:
+          check(Flight.FlightDescriptor.parseFrom(bytes(data, length)));
           break;
         case BODY:
           body = length;
           ByteStreams.skipFully(data, length);
           break;
-        case DESCRIPTOR:
         case METADATA:
           ByteStreams.skipFully(data, length);
           break;
@@ -108,6 +132,15 @@ public final class FlightRequests {
     } else if (body > 0) {
       throw invalid("it has a body without a header");
     }
+  }
+
+  private static byte[] bytes(InputStream data, int length) throws IOException {
+    if (length > ArrowHeaders.MAX_BYTES) {
+      throw invalid("its header, or its descriptor, has " + length + " bytes");
+    }
+    byte[] bytes = new byte[length];
+    ByteStreams.readFully(data, bytes);
+    return bytes;
   }
 
   private static int varint(InputStream data) throws IOException {
@@ -129,8 +162,8 @@ public final class FlightRequests {
     return new TensorFlowIgniteException(
         ErrorCode.INVALID_REQUEST,
         String.format(
-            "a message of DoPut cannot be read: %s; it is a FlightData: a descriptor, a header of"
-                + " %,d bytes at most, metadata and a body, each once; send what Flight's own"
+            "a message of Flight cannot be read: %s; rows come as FlightData: a descriptor, a header"
+                + " of %,d bytes at most, metadata and a body, each once; send what Flight's own"
                 + " clients send",
             why, ArrowHeaders.MAX_BYTES));
   }

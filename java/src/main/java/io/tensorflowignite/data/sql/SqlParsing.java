@@ -2,15 +2,25 @@ package io.tensorflowignite.data.sql;
 
 import io.tensorflowignite.TensorFlowIgniteException;
 import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import net.sf.jsqlparser.JSQLParserException;
 import net.sf.jsqlparser.expression.Expression;
+import net.sf.jsqlparser.parser.CCJSqlParserTokenManager;
 import net.sf.jsqlparser.parser.CCJSqlParserUtil;
+import net.sf.jsqlparser.parser.Token;
 import net.sf.jsqlparser.parser.TokenMgrException;
 import net.sf.jsqlparser.statement.Statement;
 
 /** Texts to trees; the trees are not checked yet. */
 final class SqlParsing {
   private static final int MAX_CHARACTERS = 64 << 10;
+  private static final int MAX_DEPTH = 10;
+  private static final int SECONDS = 10;
+  private static final Set<String> OPENING = Set.of("(", "[", "{", "CASE");
+  private static final Set<String> CLOSING = Set.of(")", "]", "}", "END");
   private static final String ONE_CONDITION =
       "where is one condition over the cache's columns, such as label < ? AND name LIKE 'a%'; write"
           + " it without the word WHERE and without clauses after it";
@@ -24,10 +34,20 @@ final class SqlParsing {
     String what = what("where", where);
     requireLength(what, where);
     Expression parsed;
+    CompletableFuture<Void> late = new CompletableFuture<>();
     try {
-      parsed = CCJSqlParserUtil.parseCondExpression(where, false);
+      requireShallow(what, where, ONE_CONDITION);
+      parsed =
+          CCJSqlParserUtil.parseCondExpression(
+              where,
+              false,
+              parser ->
+                  late.completeOnTimeout(null, SECONDS, TimeUnit.SECONDS)
+                      .thenRun(() -> parser.interrupted = true));
     } catch (JSQLParserException | TokenMgrException | StackOverflowError error) {
       throw unreadable(what, error, ONE_CONDITION);
+    } finally {
+      late.cancel(false);
     }
     if (parsed == null) {
       throw SqlInvalid.of(what + " cannot be read", ONE_CONDITION);
@@ -40,7 +60,10 @@ final class SqlParsing {
     requireLength(what, sql);
     List<Statement> parsed;
     try {
-      parsed = CCJSqlParserUtil.parseStatements(sql);
+      requireShallow(what, sql, ONE_SELECT);
+      parsed =
+          CCJSqlParserUtil.parseStatements(
+              sql, parser -> parser.withTimeOut(TimeUnit.SECONDS.toMillis(SECONDS)));
     } catch (JSQLParserException | TokenMgrException | StackOverflowError error) {
       throw unreadable(what, error, ONE_SELECT);
     }
@@ -63,6 +86,20 @@ final class SqlParsing {
               + MAX_CHARACTERS
               + " characters at most is read; load long lists of values into"
               + " a column, and filter by that");
+    }
+  }
+
+  /** The parser tries every way to read what is nested: each level multiplies its time. */
+  private static void requireShallow(String what, String text, String rule) {
+    CCJSqlParserTokenManager tokens = CCJSqlParserUtil.newParser(text).token_source;
+    int depth = 0;
+    for (Token token = tokens.getNextToken(); token.kind != 0; token = tokens.getNextToken()) {
+      String word = token.image.toUpperCase(Locale.ROOT);
+      depth += OPENING.contains(word) ? 1 : CLOSING.contains(word) && depth > 0 ? -1 : 0;
+      if (depth > MAX_DEPTH) {
+        throw SqlInvalid.of(
+            what + " cannot be read: it is nested more than " + MAX_DEPTH + " levels deep", rule);
+      }
     }
   }
 

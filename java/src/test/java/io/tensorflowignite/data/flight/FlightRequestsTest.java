@@ -1,0 +1,46 @@
+package io.tensorflowignite.data.flight;
+
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import io.tensorflowignite.TensorFlowIgniteException;
+import java.io.ByteArrayInputStream;
+import org.junit.Test;
+
+public class FlightRequestsTest {
+  @Test
+  public void aMessageOfMetadataAloneIsTaken() throws Exception {
+    FlightRequests.check(stream(3 << 3 | 2, 2, 'a', 'b'));
+  }
+
+  @Test
+  public void aLengthBeyondTheMessageIsRefused() {
+    // A body of 2 GiB, of which 1 byte is there.
+    refused("says that it has 2147483647 bytes", 0xc2, 0x3e, 0xff, 0xff, 0xff, 0xff, 7, 1);
+    refused("says that it has 4294967295 bytes", 0xc2, 0x3e, 0xff, 0xff, 0xff, 0xff, 15, 1);
+  }
+
+  @Test
+  public void partsThatAreDoubledUnknownOrCutAreRefused() {
+    refused("a part twice", 0x1a, 1, 'a', 0x1a, 1, 'a');
+    refused("not known", 0x2a, 1, 'a');
+    refused("cut off", 0x1a);
+    refused("without a header", 0xc2, 0x3e, 1, 'a');
+    refused("its parts lie outside", 0x12, 1, 'a');
+  }
+
+  private static void refused(String why, int... bytes) {
+    TensorFlowIgniteException refused =
+        assertThrows(
+            TensorFlowIgniteException.class, () -> FlightRequests.check(stream(bytes)));
+    assertTrue(refused.getMessage(), refused.getMessage().contains(why));
+  }
+
+  private static ByteArrayInputStream stream(int... values) {
+    byte[] bytes = new byte[values.length];
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = (byte) values[i];
+    }
+    return new ByteArrayInputStream(bytes);
+  }
+}

@@ -1,0 +1,41 @@
+"""A node under messages that nobody should send: `make fuzz`, MESSAGES=n SEED=n."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import messages
+import psutil
+from fuzzing import Summary, fuzz
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.testing import LocalCluster
+
+MESSAGES = int(os.environ.get("MESSAGES", "100000"))
+SEED = int(os.environ.get("SEED", "1"))
+# A JVM takes memory as it goes, up to what its options allow; what leaks with each message goes beyond.
+MOST_GROWTH = 700 * 1024 * 1024
+# Of all messages together: what a node logs is limited by the minute.
+MOST_TRACES = 200
+
+
+def test_a_node_answers_every_message_and_stays_up(tmp_path: Path) -> None:
+    with LocalCluster(nodes=1, directory=tmp_path / "cluster") as cluster:
+        messages.prepare(cluster.address)
+        summary = fuzz(cluster.address, cluster.nodes[0].process.pid, MESSAGES, SEED)
+        with tfi.connect(cluster.address) as client:
+            assert len(client.nodes()) == 1
+        print(f"\nseed              {SEED}\n{summary}")
+        check(summary, cluster.nodes[0].process.pid)
+    log = "".join(path.read_text(errors="replace") for path in (tmp_path / "cluster").rglob("*.log"))
+    traces = log.count("\n\tat ") and sum(line.startswith("\tat ") for line in log.splitlines())
+    print(f"log               {len(log):,} characters, {traces:,} lines of stack traces")
+    assert "while buffers are still being written" not in log
+    assert log.count("SEVERE") < MOST_TRACES
+
+
+def check(summary: Summary, pid: int) -> None:
+    assert not summary.unclear, summary
+    assert summary.memory[1] - summary.memory[0] < MOST_GROWTH
+    assert psutil.pid_exists(pid)

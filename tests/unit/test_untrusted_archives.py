@@ -1,0 +1,148 @@
+"""Whatever an archive holds, what is unpacked lies inside of its directory, or nothing is there."""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import tempfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tensorflow_ignite import archive, errors
+from tensorflow_ignite.agent import unpack as unpacking
+from tensorflow_ignite.agent.unpack import BadArchiveError, unpack
+
+_SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_PARTS = st.one_of(
+    st.sampled_from(["a", "b.py", "..", ".", "", "\0", "c:", "~", "-rf", "a\nb", "\\", "CON", "é", "A", "x" * 256]),
+    st.text(max_size=6),
+)
+_NAMES = st.builds(
+    lambda parts, first, last: first + "/".join(parts) + last,
+    st.lists(_PARTS, min_size=1, max_size=5),
+    st.sampled_from(["", "", "/", "//", "./"]),
+    st.sampled_from(["", "", "/"]),
+)
+_KINDS = st.sampled_from([0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO, stat.S_IFSOCK])
+
+
+def _zip(path: Path, entries: list[tuple[str, int, bytes]], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w") as opened:
+        for name, mode, data in entries:
+            info = zipfile.ZipInfo("placeholder")
+            # Set afterwards: the constructor would tidy the name.
+            info.filename = info.orig_filename = name
+            info.external_attr = mode << 16
+            opened.writestr(info, b"" if name.endswith("/") else data, method)
+    return path
+
+
+def _everything(top: Path) -> set[Path]:
+    return {path for path in top.rglob("*")}
+
+
+def _unpack_and_judge(folder: Path, source: Path) -> None:
+    before = _everything(folder)
+    target = folder / "in" / "code"
+    try:
+        unpack(source, target)
+    except BadArchiveError:
+        assert _everything(folder) - before <= {folder / "in"}
+        return
+    for path in _everything(folder) - before:
+        assert path == folder / "in" or path == target or target in path.parents
+        assert stat.S_IFMT(os.lstat(path).st_mode) in (stat.S_IFREG, stat.S_IFDIR)
+        assert not os.lstat(path).st_mode & 0o7000
+
+
+@_SETTINGS
+@given(entries=st.lists(st.tuples(_NAMES, _KINDS, st.binary(max_size=20)), max_size=6))
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_no_name_and_no_kind_of_entry_leaves_the_directory(entries: list[tuple[str, int, bytes]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            source = _zip(Path(folder) / "c.zip", entries)
+        except (UnicodeEncodeError, ValueError):
+            return  # such a name cannot be written
+        _unpack_and_judge(Path(folder), source)
+
+
+@_SETTINGS
+@given(data=st.data())
+def test_a_mutated_archive_is_unpacked_inside_or_refused(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        method = data.draw(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]))
+        source = _zip(Path(folder) / "c.zip", [("a.py", 0, b"a" * 50), ("d/", 0, b""), ("d/b.py", 0, b"b")], method)
+        content = bytearray(source.read_bytes())
+        for _ in range(data.draw(st.integers(1, 4))):
+            place = data.draw(st.integers(0, len(content) - 1))
+            content[place] = data.draw(st.integers(0, 255))
+        source.write_bytes(content[: data.draw(st.integers(len(content) // 2, len(content)))])
+        _unpack_and_judge(Path(folder), source)
+
+
+@_SETTINGS
+@given(content=st.binary(max_size=300), tail=st.sampled_from([b"", b"PK\x05\x06" + b"\0" * 18, b"PK\x06\x06"]))
+def test_random_bytes_are_no_archive(content: bytes, tail: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "c.zip"
+        source.write_bytes(content + tail)
+        _unpack_and_judge(Path(folder), source)
+
+
+@_SETTINGS
+@given(name=_NAMES)
+def test_a_name_that_may_be_packed_is_one_inside_of_the_archive(name: str) -> None:
+    try:
+        checked = archive.check_name(name)
+    except errors.CodeInvalidError as refused:
+        assert "\0" not in str(refused)
+        return
+    path = PurePosixPath(checked)
+    assert not path.is_absolute()
+    assert ".." not in path.parts
+    assert str(path) == checked
+
+
+def test_a_list_of_very_many_entries_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = struct.pack("<4s4B4HL2L5H2L", b"PK\x01\x02", 20, 3, 20, 0, 0, 0, 0, 33, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"a"
+    count = 200_000
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count & 0xFFFF, count & 0xFFFF, len(entry) * count, 0, 0)
+    (tmp_path / "c.zip").write_bytes(entry * count + end)
+    monkeypatch.setattr(zipfile.ZipFile, "infolist", lambda self: pytest.fail("its entries were read"))
+    with pytest.raises(BadArchiveError, match="too long a list of entries; at most 20000"):
+        unpack(tmp_path / "c.zip", tmp_path / "code")
+    assert _everything(tmp_path) == {tmp_path / "c.zip"}
+
+
+def test_directories_that_stand_in_names_only_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, "MAX_PATHS", 50)
+    source = _zip(tmp_path / "c.zip", [(f"{n}/" + "d/" * 20 + "f.py", 0, b"") for n in range(3)])
+    with pytest.raises(BadArchiveError, match="more than 50 files and directories"):
+        unpack(source, tmp_path / "code")
+    deep = _zip(tmp_path / "d.zip", [("d/" * 64 + "f.py", 0, b"")])
+    with pytest.raises(BadArchiveError, match="too deep"):
+        unpack(deep, tmp_path / "code")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_rare_ways_of_compression_are_refused(tmp_path: Path, method: int) -> None:
+    source = _zip(tmp_path / "c.zip", [("a.py", 0, b"a" * 100)], method)
+    with pytest.raises(BadArchiveError, match="compressed in a way that is not used here"):
+        unpack(source, tmp_path / "code")
+
+
+def test_many_entries_over_the_same_bytes_expand_no_further_than_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpacking, "MAX_BYTES", 10_000)
+    source = _zip(tmp_path / "c.zip", [(f"{n}", 0, b"\0" * 4_000) for n in range(3)])
+    with pytest.raises(BadArchiveError, match="holds 12000 bytes; at most 10000"):
+        unpack(source, tmp_path / "code")
