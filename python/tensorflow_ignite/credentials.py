@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,6 +22,8 @@ from tensorflow_ignite.errors import InvalidRequestError
 
 __all__ = [
     "Credentials",
+    "as_environment",
+    "environment_fields",
     "find",
     "from_dataset_environment",
     "from_environment",
@@ -30,6 +32,7 @@ __all__ = [
     "kept",
     "of",
     "read_secret",
+    "without_own",
 ]
 
 _PREFIX = "TENSORFLOW_IGNITE_"
@@ -242,12 +245,50 @@ def from_environment(env: Mapping[str, str] = os.environ) -> Credentials | None:
     Raises:
         InvalidRequestError: If one of a pair is missing, or a file or value cannot be read.
     """
-    found = {name: env[_PREFIX + variable] for name, variable in _VARIABLES.items() if env.get(_PREFIX + variable)}
+    found = environment_fields(env)
+    return Credentials(**found) if found else None
+
+
+def environment_fields(env: Mapping[str, str]) -> dict[str, Any]:
+    """The attributes of credentials that the environment gives, whether they belong together or not.
+
+    Raises:
+        InvalidRequestError: If a file or value cannot be read.
+    """
+    found: dict[str, Any] = {
+        name: env[_PREFIX + variable] for name, variable in _VARIABLES.items() if env.get(_PREFIX + variable)
+    }
     for name, variable in _SECRET_FILES.items():
         if env.get(_PREFIX + variable) and name not in found:
             found[name] = read_secret(env[_PREFIX + variable], _PREFIX + variable)
-    tls = _flag(env, f"{_PREFIX}TLS")
-    return Credentials(**found, tls=tls) if found or tls else None  # type: ignore[arg-type]
+    if _flag(env, f"{_PREFIX}TLS"):
+        found["tls"] = True
+    return found
+
+
+def as_environment(credentials: Credentials, write: Callable[[str], str]) -> dict[str, str]:
+    """The variables that give another program the same credentials; its secrets stand in files.
+
+    Args:
+        credentials: Who calls.
+        write: Puts a secret into a file that the other program can read, and returns the path.
+    """
+    found = {}
+    for name, variable in _VARIABLES.items():
+        value = getattr(credentials, name)
+        if value and name in _SECRET_FILES:
+            found[_PREFIX + _SECRET_FILES[name]] = write(value)
+        elif value:
+            found[_PREFIX + variable] = value
+    if credentials.tls:
+        found[f"{_PREFIX}TLS"] = "true"
+    return found
+
+
+def without_own(env: Mapping[str, str]) -> dict[str, str]:
+    """An environment without the variables that give credentials."""
+    own = {_PREFIX + name for name in (*_VARIABLES.values(), *_SECRET_FILES.values(), "TLS")}
+    return {name: value for name, value in env.items() if name not in own}
 
 
 def from_dataset_environment(env: Mapping[str, str] = os.environ) -> Credentials | None:

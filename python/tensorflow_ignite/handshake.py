@@ -100,22 +100,26 @@ def _speaks_tls(plain: socket.socket) -> bool:
 def _shaken(plain: socket.socket, address: str, credentials: Credentials, deadline: float) -> Diagnosis | None:
     host = _host(address)
     try:
-        with context_of(credentials).wrap_socket(plain, server_hostname=host) as shaken:
-            # A node judges this client's certificate when the client is done.
-            shaken.settimeout(max(min(_REFUSAL_SECONDS, deadline - time.monotonic()), 0.01))
-            shaken.recv(1)
+        shaken = context_of(credentials).wrap_socket(plain, server_hostname=host)
     except ssl.SSLCertVerificationError as error:
         return _unverified(error, host)
     except TimeoutError:
         return None
     except ssl.SSLError as error:
-        reason = error.reason or ""
-        if "ALERT" in reason:
-            return _refused(reason, credentials)
-        return _TLS_TO_PLAIN
+        return _refused(error.reason or "", credentials) if "ALERT" in (error.reason or "") else _TLS_TO_PLAIN
     except ConnectionError:
         return _TLS_TO_PLAIN
-    return None
+    with shaken:
+        # A node judges this client's certificate when the client is done; one that is content speaks first.
+        shaken.settimeout(max(min(_REFUSAL_SECONDS, deadline - time.monotonic()), 0.01))
+        try:
+            return None if shaken.recv(1) else _refused("", credentials)
+        except TimeoutError:
+            return None
+        except ssl.SSLError as error:
+            return _refused(error.reason or "", credentials)
+        except ConnectionError:
+            return _refused("", credentials)
 
 
 _PLAIN_TO_TLS = Diagnosis(
@@ -156,15 +160,16 @@ def _unverified(error: ssl.SSLCertVerificationError, host: str) -> Diagnosis:
 
 
 def _refused(reason: str, credentials: Credentials) -> Diagnosis:
-    why = reason.lower().replace("_", " ").replace("sslv3 ", "").replace("tlsv1 ", "").replace("tlsv13 ", "")
+    words = [word for word in reason.lower().split("_") if word not in ("sslv3", "tlsv1", "tlsv13", "alert")]
+    why = f" ({' '.join(words)})" if words and "ALERT" in reason else ""
     if credentials.certfile:
         return Diagnosis(
-            f"the node refuses this client's certificate ({why})",
+            f"the node refuses this client's certificate{why}",
             "A client's certificate must hold today and be signed by the authority that the node has for clients",
             "Give another one: certfile and keyfile of the credentials; or the node the right authority",
         )
     return Diagnosis(
-        f"the node ends the handshake ({why})",
+        f"the node ends the connection when TLS has begun{why}",
         "A node may want a certificate of its clients, and takes TLS 1.2 and 1.3",
         "Give a client's certificate: certfile and keyfile of the credentials",
     )

@@ -74,7 +74,7 @@ class Files:
 @pytest.fixture(autouse=True)
 def files(monkeypatch: pytest.MonkeyPatch):
     kept = Files()
-    monkeypatch.setattr(storage.Files, "at", lambda addresses, *, timeout: kept)
+    monkeypatch.setattr(storage.Files, "at", lambda addresses, *, timeout, credentials: kept)
     yield kept
     assert not kept.kept
 
