@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificates import Authority, Certificate, make_authority
 from secured import REFUSAL, TABLE, DataEndpoint, node_api
 from shared_memory_node import Node as SharedNode
 
 import tensorflow_ignite as tfi
+from certificates import Authority, Certificate, make_authority
 from tensorflow_ignite import channels, errors, handshake
 from tensorflow_ignite.data.transport import segments
 from tensorflow_ignite.data.transport.flight import Endpoint
@@ -360,5 +360,3 @@ def test_a_node_is_no_pickle_of_secrets(papers: Papers) -> None:
     with pytest.raises(errors.InvalidRequestError) as caught:
         fsspec.filesystem("ignite", address="h:1", credentials=PASSWORD)
     assert PASSWORD not in str(caught.value)
-
-
