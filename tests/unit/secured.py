@@ -137,8 +137,7 @@ class DataEndpoint(flight.FlightServerBase):  # type: ignore[misc]
         """All rows, and their number at the end."""
 
         def batches() -> Iterator[Any]:
-            for batch in TABLE.to_batches():
-                yield batch
+            yield from TABLE.to_batches()
             last = TABLE.to_batches()[0].slice(0, 0)
             yield last, data_pb2.ReadResult(rows=TABLE.num_rows).SerializeToString()
 

@@ -260,9 +260,12 @@ def test_somebody_unknown_is_refused_within_seconds_and_no_secret_is_told(
 ) -> None:
     credentials = papers.trusting(**who) if tls else tfi.Credentials(**who) if who else None  # type: ignore[arg-type]
     given = papers.node if tls else None
-    with node_api(given, wanted="other") if use is call else endpoint(given, "other") as node, quickly():
-        with pytest.raises(errors.UnauthenticatedError) as caught:
-            use(node.address, credentials)
+    with (
+        node_api(given, wanted="other") if use is call else endpoint(given, "other") as node,
+        quickly(),
+        pytest.raises(errors.UnauthenticatedError) as caught,
+    ):
+        use(node.address, credentials)
     assert str(caught.value) == REFUSAL.removesuffix(" [code=UNAUTHENTICATED]")
     told = "".join(traceback.format_exception(caught.value))
     assert not [secret for secret in (PASSWORD, TOKEN, BASIC.split()[1]) if secret in told]
