@@ -133,7 +133,10 @@ class Task:
         context = self._directory / "context.json"
         temporary = self._directory / "tmp"
         temporary.mkdir(exist_ok=True)
-        context.write_text(json_format.MessageToJson(self._request.context), encoding="utf-8")
+        # It holds the task's token.
+        descriptor = os.open(context, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(json_format.MessageToJson(self._request.context))
         self._process = subprocess.Popen(
             environment.command(self._request, code),
             cwd=code,
