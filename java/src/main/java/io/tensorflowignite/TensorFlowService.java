@@ -1,7 +1,10 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.security.SecuritySettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.services.Service;
@@ -47,6 +50,8 @@ public final class TensorFlowService implements Service {
   private String storageDataRegion;
   private int storageBlockKilobytes = 2048;
   private double storageWriterTimeoutSeconds = 120;
+
+  private final SecuritySettings security = new SecuritySettings();
 
   @IgniteInstanceResource private transient Ignite ignite;
 
@@ -140,6 +145,43 @@ public final class TensorFlowService implements Service {
   }
 
   /**
+   * Whether callers are asked who they are: auto (the default: when Ignite's authentication, a
+   * security plugin or tokens can judge what they say), required, or none.
+   */
+  public void setAuthentication(String mode) {
+    security.mode(mode);
+  }
+
+  /**
+   * Tokens, as another way than a user and a password: by the name of who has one, the SHA-256 of
+   * the token in lower-case hexadecimal. A token is 32 random bytes in base64url, such as {@code
+   * python -c "import secrets; print(secrets.token_urlsafe(32))"} prints.
+   */
+  public void setTokens(Map<String, String> digests) {
+    security.tokens(digests);
+  }
+
+  /**
+   * Who may do what, as rules {@code PRINCIPAL PERMISSIONS [PATTERN]}: {@code alice
+   * submit,watch,stop}, {@code alice read images*}, {@code * files /models/*}, {@code root all}.
+   * Permissions are submit, watch, stop, read and write (of caches), files and files-read (of
+   * paths), and all; * is everybody who has said who he is. In a pattern, * is any text and ? one
+   * character; /dir/* is the directory too. Without rules everybody who has said so may do
+   * everything. Who has submitted a job may watch and stop it.
+   */
+  public void setAccess(List<String> rules) {
+    security.access(rules);
+  }
+
+  /**
+   * Whether nodes may be reached from other hosts although nobody is asked who he is: everybody who
+   * reaches them can then run code.
+   */
+  public void setAllowUnauthenticated(boolean allowed) {
+    security.allowUnauthenticated(allowed);
+  }
+
+  /**
    * host:port of this node's API; null while the node is not ready yet, or could not become ready.
    */
   public String address() {
@@ -185,7 +227,8 @@ public final class TensorFlowService implements Service {
             storageBackups,
             storageDataRegion,
             storageBlockKilobytes * KILOBYTE,
-            seconds(storageWriterTimeoutSeconds)));
+            seconds(storageWriterTimeoutSeconds)),
+        new SecuritySettings(security));
   }
 
   private static Duration seconds(double seconds) {

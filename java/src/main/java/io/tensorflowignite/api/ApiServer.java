@@ -2,12 +2,14 @@ package io.tensorflowignite.api;
 
 import io.grpc.BindableService;
 import io.grpc.Server;
+import io.grpc.ServerInterceptor;
 import io.grpc.ServerInterceptors;
 import io.grpc.netty.NettyServerBuilder;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -30,9 +32,18 @@ public final class ApiServer implements AutoCloseable {
     this.calls = calls;
   }
 
-  /** Binds the first free port of the range; port 0 is any free port. */
+  /**
+   * Binds the first free port of the range; port 0 is any free port.
+   *
+   * @param interceptors what every call passes, the first one first
+   */
   public static ApiServer start(
-      String host, int firstPort, int lastPort, IgniteLogger log, BindableService... services) {
+      String host,
+      int firstPort,
+      int lastPort,
+      IgniteLogger log,
+      List<ServerInterceptor> interceptors,
+      BindableService... services) {
     AtomicInteger number = new AtomicInteger();
     ExecutorService calls =
         Executors.newCachedThreadPool(
@@ -51,7 +62,9 @@ public final class ApiServer implements AutoCloseable {
               .permitKeepAliveTime(KEEPALIVE_MIN_S, TimeUnit.SECONDS)
               .permitKeepAliveWithoutCalls(true);
       for (BindableService service : services) {
-        builder.addService(ServerInterceptors.intercept(service, new ErrorInterceptor(log)));
+        builder.addService(
+            ServerInterceptors.interceptForward(
+                ServerInterceptors.intercept(service, new ErrorInterceptor(log)), interceptors));
       }
       try {
         return new ApiServer(builder.build().start(), calls);

@@ -41,6 +41,7 @@ final class JobValidator {
   void validate(JobSpec spec) {
     checkForm(spec);
     checkCache(spec.getCache());
+    spec.getMoreCachesList().forEach(this::checkExists);
     check(
         code.contains(spec.getCodeDigest()),
         CODE_NOT_FOUND,
@@ -91,6 +92,15 @@ final class JobValidator {
   }
 
   private void checkCache(String name) {
+    checkExists(name);
+    check(
+        ignite.cache(name).sizeLong(CachePeekMode.PRIMARY) > 0,
+        CACHE_EMPTY,
+        "The cache '%s' is empty. A job needs at least one row. Load it first.",
+        name);
+  }
+
+  private void checkExists(String name) {
     List<String> known = SystemCache.userCaches(ignite);
     check(
         known.contains(name),
@@ -99,11 +109,6 @@ final class JobValidator {
             + " name another one.",
         name,
         known.isEmpty() ? "none" : String.join(", ", known));
-    check(
-        ignite.cache(name).sizeLong(CachePeekMode.PRIMARY) > 0,
-        CACHE_EMPTY,
-        "The cache '%s' is empty. A job needs at least one row. Load it first.",
-        name);
   }
 
   private void checkAgents() {

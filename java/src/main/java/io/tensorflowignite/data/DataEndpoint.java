@@ -8,6 +8,7 @@ import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.data.schema.Schemas;
 import io.tensorflowignite.data.shared.SegmentMemory;
 import io.tensorflowignite.data.shared.SharedMemoryService;
+import io.tensorflowignite.security.Guard;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -39,23 +40,26 @@ public final class DataEndpoint implements AutoCloseable {
   /**
    * @param ignite the node whose partitions it reads
    * @param directory tells clients where the other nodes' endpoints are
+   * @param guard judges each call
    */
   // Flight's factory asks for a handler of a deprecated kind; the server's own interceptors
   // authenticate.
   @SuppressWarnings("deprecation")
-  public DataEndpoint(Ignite ignite, NodeDirectory directory) {
+  public DataEndpoint(Ignite ignite, NodeDirectory directory, Guard guard) {
     log = ignite.log().getLogger(DataEndpoint.class);
     // Arrow's own policy, powers of two, would take almost twice the memory that a batch needs.
     allocator = new RootAllocator(AllocationListener.NOOP, Long.MAX_VALUE, SegmentMemory::aligned);
     AtomicInteger threads = new AtomicInteger();
+    // Flight answers on threads of its own: who calls is known there as well.
     executor =
-        Executors.newCachedThreadPool(
-            task -> {
-              String name = "tensorflow-ignite-data-" + threads.incrementAndGet();
-              Thread thread = new Thread(task, name);
-              thread.setDaemon(true);
-              return thread;
-            });
+        new ContextExecutor(
+            Executors.newCachedThreadPool(
+                task -> {
+                  String name = "tensorflow-ignite-data-" + threads.incrementAndGet();
+                  Thread thread = new Thread(task, name);
+                  thread.setDaemon(true);
+                  return thread;
+                }));
     DataErrors errors = new DataErrors(log);
     SchemaStore store = new SchemaStore(ignite);
     Schemas schemas = new Schemas(ignite, store);
@@ -69,8 +73,9 @@ public final class DataEndpoint implements AutoCloseable {
             streams,
             allocator,
             executor,
-            new FlightErrors(errors));
-    sharedMemory = new SharedMemoryService(streams, allocator, executor, errors);
+            new FlightErrors(errors),
+            guard);
+    sharedMemory = new SharedMemoryService(streams, allocator, executor, errors, guard);
     service =
         FlightGrpcUtils.createFlightService(allocator, producer, ServerAuthHandler.NO_OP, executor);
   }
