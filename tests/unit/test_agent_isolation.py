@@ -1,6 +1,7 @@
-"""What a task may see and use: its own directories, a stated environment, and no more of the machine than it is given."""
+"""What a task may see and use: its own directories, a stated environment, and as much of the machine as is its."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -41,10 +42,22 @@ FOR_TASKS = {
 }
 
 
-@pytest.fixture
-def agent(tmp_path: Path) -> Iterator[Agent]:
-    with closing(Agent(tmp_path, env={**NODES_SECRETS, **FOR_TASKS})) as running:
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def one_agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    with closing(Agent(tmp_path_factory.mktemp("agent"), env={**NODES_SECRETS, **FOR_TASKS})) as running:
         yield running
+
+
+@pytest.fixture
+def agent(one_agent: Agent) -> Iterator[Agent]:
+    """The one agent, with a job for this test."""
+    one_agent.job = f"job-{next(_numbers)}"
+    yield one_agent
+    one_agent.stop(grace="0s")
+    assert not one_agent.living()
 
 
 def run(agent: Agent, source: str, limits: dict[str, object] | None = None, **more: object) -> job_pb2.TaskStatus:
@@ -105,8 +118,9 @@ def test_task_works_in_a_directory_of_its_own_with_the_code_in_reach(agent: Agen
     assert shipped == "shipped"
     assert listed == ["data", "folder", "made", "main.py"]
     assert (own, beside) == (["a.txt", "made"], ["a.txt"])
-    readable = [path for path in agent.work.rglob("*") if not path.is_symlink() and path.parent == agent.work]
-    assert all(path.stat().st_mode & 0o077 == 0 for path in [agent.work, *readable])
+    (task,) = agent.work.glob("job-*/1/worker/0/0")
+    above = [folder for folder in task.parents if folder.is_relative_to(agent.work)]
+    assert {folder.stat().st_mode & 0o777 for folder in [task, *above]} == {0o700}
 
 
 def test_agents_secret_and_tasks_token_stand_in_no_command_line_environment_or_log(
@@ -127,21 +141,20 @@ def test_agents_secret_and_tasks_token_stand_in_no_command_line_environment_or_l
                 told = Path(f"/proc/{pid}/{name}").read_bytes().decode()
                 assert SECRET not in told
                 assert TOKEN not in told
-        holders = [
-            path for path in agent.work.rglob("*") if path.is_file() and TOKEN in path.read_text(errors="replace")
-        ]
-        assert [path.name for path in holders] == ["context.json"]
-        assert not [
-            path for path in agent.work.rglob("*") if path.is_file() and SECRET in path.read_text(errors="replace")
-        ]
+        texts = {path.name: path.read_text(errors="replace") for path in agent.work.rglob("*") if path.is_file()}
+        assert [name for name, text in texts.items() if TOKEN in text] == ["context.json"]
+        assert not [name for name, text in texts.items() if SECRET in text]
     told = capfd.readouterr()
     assert SECRET not in told.out + told.err + agent.output
     assert TOKEN not in told.out + told.err + agent.output
 
 
 def test_agent_listens_on_loopback_alone(agent: Agent) -> None:
-    listening = [c.laddr for c in psutil.Process(agent.process.pid).net_connections() if c.status == psutil.CONN_LISTEN]
-    assert [(address.ip, address.port) for address in listening] == [("127.0.0.1", agent.ready.port)]
+    sockets = psutil.Process(agent.process.pid).net_connections()
+    listening = [socket.laddr for socket in sockets if socket.status == psutil.CONN_LISTEN]
+    # An IPv4 address, whether or not the socket is one of IPv6.
+    told = [(address.ip.removeprefix("::ffff:"), address.port) for address in listening]
+    assert told == [("127.0.0.1", agent.ready.port)]
 
 
 def test_task_that_wants_too_much_memory_gets_an_error_that_names_the_limit(agent: Agent) -> None:

@@ -248,14 +248,15 @@ public final class NodeRunner implements AutoCloseable {
     }
     try {
       Path archive = archives.file(job.getSpec().getCodeDigest());
-      agent.startTask(
+      StartTaskRequest.Builder request =
           StartTaskRequest.newBuilder()
               .setKey(key)
               .setSpec(job.getSpec())
               .setCodeArchive(archive.toString())
               .putAllEnv(TaskEnvironment.of(job, attempt, task, nodeAddress))
-              .setContext(TaskEnvironment.context(job, attempt, task, nodeAddress))
-              .build());
+              .setContext(TaskEnvironment.context(job, attempt, task, nodeAddress));
+      settings.tasks().addTo(request);
+      agent.startTask(request.build());
       local.markStarted(key);
     } catch (StatusRuntimeException e) {
       local.fail(key, "the agent could not start it: " + e.getStatus().getDescription());
