@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.agent.TaskSettings;
 import io.tensorflowignite.security.SecuritySettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.io.Serializable;
@@ -20,6 +21,7 @@ public final class ClusterSettings implements Serializable {
   private final Duration jobRetention;
   private final StorageSettings storage;
   private final SecuritySettings security;
+  private final TaskSettings tasks;
 
   ClusterSettings(
       Duration startTimeout,
@@ -32,7 +34,8 @@ public final class ClusterSettings implements Serializable {
       long codeLimitBytes,
       Duration jobRetention,
       StorageSettings storage,
-      SecuritySettings security) {
+      SecuritySettings security,
+      TaskSettings tasks) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
@@ -44,6 +47,7 @@ public final class ClusterSettings implements Serializable {
     this.jobRetention = jobRetention;
     this.storage = storage;
     this.security = security;
+    this.tasks = tasks;
   }
 
   /** From the placement of an attempt until every task runs, unless a job says otherwise. */
@@ -96,5 +100,10 @@ public final class ClusterSettings implements Serializable {
 
   public SecuritySettings security() {
     return security;
+  }
+
+  /** What each task may use and inherit. */
+  public TaskSettings tasks() {
+    return tasks;
   }
 }
