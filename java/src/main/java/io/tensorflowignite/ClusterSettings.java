@@ -20,6 +20,7 @@ public final class ClusterSettings implements Serializable {
   private final long codeLimitBytes;
   private final Duration jobRetention;
   private final StorageSettings storage;
+  private final BatchLimits batches;
   private final SecuritySettings security;
   private final TaskSettings tasks;
 
@@ -34,6 +35,7 @@ public final class ClusterSettings implements Serializable {
       long codeLimitBytes,
       Duration jobRetention,
       StorageSettings storage,
+      BatchLimits batches,
       SecuritySettings security,
       TaskSettings tasks) {
     this.startTimeout = startTimeout;
@@ -46,6 +48,7 @@ public final class ClusterSettings implements Serializable {
     this.codeLimitBytes = codeLimitBytes;
     this.jobRetention = jobRetention;
     this.storage = storage;
+    this.batches = batches;
     this.security = security;
     this.tasks = tasks;
   }
@@ -96,6 +99,10 @@ public final class ClusterSettings implements Serializable {
 
   public StorageSettings storage() {
     return storage;
+  }
+
+  public BatchLimits batches() {
+    return batches;
   }
 
   public SecuritySettings security() {

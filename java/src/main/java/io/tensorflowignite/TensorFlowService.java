@@ -39,6 +39,7 @@ public final class TensorFlowService implements Service {
   private static final int MIN_BLOCK_KILOBYTES = 4;
   private static final int MAX_BLOCK_KILOBYTES = 4096;
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*\\*?");
+  private static final int MAX_BATCH_MEGABYTES = 2047;
 
   private double startTimeoutSeconds = 120;
   private double stopGraceSeconds = 5;
@@ -54,6 +55,8 @@ public final class TensorFlowService implements Service {
   private String storageDataRegion;
   private int storageBlockKilobytes = 2048;
   private double storageWriterTimeoutSeconds = 120;
+  private int maxBatchMegabytes = (int) (BatchLimits.DEFAULT.batch() / MEGABYTE);
+  private int batchMemoryMegabytes = (int) (BatchLimits.DEFAULT.together() / MEGABYTE);
   private long taskMemoryMegabytes;
   private int taskProcesses;
   private int taskOpenFiles;
@@ -144,6 +147,19 @@ public final class TensorFlowService implements Service {
   /** Seconds without a sign of life after which a writer is dead and its blocks are removed. */
   public void setStorageWriterTimeoutSeconds(double seconds) {
     storageWriterTimeoutSeconds = positive("storageWriterTimeoutSeconds", seconds);
+  }
+
+  /** The largest record batch that a node takes of a load, in MiB: 1 to 2,047. */
+  public void setMaxBatchMegabytes(int megabytes) {
+    if (megabytes < 1 || megabytes > MAX_BATCH_MEGABYTES) {
+      throw invalid("maxBatchMegabytes", megabytes, "It must be from 1 to 2,047");
+    }
+    maxBatchMegabytes = megabytes;
+  }
+
+  /** Memory of all record batches that a node reads and loads at once, in MiB. */
+  public void setBatchMemoryMegabytes(int megabytes) {
+    batchMemoryMegabytes = (int) positive("batchMemoryMegabytes", megabytes);
   }
 
   /**
@@ -282,6 +298,7 @@ public final class TensorFlowService implements Service {
             storageDataRegion,
             storageBlockKilobytes * KILOBYTE,
             seconds(storageWriterTimeoutSeconds)),
+        new BatchLimits(maxBatchMegabytes * MEGABYTE, batchMemoryMegabytes * MEGABYTE),
         new SecuritySettings(security),
         new TaskSettings(
             taskMemoryMegabytes * MEGABYTE,
