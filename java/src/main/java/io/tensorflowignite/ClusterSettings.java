@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.security.tls.TlsSettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.io.Serializable;
 import java.time.Duration;
@@ -18,6 +19,7 @@ public final class ClusterSettings implements Serializable {
   private final long codeLimitBytes;
   private final Duration jobRetention;
   private final StorageSettings storage;
+  private final TlsSettings tls;
 
   ClusterSettings(
       Duration startTimeout,
@@ -29,7 +31,8 @@ public final class ClusterSettings implements Serializable {
       long logLimitBytes,
       long codeLimitBytes,
       Duration jobRetention,
-      StorageSettings storage) {
+      StorageSettings storage,
+      TlsSettings tls) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
@@ -40,6 +43,7 @@ public final class ClusterSettings implements Serializable {
     this.codeLimitBytes = codeLimitBytes;
     this.jobRetention = jobRetention;
     this.storage = storage;
+    this.tls = tls;
   }
 
   /** From the placement of an attempt until every task runs, unless a job says otherwise. */
@@ -88,5 +92,9 @@ public final class ClusterSettings implements Serializable {
 
   public StorageSettings storage() {
     return storage;
+  }
+
+  public TlsSettings tls() {
+    return tls;
   }
 }

@@ -13,7 +13,9 @@ import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobStore;
 import io.tensorflowignite.job.LogArchive;
 import io.tensorflowignite.job.Reconciler;
+import io.tensorflowignite.job.Texts;
 import io.tensorflowignite.job.TopologyEvents;
+import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.storage.FileEndpoint;
 import io.tensorflowignite.storage.Storage;
 import io.tensorflowignite.table.JobTable;
@@ -119,17 +121,19 @@ final class NodeRuntime implements AutoCloseable {
 
   private Reconciler bringUp() {
     local = NodeSettings.of(ignite);
+    NodeTls tls = opened(tls());
     nodes = new NodeTable(ignite);
     JobTable jobs = new JobTable(ignite);
     JobChanges changes = new JobChanges();
     losses = new DataLosses(ignite, jobs);
-    DataEndpoint data = opened(new DataEndpoint(ignite, new Directory(nodes, ignite)));
+    DataEndpoint data = opened(new DataEndpoint(ignite, new Directory(nodes, ignite, tls.isOn())));
     storage = opened(new Storage(ignite, settings.storage()));
     JobStore files = new JobStore(storage);
     CodeStore code = new CodeStore(files);
     JobRemoval removal = new JobRemoval(ignite, jobs, files);
     LogArchive archive = opened(new LogArchive(ignite, jobs, files));
-    NodeApiService api = new NodeApiService(ignite, settings, jobs, nodes, changes, removal, files);
+    NodeApiService api =
+        new NodeApiService(ignite, settings, jobs, nodes, changes, removal, files, encrypts(tls));
     ApiServer server =
         opened(
             ApiServer.start(
@@ -137,6 +141,7 @@ final class NodeRuntime implements AutoCloseable {
                 local.firstPort,
                 local.lastPort,
                 log,
+                tls,
                 api,
                 new FileEndpoint(ignite, storage, nodes),
                 data.service(),
@@ -160,8 +165,23 @@ final class NodeRuntime implements AutoCloseable {
     publish(node(address));
     opened(supervisor).start();
     opened(runner).start();
-    log.info("Node API is up [address=" + address + ", node=" + nodeId + "]");
+    log.info("Node API is up [address=" + address + ", tls=" + tls + ", node=" + nodeId + "]");
     return reconciler;
+  }
+
+  private NodeTls tls() {
+    return NodeTls.of(
+        settings.tls(),
+        local.tls,
+        ignite.configuration().getSslContextFactory(),
+        NodeTls.LOOK_AGAIN,
+        Texts.shortId(nodeId),
+        log);
+  }
+
+  /** Whether any connections of this cluster are encrypted, its nodes' own included. */
+  private boolean encrypts(NodeTls tls) {
+    return tls.isOn() || ignite.configuration().getSslContextFactory() != null;
   }
 
   private <P extends AutoCloseable> P opened(P part) {

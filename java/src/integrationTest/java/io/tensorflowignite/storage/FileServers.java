@@ -11,6 +11,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.api.ApiServer;
+import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.FileServiceGrpc;
 import io.tensorflowignite.v1.Node;
@@ -43,7 +44,7 @@ final class FileServers implements AutoCloseable {
       Ignite node = cluster.nodes.get(i);
       NodeTable table = new NodeTable(node);
       FileEndpoint files = new FileEndpoint(node, cluster.store(i), table);
-      ApiServer server = ApiServer.start("127.0.0.1", 0, 0, node.log(), files);
+      ApiServer server = ApiServer.start("127.0.0.1", 0, 0, node.log(), NodeTls.off(), files);
       servers.add(server);
       String address = "127.0.0.1:" + server.port();
       addresses.add(address);

@@ -9,6 +9,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.tensorflowignite.api.ApiServer;
+import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.storage.tree.ManyFiles;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AbandonWriteRequest;
@@ -60,7 +61,12 @@ public class ItFileService {
             .build());
     server =
         ApiServer.start(
-            "127.0.0.1", 0, 0, node.log(), new FileEndpoint(node, cluster.store(0), table));
+            "127.0.0.1",
+            0,
+            0,
+            node.log(),
+            NodeTls.off(),
+            new FileEndpoint(node, cluster.store(0), table));
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext().build();
   }
 

@@ -5,6 +5,8 @@ import io.grpc.Server;
 import io.grpc.ServerInterceptors;
 import io.grpc.netty.NettyServerBuilder;
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.security.tls.NodeTls;
+import io.tensorflowignite.security.tls.PeerCertificate;
 import io.tensorflowignite.v1.ErrorCode;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -32,7 +34,12 @@ public final class ApiServer implements AutoCloseable {
 
   /** Binds the first free port of the range; port 0 is any free port. */
   public static ApiServer start(
-      String host, int firstPort, int lastPort, IgniteLogger log, BindableService... services) {
+      String host,
+      int firstPort,
+      int lastPort,
+      IgniteLogger log,
+      NodeTls tls,
+      BindableService... services) {
     AtomicInteger number = new AtomicInteger();
     ExecutorService calls =
         Executors.newCachedThreadPool(
@@ -49,7 +56,9 @@ public final class ApiServer implements AutoCloseable {
               .maxInboundMessageSize(Integer.MAX_VALUE)
               .flowControlWindow(WINDOW_BYTES)
               .permitKeepAliveTime(KEEPALIVE_MIN_S, TimeUnit.SECONDS)
-              .permitKeepAliveWithoutCalls(true);
+              .permitKeepAliveWithoutCalls(true)
+              .intercept(PeerCertificate.interceptor());
+      tls.context().ifPresent(builder::sslContext);
       for (BindableService service : services) {
         builder.addService(ServerInterceptors.intercept(service, new ErrorInterceptor(log)));
       }

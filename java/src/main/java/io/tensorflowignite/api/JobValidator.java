@@ -31,15 +31,21 @@ final class JobValidator {
   private final Ignite ignite;
   private final NodeTable nodes;
   private final CodeStore code;
+  private final boolean encrypted;
 
-  JobValidator(Ignite ignite, NodeTable nodes, CodeStore code) {
+  /**
+   * @param encrypted whether any connections of the cluster are encrypted
+   */
+  JobValidator(Ignite ignite, NodeTable nodes, CodeStore code, boolean encrypted) {
     this.ignite = ignite;
     this.nodes = nodes;
     this.code = code;
+    this.encrypted = encrypted;
   }
 
   void validate(JobSpec spec) {
     checkForm(spec);
+    checkPlaintext(spec);
     checkCache(spec.getCache());
     check(
         code.contains(spec.getCodeDigest()),
@@ -88,6 +94,18 @@ final class JobValidator {
         INVALID_REQUEST,
         "A time-out of the job is not positive. The start timeout is above 0 s, the stop grace 0 s"
             + " or more. Correct it.");
+  }
+
+  /** It would be the only thing in the clear where its owner expects nothing to be. */
+  private void checkPlaintext(JobSpec spec) {
+    check(
+        !encrypted || spec.getAllowPlaintext(),
+        INVALID_REQUEST,
+        "The job does not accept plain text, and this cluster encrypts its connections, which"
+            + " TensorFlow cannot do: what a job's tasks tell each other (gradients, variables)"
+            + " travels readable, to servers that ask nobody who he is. A cluster with TLS runs"
+            + " only jobs that accept this. Keep the tasks' network apart (firewall, WireGuard),"
+            + " and submit with --allow-plaintext, in Python allow_plaintext=True.");
   }
 
   private void checkCache(String name) {

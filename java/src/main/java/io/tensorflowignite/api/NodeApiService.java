@@ -60,6 +60,9 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   private final Retention retention;
   private final long codeLimitBytes;
 
+  /**
+   * @param encrypted whether any connections of the cluster are encrypted
+   */
   public NodeApiService(
       Ignite ignite,
       ClusterSettings settings,
@@ -67,14 +70,15 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
       NodeTable nodes,
       JobChanges changes,
       JobRemoval removal,
-      JobStore files) {
+      JobStore files,
+      boolean encrypted) {
     this.log = ignite.log().getLogger(NodeApiService.class);
     this.jobs = jobs;
     this.nodes = nodes;
     this.code = new CodeStore(files);
     this.logs = new LogTable(ignite);
     this.changes = changes;
-    this.validator = new JobValidator(ignite, nodes, code);
+    this.validator = new JobValidator(ignite, nodes, code, encrypted);
     this.removal = removal;
     this.files = files;
     this.retention = new Retention(settings.jobRetention());
