@@ -1,10 +1,12 @@
 package io.tensorflowignite;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.security.tls.TlsSettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.time.Duration;
 import org.junit.Test;
@@ -45,6 +47,22 @@ public class TensorFlowServiceTest {
     assertRefused("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(3));
     assertRefused("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(4097));
     assertRefused("storageWriterTimeoutSeconds", () -> bean.setStorageWriterTimeoutSeconds(0));
+  }
+
+  @Test
+  public void connectionsAreEncryptedWhereANodeCanUnlessItIsSaidOtherwise() {
+    assertEquals(TlsSettings.Mode.AUTO, bean.settings().tls().mode());
+    assertFalse(bean.settings().tls().clientCertificates());
+    bean.setTls("required");
+    bean.setClientCertificates("required");
+    assertEquals(TlsSettings.Mode.REQUIRED, bean.settings().tls().mode());
+    assertTrue(bean.settings().tls().clientCertificates());
+    bean.setTls("off");
+    bean.setClientCertificates("none");
+    assertEquals(TlsSettings.Mode.OFF, bean.settings().tls().mode());
+    assertFalse(bean.settings().tls().clientCertificates());
+    assertRefused("tls", () -> bean.setTls("on"));
+    assertRefused("clientCertificates", () -> bean.setClientCertificates("optional"));
   }
 
   private static void assertRefused(String property, ThrowingRunnable call) {
