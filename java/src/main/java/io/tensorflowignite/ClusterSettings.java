@@ -2,6 +2,7 @@ package io.tensorflowignite;
 
 import io.tensorflowignite.agent.TaskSettings;
 import io.tensorflowignite.security.SecuritySettings;
+import io.tensorflowignite.security.tls.TlsSettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.io.Serializable;
 import java.time.Duration;
@@ -23,6 +24,7 @@ public final class ClusterSettings implements Serializable {
   private final BatchLimits batches;
   private final SecuritySettings security;
   private final TaskSettings tasks;
+  private final TlsSettings tls;
 
   ClusterSettings(
       Duration startTimeout,
@@ -37,7 +39,8 @@ public final class ClusterSettings implements Serializable {
       StorageSettings storage,
       BatchLimits batches,
       SecuritySettings security,
-      TaskSettings tasks) {
+      TaskSettings tasks,
+      TlsSettings tls) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
@@ -51,6 +54,7 @@ public final class ClusterSettings implements Serializable {
     this.batches = batches;
     this.security = security;
     this.tasks = tasks;
+    this.tls = tls;
   }
 
   /** From the placement of an attempt until every task runs, unless a job says otherwise. */
@@ -112,5 +116,9 @@ public final class ClusterSettings implements Serializable {
   /** What each task may use and inherit. */
   public TaskSettings tasks() {
     return tasks;
+  }
+
+  public TlsSettings tls() {
+    return tls;
   }
 }

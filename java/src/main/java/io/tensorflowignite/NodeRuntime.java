@@ -13,6 +13,7 @@ import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobStore;
 import io.tensorflowignite.job.LogArchive;
 import io.tensorflowignite.job.Reconciler;
+import io.tensorflowignite.job.Texts;
 import io.tensorflowignite.job.TopologyEvents;
 import io.tensorflowignite.security.Access;
 import io.tensorflowignite.security.Authentication;
@@ -20,6 +21,7 @@ import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.security.IgniteSecurityAccess;
 import io.tensorflowignite.security.Policy;
 import io.tensorflowignite.security.TaskTokens;
+import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.storage.FileEndpoint;
 import io.tensorflowignite.storage.Storage;
 import io.tensorflowignite.table.JobTable;
@@ -128,6 +130,7 @@ final class NodeRuntime implements AutoCloseable {
 
   private Reconciler bringUp() {
     local = NodeSettings.of(ignite);
+    NodeTls tls = opened(tls());
     nodes = new NodeTable(ignite);
     JobTable jobs = new JobTable(ignite);
     JobChanges changes = new JobChanges();
@@ -139,14 +142,17 @@ final class NodeRuntime implements AutoCloseable {
             cache -> SystemCache.isSystem(ignite, cache),
             settings.storage().name() + "-files");
     DataEndpoint data =
-        opened(new DataEndpoint(ignite, new Directory(nodes, ignite), settings.batches(), guard));
+        opened(
+            new DataEndpoint(
+                ignite, new Directory(nodes, ignite, tls.isOn()), settings.batches(), guard));
     storage = opened(new Storage(ignite, settings.storage()));
     JobStore files = new JobStore(storage);
     CodeStore code = new CodeStore(files);
     JobRemoval removal = new JobRemoval(ignite, jobs, files);
     LogArchive archive = opened(new LogArchive(ignite, jobs, files));
     NodeApiService api =
-        new NodeApiService(ignite, settings, jobs, nodes, changes, removal, files, guard);
+        new NodeApiService(
+            ignite, settings, jobs, nodes, changes, removal, files, guard, encrypts(tls));
     ApiServer server =
         opened(
             ApiServer.start(
@@ -155,6 +161,7 @@ final class NodeRuntime implements AutoCloseable {
                 local.lastPort,
                 settings.batches(),
                 log,
+                tls,
                 Collections.singletonList(authentication),
                 api,
                 new FileEndpoint(ignite, storage, nodes, guard),
@@ -179,13 +186,14 @@ final class NodeRuntime implements AutoCloseable {
     publish(node(address));
     opened(supervisor).start();
     opened(runner).start();
-    log.info("Node API is up [address=" + address + ", node=" + nodeId + "]");
+    log.info("Node API is up [address=" + address + ", tls=" + tls + ", node=" + nodeId + "]");
     return reconciler;
   }
 
   private Authentication authentication(JobTable jobs) {
     IgniteSecurityAccess users = new IgniteSecurityAccess(ignite);
-    Policy policy = Policy.of(settings.security(), users.knowsUsers(), false);
+    Policy policy =
+        Policy.of(settings.security(), users.knowsUsers(), settings.tls().clientCertificates());
     if (policy.requireAllowed(settings.security(), local.host, local.isLoopback())) {
       log.warning(
           "Everybody who reaches the node API can run code on this cluster: nobody is asked who he"
@@ -202,6 +210,21 @@ final class NodeRuntime implements AutoCloseable {
         new TaskTokens(jobs, new ReportTable(ignite)),
         new OwnHosts(ignite),
         log);
+  }
+
+  private NodeTls tls() {
+    return NodeTls.of(
+        settings.tls(),
+        local.tls,
+        ignite.configuration().getSslContextFactory(),
+        NodeTls.LOOK_AGAIN,
+        Texts.shortId(nodeId),
+        log);
+  }
+
+  /** Whether any connections of this cluster are encrypted, its nodes' own included. */
+  private boolean encrypts(NodeTls tls) {
+    return tls.isOn() || ignite.configuration().getSslContextFactory() != null;
   }
 
   private <P extends AutoCloseable> P opened(P part) {

@@ -2,10 +2,12 @@ package io.tensorflowignite;
 
 import io.tensorflowignite.agent.TaskSettings;
 import io.tensorflowignite.security.SecuritySettings;
+import io.tensorflowignite.security.tls.TlsSettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
 import org.apache.ignite.Ignite;
@@ -25,8 +27,9 @@ import org.apache.ignite.services.Service;
  * }</pre>
  *
  * <p>Its properties hold for the whole cluster: Ignite takes them from the first node that has
- * them. What differs by node (interpreter, address, port, work directory) comes from system
- * properties {@code tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
+ * them. What differs by node (interpreter, address, port, work directory, certificate) comes from
+ * system properties {@code tensorflow.ignite.*} or environment variables {@code
+ * TENSORFLOW_IGNITE_*}.
  */
 public final class TensorFlowService implements Service {
   /** The name to deploy it under. */
@@ -55,6 +58,8 @@ public final class TensorFlowService implements Service {
   private String storageDataRegion;
   private int storageBlockKilobytes = 2048;
   private double storageWriterTimeoutSeconds = 120;
+  private TlsSettings.Mode tls = TlsSettings.Mode.AUTO;
+  private boolean clientCertificates;
   private int maxBatchMegabytes = (int) (BatchLimits.DEFAULT.batch() / MEGABYTE);
   private int batchMemoryMegabytes = (int) (BatchLimits.DEFAULT.together() / MEGABYTE);
   private long taskMemoryMegabytes;
@@ -252,6 +257,33 @@ public final class TensorFlowService implements Service {
   }
 
   /**
+   * Whether connections to the nodes' servers are encrypted: "auto" where a node has a certificate
+   * (system properties tensorflow.ignite.tls.certificate and tensorflow.ignite.tls.key, or
+   * IgniteConfiguration.sslContextFactory); "required": a node without one does not start its
+   * service; "off".
+   */
+  public void setTls(String mode) {
+    for (TlsSettings.Mode known : TlsSettings.Mode.values()) {
+      if (known.name().toLowerCase(Locale.ROOT).equals(mode)) {
+        tls = known;
+        return;
+      }
+    }
+    throw invalid("tls", "'" + mode + "'", "It must be 'auto', 'required' or 'off'");
+  }
+
+  /**
+   * "required": a caller shows a certificate that an authority of the node has signed (mutual TLS),
+   * unless it is a task of this cluster; "none": nobody is asked for one.
+   */
+  public void setClientCertificates(String which) {
+    if (!"none".equals(which) && !"required".equals(which)) {
+      throw invalid("clientCertificates", "'" + which + "'", "It must be 'none' or 'required'");
+    }
+    clientCertificates = which.equals("required");
+  }
+
+  /**
    * host:port of this node's API; null while the node is not ready yet, or could not become ready.
    */
   public String address() {
@@ -306,7 +338,8 @@ public final class TensorFlowService implements Service {
             taskOpenFiles,
             seconds(taskCpuHours * SECONDS_PER_HOUR),
             seconds(taskTimeLimitHours * SECONDS_PER_HOUR),
-            Arrays.asList(taskEnvironment)));
+            Arrays.asList(taskEnvironment)),
+        new TlsSettings(tls, clientCertificates));
   }
 
   private static Duration seconds(double seconds) {

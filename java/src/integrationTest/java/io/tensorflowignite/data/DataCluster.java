@@ -291,6 +291,11 @@ final class DataCluster {
       public UUID localNode() {
         return node.cluster().localNode().id();
       }
+
+      @Override
+      public boolean encrypted() {
+        return false;
+      }
     };
   }
 

@@ -17,6 +17,7 @@ import io.grpc.BindableService;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
+import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.api.JobChanges;
@@ -25,6 +26,7 @@ import io.tensorflowignite.data.DataEndpoint;
 import io.tensorflowignite.data.NodeDirectory;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobStore;
+import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.storage.FileEndpoint;
 import io.tensorflowignite.storage.Storage;
 import io.tensorflowignite.storage.StorageSettings;
@@ -154,7 +156,7 @@ public class ItAccess {
             Access.of(settings.access()),
             cache -> SystemCache.isSystem(node, cache),
             "tensorflow-ignite-files");
-    data = new DataEndpoint(node, directory(), guard);
+    data = new DataEndpoint(node, directory(), BatchLimits.DEFAULT, guard);
     BindableService[] all = {
       new NodeApiService(
           node,
@@ -164,7 +166,8 @@ public class ItAccess {
           new JobChanges(),
           new JobRemoval(node, jobs, files),
           files,
-          guard),
+          guard,
+          false),
       new FileEndpoint(node, storage, nodes, guard),
       data.service(),
       data.sharedMemory()
@@ -175,7 +178,14 @@ public class ItAccess {
     }
     server =
         ApiServer.start(
-            "127.0.0.1", 0, 0, node.log(), Collections.singletonList(authentication), all);
+            "127.0.0.1",
+            0,
+            0,
+            BatchLimits.DEFAULT,
+            node.log(),
+            NodeTls.off(),
+            Collections.singletonList(authentication),
+            all);
     calls = new RawCalls("127.0.0.1:" + server.port());
   }
 
@@ -232,9 +242,7 @@ public class ItAccess {
       String text = calls.call(nodes, request, wrong).assertRefused(Status.Code.UNAUTHENTICATED);
       assertFalse(text, text.contains("roots"));
     }
-    calls
-        .call(nodes, request, as("root"), as("alice"))
-        .assertRefused(Status.Code.UNAUTHENTICATED);
+    calls.call(nodes, request, as("root"), as("alice")).assertRefused(Status.Code.UNAUTHENTICATED);
     calls.call(nodes, request, "bEARER roots").assertAnswered();
   }
 
@@ -277,9 +285,7 @@ public class ItAccess {
     getJob("70070000", as("alice")).assertRefused(Status.Code.PERMISSION_DENIED);
     calls
         .call(
-            JOBS + "StopJob",
-            StopJobRequest.newBuilder().setJobId("70070000").build(),
-            as("alice"))
+            JOBS + "StopJob", StopJobRequest.newBuilder().setJobId("70070000").build(), as("alice"))
         .assertRefused(Status.Code.PERMISSION_DENIED);
   }
 
@@ -327,8 +333,7 @@ public class ItAccess {
             as("alice"));
     begun.assertAnswered();
     String extent = BeginWriteResponse.parseFrom(begun.messages.get(0)).getExtentId();
-    Message reserve =
-        ReserveBlocksRequest.newBuilder().setExtentId(extent).setBlocks(1).build();
+    Message reserve = ReserveBlocksRequest.newBuilder().setExtentId(extent).setBlocks(1).build();
     calls
         .call(FILES + "ReserveBlocks", reserve, as("etl"))
         .assertRefused(Status.Code.PERMISSION_DENIED);
@@ -378,10 +383,7 @@ public class ItAccess {
     getJob("a11ce000", task).assertRefused(Status.Code.PERMISSION_DENIED);
     assertEquals(ImmutableSet.of("7a5c0000"), listed(task));
     calls
-        .call(
-            JOBS + "StopJob",
-            StopJobRequest.newBuilder().setJobId("7a5c0000").build(),
-            task)
+        .call(JOBS + "StopJob", StopJobRequest.newBuilder().setJobId("7a5c0000").build(), task)
         .assertRefused(Status.Code.PERMISSION_DENIED);
     calls
         .call(
@@ -392,8 +394,7 @@ public class ItAccess {
                 .build(),
             task)
         .assertRefused(Status.Code.PERMISSION_DENIED);
-    GetJobResponse told =
-        GetJobResponse.parseFrom(getJob("7a5c0000", task).messages.get(0));
+    GetJobResponse told = GetJobResponse.parseFrom(getJob("7a5c0000", task).messages.get(0));
     assertEquals(1, told.getJob().getAttempts(0).getTasksCount());
     assertEquals(
         "digests are between nodes",
@@ -443,11 +444,7 @@ public class ItAccess {
   private static RawCalls.Answer makeDirectory(String path, String authorization) {
     return calls.call(
         FILES + "MakeDirectory",
-        MakeDirectoryRequest.newBuilder()
-            .setPath(path)
-            .setParents(true)
-            .setExistOk(true)
-            .build(),
+        MakeDirectoryRequest.newBuilder().setPath(path).setParents(true).setExistOk(true).build(),
         authorization);
   }
 
@@ -483,9 +480,7 @@ public class ItAccess {
       case FILES + "ReadBlocks":
         return ReadBlocksRequest.newBuilder().setExtentId("0").build();
       default:
-        return UNSERVED.contains(method)
-            ? Flight.Empty.getDefaultInstance()
-            : filled(method);
+        return UNSERVED.contains(method) ? Flight.Empty.getDefaultInstance() : filled(method);
     }
   }
 

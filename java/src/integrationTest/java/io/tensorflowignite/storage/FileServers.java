@@ -13,6 +13,7 @@ import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.security.Guard;
+import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.FileServiceGrpc;
 import io.tensorflowignite.v1.Node;
@@ -53,6 +54,7 @@ final class FileServers implements AutoCloseable {
               0,
               BatchLimits.DEFAULT,
               node.log(),
+              NodeTls.off(),
               Collections.emptyList(),
               files);
       servers.add(server);

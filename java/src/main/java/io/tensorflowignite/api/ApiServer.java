@@ -10,6 +10,8 @@ import io.grpc.netty.NettyServerBuilder;
 import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.RareLog;
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.security.tls.NodeTls;
+import io.tensorflowignite.security.tls.PeerCertificate;
 import io.tensorflowignite.v1.ErrorCode;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -69,6 +71,7 @@ public final class ApiServer implements AutoCloseable {
       int lastPort,
       BatchLimits batches,
       IgniteLogger log,
+      NodeTls tls,
       List<ServerInterceptor> interceptors,
       BindableService... services) {
     AtomicInteger number = new AtomicInteger();
@@ -107,7 +110,9 @@ public final class ApiServer implements AutoCloseable {
               .keepAliveTimeout(PONG_S, TimeUnit.SECONDS)
               .flowControlWindow(WINDOW_BYTES)
               .permitKeepAliveTime(KEEPALIVE_MIN_S, TimeUnit.SECONDS)
-              .permitKeepAliveWithoutCalls(true);
+              .permitKeepAliveWithoutCalls(true)
+              .intercept(PeerCertificate.interceptor());
+      tls.context().ifPresent(builder::sslContext);
       for (BindableService service : services) {
         builder.addService(
             RequestDecoding.of(

@@ -66,6 +66,9 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   private final long codeLimitBytes;
   private final Guard guard;
 
+  /**
+   * @param encrypted whether any connections of the cluster are encrypted
+   */
   public NodeApiService(
       Ignite ignite,
       ClusterSettings settings,
@@ -74,7 +77,8 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
       JobChanges changes,
       JobRemoval removal,
       JobStore files,
-      Guard guard) {
+      Guard guard,
+      boolean encrypted) {
     this.guard = guard;
     this.log = new RareLog(ignite.log().getLogger(NodeApiService.class));
     this.jobs = jobs;
@@ -82,7 +86,7 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
     this.code = new CodeStore(files);
     this.logs = new LogTable(ignite);
     this.changes = changes;
-    this.validator = new JobValidator(ignite, nodes, code);
+    this.validator = new JobValidator(ignite, nodes, code, encrypted);
     this.removal = removal;
     this.files = files;
     this.retention = new Retention(settings.jobRetention());

@@ -56,8 +56,7 @@ public final class DataEndpoint implements AutoCloseable {
   // Flight's factory asks for a handler of a deprecated kind; the server's own interceptors
   // authenticate.
   @SuppressWarnings("deprecation")
-  public DataEndpoint(
-      Ignite ignite, NodeDirectory directory, BatchLimits limits, Guard guard) {
+  public DataEndpoint(Ignite ignite, NodeDirectory directory, BatchLimits limits, Guard guard) {
     log = ignite.log().getLogger(DataEndpoint.class);
     // Arrow's own policy, powers of two, would take almost twice the memory that a batch needs.
     allocator =
@@ -66,18 +65,18 @@ public final class DataEndpoint implements AutoCloseable {
     // Flight answers on threads of its own: who calls is known there as well.
     executor =
         new ContextExecutor(
-        new ThreadPoolExecutor(
-            0,
-            MAX_THREADS,
-            THREAD_IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new SynchronousQueue<>(),
-            task -> {
-              String name = "tensorflow-ignite-data-" + threads.incrementAndGet();
-              Thread thread = new Thread(task, name);
-              thread.setDaemon(true);
-              return thread;
-            }));
+            new ThreadPoolExecutor(
+                0,
+                MAX_THREADS,
+                THREAD_IDLE_SECONDS,
+                TimeUnit.SECONDS,
+                new SynchronousQueue<>(),
+                task -> {
+                  String name = "tensorflow-ignite-data-" + threads.incrementAndGet();
+                  Thread thread = new Thread(task, name);
+                  thread.setDaemon(true);
+                  return thread;
+                }));
     DataErrors errors = new DataErrors(log);
     SchemaStore store = new SchemaStore(ignite);
     Schemas schemas = new Schemas(ignite, store);

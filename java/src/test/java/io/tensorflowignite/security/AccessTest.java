@@ -116,8 +116,7 @@ public class AccessTest {
             "root all images*")) {
       String text =
           assertThrows(
-                  IllegalArgumentException.class,
-                  () -> Access.of(Collections.singletonList(wrong)))
+                  IllegalArgumentException.class, () -> Access.of(Collections.singletonList(wrong)))
               .getMessage();
       assertTrue(text, text.startsWith("TensorFlowService.access: the rule '" + wrong + "'"));
       assertTrue(text, text.contains("PRINCIPAL PERMISSIONS [PATTERN]"));

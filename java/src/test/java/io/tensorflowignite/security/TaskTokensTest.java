@@ -126,8 +126,7 @@ public class TaskTokensTest {
         (job, attempt, node) ->
             Optional.of(
                 NodeReport.newBuilder()
-                    .addAllTasks(
-                        attempt(2, AttemptPhase.RUN, 3, token.digest()).getTasksList())
+                    .addAllTasks(attempt(2, AttemptPhase.RUN, 3, token.digest()).getTasksList())
                     .build());
     assertTrue(TaskTokens.judge(token, replaced, reports).isPresent());
     assertFalse(TaskTokens.judge(TaskToken.make(KEY), replaced, reports).isPresent());

@@ -169,8 +169,11 @@ public final class DataProducer extends NoOpFlightProducer {
                                 + " node (node filter)",
                             node.id(), partitions)));
     int colon = address.lastIndexOf(':');
-    return Location.forGrpcInsecure(
-        address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
+    String host = address.substring(0, colon);
+    int port = Integer.parseInt(address.substring(colon + 1));
+    return directory.encrypted()
+        ? Location.forGrpcTls(host, port)
+        : Location.forGrpcInsecure(host, port);
   }
 
   /** Of a command, or of a path that is a cache's name. */
