@@ -50,7 +50,7 @@ FALLBACKS: dict[grpc.StatusCode, type[errors.TensorFlowIgniteError]] = {
     grpc.StatusCode.NOT_FOUND: errors.InternalError,
     grpc.StatusCode.ALREADY_EXISTS: errors.InternalError,
     grpc.StatusCode.PERMISSION_DENIED: errors.PermissionDeniedError,
-    grpc.StatusCode.RESOURCE_EXHAUSTED: errors.InternalError,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: errors.LimitExceededError,
     grpc.StatusCode.FAILED_PRECONDITION: errors.InvalidRequestError,
     grpc.StatusCode.ABORTED: errors.InternalError,
     grpc.StatusCode.OUT_OF_RANGE: errors.InvalidRequestError,

@@ -1,5 +1,8 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.agent.TaskSettings;
+import io.tensorflowignite.security.SecuritySettings;
+import io.tensorflowignite.security.tls.TlsSettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.io.Serializable;
 import java.time.Duration;
@@ -18,6 +21,10 @@ public final class ClusterSettings implements Serializable {
   private final long codeLimitBytes;
   private final Duration jobRetention;
   private final StorageSettings storage;
+  private final BatchLimits batches;
+  private final SecuritySettings security;
+  private final TaskSettings tasks;
+  private final TlsSettings tls;
 
   ClusterSettings(
       Duration startTimeout,
@@ -29,7 +36,11 @@ public final class ClusterSettings implements Serializable {
       long logLimitBytes,
       long codeLimitBytes,
       Duration jobRetention,
-      StorageSettings storage) {
+      StorageSettings storage,
+      BatchLimits batches,
+      SecuritySettings security,
+      TaskSettings tasks,
+      TlsSettings tls) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
@@ -40,6 +51,10 @@ public final class ClusterSettings implements Serializable {
     this.codeLimitBytes = codeLimitBytes;
     this.jobRetention = jobRetention;
     this.storage = storage;
+    this.batches = batches;
+    this.security = security;
+    this.tasks = tasks;
+    this.tls = tls;
   }
 
   /** From the placement of an attempt until every task runs, unless a job says otherwise. */
@@ -88,5 +103,22 @@ public final class ClusterSettings implements Serializable {
 
   public StorageSettings storage() {
     return storage;
+  }
+
+  public BatchLimits batches() {
+    return batches;
+  }
+
+  public SecuritySettings security() {
+    return security;
+  }
+
+  /** What each task may use and inherit. */
+  public TaskSettings tasks() {
+    return tasks;
+  }
+
+  public TlsSettings tls() {
+    return tls;
   }
 }
