@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.agent.TaskSettings;
 import io.tensorflowignite.security.SecuritySettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.io.Serializable;
@@ -19,7 +20,9 @@ public final class ClusterSettings implements Serializable {
   private final long codeLimitBytes;
   private final Duration jobRetention;
   private final StorageSettings storage;
+  private final BatchLimits batches;
   private final SecuritySettings security;
+  private final TaskSettings tasks;
 
   ClusterSettings(
       Duration startTimeout,
@@ -32,7 +35,9 @@ public final class ClusterSettings implements Serializable {
       long codeLimitBytes,
       Duration jobRetention,
       StorageSettings storage,
-      SecuritySettings security) {
+      BatchLimits batches,
+      SecuritySettings security,
+      TaskSettings tasks) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
@@ -43,7 +48,9 @@ public final class ClusterSettings implements Serializable {
     this.codeLimitBytes = codeLimitBytes;
     this.jobRetention = jobRetention;
     this.storage = storage;
+    this.batches = batches;
     this.security = security;
+    this.tasks = tasks;
   }
 
   /** From the placement of an attempt until every task runs, unless a job says otherwise. */
@@ -94,7 +101,16 @@ public final class ClusterSettings implements Serializable {
     return storage;
   }
 
+  public BatchLimits batches() {
+    return batches;
+  }
+
   public SecuritySettings security() {
     return security;
+  }
+
+  /** What each task may use and inherit. */
+  public TaskSettings tasks() {
+    return tasks;
   }
 }

@@ -138,7 +138,8 @@ final class NodeRuntime implements AutoCloseable {
             Access.of(settings.security().access()),
             cache -> SystemCache.isSystem(ignite, cache),
             settings.storage().name() + "-files");
-    DataEndpoint data = opened(new DataEndpoint(ignite, new Directory(nodes, ignite), guard));
+    DataEndpoint data =
+        opened(new DataEndpoint(ignite, new Directory(nodes, ignite), settings.batches(), guard));
     storage = opened(new Storage(ignite, settings.storage()));
     JobStore files = new JobStore(storage);
     CodeStore code = new CodeStore(files);
@@ -152,6 +153,7 @@ final class NodeRuntime implements AutoCloseable {
                 local.host,
                 local.firstPort,
                 local.lastPort,
+                settings.batches(),
                 log,
                 Collections.singletonList(authentication),
                 api,

@@ -1,10 +1,13 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.agent.TaskSettings;
 import io.tensorflowignite.security.SecuritySettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.services.Service;
@@ -35,6 +38,8 @@ public final class TensorFlowService implements Service {
   private static final int KILOBYTE = 1 << 10;
   private static final int MIN_BLOCK_KILOBYTES = 4;
   private static final int MAX_BLOCK_KILOBYTES = 4096;
+  private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*\\*?");
+  private static final int MAX_BATCH_MEGABYTES = 2047;
 
   private double startTimeoutSeconds = 120;
   private double stopGraceSeconds = 5;
@@ -50,6 +55,14 @@ public final class TensorFlowService implements Service {
   private String storageDataRegion;
   private int storageBlockKilobytes = 2048;
   private double storageWriterTimeoutSeconds = 120;
+  private int maxBatchMegabytes = (int) (BatchLimits.DEFAULT.batch() / MEGABYTE);
+  private int batchMemoryMegabytes = (int) (BatchLimits.DEFAULT.together() / MEGABYTE);
+  private long taskMemoryMegabytes;
+  private int taskProcesses;
+  private int taskOpenFiles;
+  private double taskCpuHours;
+  private double taskTimeLimitHours;
+  private String[] taskEnvironment = {};
 
   private final SecuritySettings security = new SecuritySettings();
 
@@ -136,6 +149,19 @@ public final class TensorFlowService implements Service {
     storageWriterTimeoutSeconds = positive("storageWriterTimeoutSeconds", seconds);
   }
 
+  /** The largest record batch that a node takes of a load, in MiB: 1 to 2,047. */
+  public void setMaxBatchMegabytes(int megabytes) {
+    if (megabytes < 1 || megabytes > MAX_BATCH_MEGABYTES) {
+      throw invalid("maxBatchMegabytes", megabytes, "It must be from 1 to 2,047");
+    }
+    maxBatchMegabytes = megabytes;
+  }
+
+  /** Memory of all record batches that a node reads and loads at once, in MiB. */
+  public void setBatchMemoryMegabytes(int megabytes) {
+    batchMemoryMegabytes = (int) positive("batchMemoryMegabytes", megabytes);
+  }
+
   /**
    * Hours that a job which is over is kept, with its checkpoints, output and code; 0: until
    * somebody removes it, since of the two things that 0 could mean this one loses nothing.
@@ -179,6 +205,50 @@ public final class TensorFlowService implements Service {
    */
   public void setAllowUnauthenticated(boolean allowed) {
     security.allowUnauthenticated(allowed);
+  }
+
+  /**
+   * Memory of one task, in MiB, for each of its processes and for all together; 0: no limit.
+   * TensorFlow alone needs about 1,000.
+   */
+  public void setTaskMemoryMegabytes(long megabytes) {
+    taskMemoryMegabytes = (long) unlessZero("taskMemoryMegabytes", megabytes);
+  }
+
+  /** Processes that one task may have at a time; 0: no limit. */
+  public void setTaskProcesses(int processes) {
+    taskProcesses = (int) unlessZero("taskProcesses", processes);
+  }
+
+  /** Files that each process of a task may have open; 0: no limit but that of the node. */
+  public void setTaskOpenFiles(int files) {
+    taskOpenFiles = (int) unlessZero("taskOpenFiles", files);
+  }
+
+  /** Hours of processor time for each process of a task; 0: no limit. */
+  public void setTaskCpuHours(double hours) {
+    taskCpuHours = unlessZero("taskCpuHours", hours);
+  }
+
+  /** Hours from a task's start to its end; 0: no limit. */
+  public void setTaskTimeLimitHours(double hours) {
+    taskTimeLimitHours = unlessZero("taskTimeLimitHours", hours);
+  }
+
+  /**
+   * Variables of a node's environment that its tasks inherit besides the usual ones: names, or
+   * beginnings of names with '*' behind them.
+   */
+  public void setTaskEnvironment(String... names) {
+    for (String name : names) {
+      if (!VARIABLE.matcher(name).matches()) {
+        throw invalid(
+            "taskEnvironment",
+            "'" + name + "'",
+            "It must be a variable's name, or the beginning of names and '*'");
+      }
+    }
+    taskEnvironment = names.clone();
   }
 
   /**
@@ -228,7 +298,15 @@ public final class TensorFlowService implements Service {
             storageDataRegion,
             storageBlockKilobytes * KILOBYTE,
             seconds(storageWriterTimeoutSeconds)),
-        new SecuritySettings(security));
+        new BatchLimits(maxBatchMegabytes * MEGABYTE, batchMemoryMegabytes * MEGABYTE),
+        new SecuritySettings(security),
+        new TaskSettings(
+            taskMemoryMegabytes * MEGABYTE,
+            taskProcesses,
+            taskOpenFiles,
+            seconds(taskCpuHours * SECONDS_PER_HOUR),
+            seconds(taskTimeLimitHours * SECONDS_PER_HOUR),
+            Arrays.asList(taskEnvironment)));
   }
 
   private static Duration seconds(double seconds) {
@@ -238,6 +316,13 @@ public final class TensorFlowService implements Service {
   private static double positive(String property, double value) {
     if (!(value > 0)) {
       throw invalid(property, value, "It must be above 0");
+    }
+    return value;
+  }
+
+  private static double unlessZero(String property, double value) {
+    if (!(value >= 0)) {
+      throw invalid(property, value, "It must be 0, for no limit, or above");
     }
     return value;
   }

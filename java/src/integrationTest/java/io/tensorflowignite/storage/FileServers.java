@@ -10,6 +10,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.table.NodeTable;
@@ -46,7 +47,14 @@ final class FileServers implements AutoCloseable {
       NodeTable table = new NodeTable(node);
       FileEndpoint files = new FileEndpoint(node, cluster.store(i), table, Guard.open());
       ApiServer server =
-          ApiServer.start("127.0.0.1", 0, 0, node.log(), Collections.emptyList(), files);
+          ApiServer.start(
+              "127.0.0.1",
+              0,
+              0,
+              BatchLimits.DEFAULT,
+              node.log(),
+              Collections.emptyList(),
+              files);
       servers.add(server);
       String address = "127.0.0.1:" + server.port();
       addresses.add(address);

@@ -8,6 +8,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
+import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.storage.tree.ManyFiles;
@@ -64,6 +65,7 @@ public class ItFileService {
             "127.0.0.1",
             0,
             0,
+            BatchLimits.DEFAULT,
             node.log(),
             Collections.emptyList(),
             new FileEndpoint(node, cluster.store(0), table, Guard.open()));

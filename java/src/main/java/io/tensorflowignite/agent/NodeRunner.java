@@ -253,7 +253,7 @@ public final class NodeRunner implements AutoCloseable {
     }
     try {
       Path archive = archives.file(job.getSpec().getCodeDigest());
-      agent.startTask(
+      StartTaskRequest.Builder request =
           StartTaskRequest.newBuilder()
               .setKey(key)
               .setSpec(job.getSpec())
@@ -261,8 +261,9 @@ public final class NodeRunner implements AutoCloseable {
               .putAllEnv(TaskEnvironment.of(job, attempt, task, nodeAddress))
               .setContext(
                   TaskEnvironment.context(job, attempt, task, nodeAddress).toBuilder()
-                      .setToken(local.token(key)))
-              .build());
+                      .setToken(local.token(key)));
+      settings.tasks().addTo(request);
+      agent.startTask(request.build());
       local.markStarted(key);
     } catch (StatusRuntimeException e) {
       local.fail(key, "the agent could not start it: " + e.getStatus().getDescription());

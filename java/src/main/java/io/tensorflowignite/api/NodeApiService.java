@@ -4,6 +4,7 @@ import com.google.protobuf.util.Timestamps;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.ClusterSettings;
+import io.tensorflowignite.RareLog;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.JobFiles;
@@ -47,13 +48,12 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteLogger;
 
 /** The node API over the system caches. Any node answers: the caches are the same everywhere. */
 public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   private static final int MIN_PREFIX = 4;
 
-  private final IgniteLogger log;
+  private final RareLog log;
   private final JobTable jobs;
   private final NodeTable nodes;
   private final CodeStore code;
@@ -76,7 +76,7 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
       JobStore files,
       Guard guard) {
     this.guard = guard;
-    this.log = ignite.log().getLogger(NodeApiService.class);
+    this.log = new RareLog(ignite.log().getLogger(NodeApiService.class));
     this.jobs = jobs;
     this.nodes = nodes;
     this.code = new CodeStore(files);

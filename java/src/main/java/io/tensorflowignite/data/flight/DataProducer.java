@@ -182,6 +182,11 @@ public final class DataProducer extends NoOpFlightProducer {
   }
 
   private static LoadCommand loadCommand(FlightDescriptor descriptor) {
+    if (descriptor == null) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST,
+          "the rows come without a descriptor; the first message names the cache in it; send one");
+    }
     if (!descriptor.isCommand()) {
       return LoadCommand.newBuilder().setCache(String.join("/", descriptor.getPath())).build();
     }

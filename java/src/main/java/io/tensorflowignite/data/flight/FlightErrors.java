@@ -38,6 +38,8 @@ public final class FlightErrors {
         return CallStatus.UNAUTHENTICATED;
       case PERMISSION_DENIED:
         return CallStatus.UNAUTHORIZED;
+      case LIMIT_EXCEEDED:
+        return CallStatus.RESOURCE_EXHAUSTED;
       case INTERNAL_ERROR:
         return CallStatus.INTERNAL;
       default:

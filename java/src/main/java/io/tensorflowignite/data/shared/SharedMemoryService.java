@@ -21,6 +21,7 @@ import org.apache.arrow.memory.BufferAllocator;
 /** Lays rows into the memory of readers on this host, as proto shared.proto says. */
 public final class SharedMemoryService extends SharedMemoryGrpc.SharedMemoryImplBase {
   private static final int NONCE_BYTES = 16;
+  private static final int MAX_NONCE_BYTES = 256;
 
   private final RowStreams streams;
   private final BufferAllocator ordinary;
@@ -94,12 +95,12 @@ public final class SharedMemoryService extends SharedMemoryGrpc.SharedMemoryImpl
 
     private void open(OpenShared open) {
       guard.readCache(open.getCommand().getCache());
-      if (open.getNonce().size() < NONCE_BYTES) {
+      if (open.getNonce().size() < NONCE_BYTES || open.getNonce().size() > MAX_NONCE_BYTES) {
         throw new TensorFlowIgniteException(
             ErrorCode.INVALID_REQUEST,
             String.format(
-                "the nonce has %d bytes; it has at least %d, at random; send more",
-                open.getNonce().size(), NONCE_BYTES));
+                "the nonce has %d bytes; it has %d to %d, at random; send so many",
+                open.getNonce().size(), NONCE_BYTES, MAX_NONCE_BYTES));
       }
       offers = new SegmentOffers(open.getPid(), open.getNonce().toByteArray());
       try {
