@@ -128,8 +128,7 @@ public class ItTls {
     int port = Integer.parseInt(address[1]);
     ManagedChannel channel =
         NettyChannelBuilder.forAddress(address[0], port)
-            .sslContext(
-                GrpcSslContexts.forClient().trustManager(authorities.toFile()).build())
+            .sslContext(GrpcSslContexts.forClient().trustManager(authorities.toFile()).build())
             .build();
     try {
       NodeApiGrpc.NodeApiBlockingStub api =
