@@ -1,5 +1,7 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.agent.TaskSettings;
+import io.tensorflowignite.security.SecuritySettings;
 import io.tensorflowignite.security.tls.TlsSettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.io.Serializable;
@@ -19,6 +21,9 @@ public final class ClusterSettings implements Serializable {
   private final long codeLimitBytes;
   private final Duration jobRetention;
   private final StorageSettings storage;
+  private final BatchLimits batches;
+  private final SecuritySettings security;
+  private final TaskSettings tasks;
   private final TlsSettings tls;
 
   ClusterSettings(
@@ -32,6 +37,9 @@ public final class ClusterSettings implements Serializable {
       long codeLimitBytes,
       Duration jobRetention,
       StorageSettings storage,
+      BatchLimits batches,
+      SecuritySettings security,
+      TaskSettings tasks,
       TlsSettings tls) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
@@ -43,6 +51,9 @@ public final class ClusterSettings implements Serializable {
     this.codeLimitBytes = codeLimitBytes;
     this.jobRetention = jobRetention;
     this.storage = storage;
+    this.batches = batches;
+    this.security = security;
+    this.tasks = tasks;
     this.tls = tls;
   }
 
@@ -92,6 +103,19 @@ public final class ClusterSettings implements Serializable {
 
   public StorageSettings storage() {
     return storage;
+  }
+
+  public BatchLimits batches() {
+    return batches;
+  }
+
+  public SecuritySettings security() {
+    return security;
+  }
+
+  /** What each task may use and inherit. */
+  public TaskSettings tasks() {
+    return tasks;
   }
 
   public TlsSettings tls() {

@@ -69,6 +69,15 @@ final class NodeSettings {
         new PemFiles(file("tls.certificate"), file("tls.key"), file("tls.ca")));
   }
 
+  /** Whether only this host reaches the API. */
+  boolean isLoopback() {
+    try {
+      return InetAddress.getByName(host).isLoopbackAddress();
+    } catch (UnknownHostException e) {
+      throw unknownHost(e);
+    }
+  }
+
   /** The address by which other nodes reach this one. */
   String advertisedHost(Ignite ignite) {
     try {
@@ -85,15 +94,19 @@ final class NodeSettings {
       }
       return "127.0.0.1";
     } catch (UnknownHostException e) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          "tensorflow.ignite.host is '"
-              + host
-              + "', which this host cannot resolve. It is the address that the node API binds."
-              + " Correct the system property or the environment variable TENSORFLOW_IGNITE_HOST of"
-              + " this node.",
-          e);
+      throw unknownHost(e);
     }
+  }
+
+  private TensorFlowIgniteException unknownHost(UnknownHostException cause) {
+    return new TensorFlowIgniteException(
+        ErrorCode.INVALID_REQUEST,
+        "tensorflow.ignite.host is '"
+            + host
+            + "', which this host cannot resolve. It is the address that the node API binds."
+            + " Correct the system property or the environment variable TENSORFLOW_IGNITE_HOST of"
+            + " this node.",
+        cause);
   }
 
   /** Null: it is not set. */

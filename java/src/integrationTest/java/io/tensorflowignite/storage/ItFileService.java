@@ -8,7 +8,9 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
+import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.api.ApiServer;
+import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.storage.tree.ManyFiles;
 import io.tensorflowignite.table.NodeTable;
@@ -64,9 +66,11 @@ public class ItFileService {
             "127.0.0.1",
             0,
             0,
+            BatchLimits.DEFAULT,
             node.log(),
             NodeTls.off(),
-            new FileEndpoint(node, cluster.store(0), table));
+            Collections.emptyList(),
+            new FileEndpoint(node, cluster.store(0), table, Guard.open()));
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext().build();
   }
 
