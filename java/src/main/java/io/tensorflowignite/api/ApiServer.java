@@ -11,7 +11,7 @@ import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.RareLog;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.security.tls.NodeTls;
-import io.tensorflowignite.security.tls.PeerCertificate;
+import io.tensorflowignite.security.tls.PeerCertificates;
 import io.tensorflowignite.v1.ErrorCode;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -111,7 +111,7 @@ public final class ApiServer implements AutoCloseable {
               .flowControlWindow(WINDOW_BYTES)
               .permitKeepAliveTime(KEEPALIVE_MIN_S, TimeUnit.SECONDS)
               .permitKeepAliveWithoutCalls(true)
-              .intercept(PeerCertificate.interceptor());
+              .intercept(new PeerCertificates());
       tls.context().ifPresent(builder::sslContext);
       for (BindableService service : services) {
         builder.addService(

@@ -55,7 +55,7 @@ public class NodeTlsTest {
         }
 
         @Override
-        public void warning(String text, Throwable error) {
+        public void warning(String text) {
           told.add(text);
         }
       };

@@ -4,8 +4,10 @@ import io.grpc.ManagedChannel;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
+import io.grpc.util.AdvancedTlsX509KeyManager;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.tensorflowignite.api.ApiServer;
+import io.tensorflowignite.security.PeerCertificate;
 import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.ListNodesResponse;
 import io.tensorflowignite.v1.Node;
@@ -73,7 +75,10 @@ final class TlsServer implements AutoCloseable {
       throws Exception {
     SslContextBuilder context = GrpcSslContexts.forClient().trustManager(trusted.certificate());
     if (key != null) {
-      context.keyManager(key, certificate);
+      // Shows it whatever authorities the server names; Java's own would keep a stranger's back.
+      AdvancedTlsX509KeyManager own = new AdvancedTlsX509KeyManager();
+      own.updateIdentityCredentials(new X509Certificate[] {certificate}, key);
+      context.keyManager(own);
     }
     return NettyChannelBuilder.forAddress("127.0.0.1", port()).sslContext(context.build()).build();
   }
@@ -106,10 +111,8 @@ final class TlsServer implements AutoCloseable {
   private static final class Names extends NodeApiGrpc.NodeApiImplBase {
     @Override
     public void listNodes(ListNodesRequest request, StreamObserver<ListNodesResponse> response) {
-      String name =
-          PeerCertificate.current()
-              .map(certificate -> certificate.getSubjectX500Principal().getName())
-              .orElse(NOBODY);
+      X509Certificate certificate = PeerCertificate.KEY.get();
+      String name = certificate == null ? NOBODY : certificate.getSubjectX500Principal().getName();
       response.onNext(
           ListNodesResponse.newBuilder().addNodes(Node.newBuilder().setId(name)).build());
       response.onCompleted();
