@@ -18,7 +18,8 @@ EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
 .PHONY: help quickstart test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
-  integration integration-python integration-java chaos soak bench bench-read bench-storage jars proto diagram venv format clean
+  integration integration-python integration-java chaos soak bench bench-read bench-storage jars proto diagram venv lock \
+  licences sbom format clean
 
 help: ## Tell what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -73,8 +74,7 @@ integration-python: $(INSTALLED) jars
 # What takes too long for every change. ROUNDS=10 proves that none of it is luck.
 ROUNDS ?= 1
 chaos: $(INSTALLED) jars ## Kill workers, agents, servers and nodes of real trainings; ROUNDS=n times.
-	for round in $$(seq $(ROUNDS)); do \
-	  $(BIN)/pytest --numprocesses=2 --dist=loadfile tests/chaos tests/integration/test_topology.py || exit 1; done
+	for round in $$(seq $(ROUNDS)); do $(BIN)/pytest tests/chaos tests/integration/test_topology.py || exit 1; done
 
 soak: $(INSTALLED) jars ## Read hundreds of epochs, and show that none leaves memory, threads, files or segments.
 	$(BIN)/pytest -s tests/soak
@@ -110,15 +110,39 @@ diagram: $(TOOLS) ## Draw the job's states in ARCHITECTURE.md again.
 
 venv: $(INSTALLED) ## Make .venv with everything that tests need.
 
-# tf-keras asks for the package `tensorflow`, which would overwrite tensorflow-cpu: it comes without dependencies.
+# Either of tensorflow-cpu and tensorflow; both are pinned.
+TENSORFLOW ?= tensorflow-cpu
+
+# Only files that constraints.txt lists by their SHA-256, and no package that would run code to be built. Dependencies are
+# all listed: pip looks for none, so that tf-keras brings no `tensorflow` that would overwrite tensorflow-cpu.
 $(INSTALLED): pyproject.toml setup.py constraints.txt $(EXTENSION_SOURCES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tensorflow-ignite needs Python 3.10 or later")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo >&2 \
 	  'python3 cannot make virtual environments. Install it (Debian: apt-get install python3-venv), then run make again.'; \
 	  rm -rf $(VENV); exit 1; }
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[cpu,dev,examples]' tensorboard
-	$(BIN)/pip install --quiet --no-deps --constraint constraints.txt tf-keras
+	awk -v keep=$(TENSORFLOW) '/^[^ #]/ { name = $$0; sub(/=.*/, "", name); \
+	  other = name != keep && (name == "tensorflow" || name == "tensorflow-cpu") } !other' constraints.txt > $(VENV)/requirements.txt
+	$(BIN)/pip install --quiet --no-deps --require-hashes --only-binary :all: --requirement $(VENV)/requirements.txt
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# uv resolves for every version of Python at once, which pip cannot. What is pinned stays as it is unless it has to change;
+# UPGRADE=1 takes the newest of everything.
+LOCK_VENV := build/lock-venv
+UPGRADE ?=
+lock: $(TOOLS) ## Pin every dependency anew, Python and Java, each with its SHA-256.
+	test -x $(LOCK_VENV)/bin/uv || { $(PYTHON) -m venv $(LOCK_VENV) && $(LOCK_VENV)/bin/pip install --quiet 'uv>=0.5'; }
+	UV_PYTHON_DOWNLOADS=never $(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
+	  --no-annotate --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade) \
+	  --extra cpu --extra tensorflow --extra dev --extra examples --output-file constraints.txt \
+	  pyproject.toml dependencies/python.in
+	$(GRADLE) lockJars
+
+licences: $(INSTALLED) ## List every dependency with its licence; fail on one that nobody has agreed to.
+	@$(BIN)/python dependencies/licences.py
+
+sbom: $(INSTALLED) ## Write build/sbom.json: what we depend on, Python and Java, as CycloneDX.
+	@$(BIN)/python dependencies/sbom.py build/sbom.json
 
 # What cannot be installed into .venv: a JDK, and Gradle, which root gets from the package manager.
 $(TOOLS):

@@ -16,9 +16,10 @@ except ModuleNotFoundError:  # before Python 3.11; pytest brings it along there
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "tensorflow_ignite"
-sys.path.insert(0, str(ROOT / "proto"))
+sys.path[:0] = [str(ROOT / "proto"), str(ROOT / "dependencies")]
 
 import generate  # noqa: E402
+import inventory  # noqa: E402
 
 
 def test_generated_python_matches_proto() -> None:
@@ -66,20 +67,15 @@ def test_generated_python_runs_on_the_oldest_grpc_that_is_allowed() -> None:
 
 def test_tested_versions_are_allowed_ones() -> None:
     allowed = {name: bounds for requirement in _requirements() for name, bounds in [_split(requirement)]}
-    tested = dict(
-        line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")
-    )
-    tested = {_normal(name): _version(version) for name, version in tested.items()}
-    for name, bounds in allowed.items():
-        for operator, version in re.findall(r"(>=|<|==)([\d.*]+)", bounds):
-            if name not in tested:
-                continue
+    for pin in inventory.pins():
+        tested = _version(pin.version)
+        for operator, version in re.findall(r"(>=|<|==)([\d.*]+)", allowed.get(pin.name, "")):
             if operator == ">=":
-                assert tested[name] >= _version(version), name
+                assert tested >= _version(version), pin
             elif operator == "<":
-                assert tested[name] < _version(version), name
+                assert tested < _version(version), pin
             else:
-                assert tested[name][: len(_version(version))] == _version(version), name
+                assert tested[: len(_version(version))] == _version(version), pin
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

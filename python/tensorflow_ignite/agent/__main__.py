@@ -13,6 +13,8 @@ import sys
 def main() -> int:
     """Lives once."""
     _leave_the_terminal()
+    # Code, output and tokens of tasks are its user's alone.
+    os.umask(0o077)
     # What takes time comes after the first moment, in which a Ctrl-C meant for the service would end this process.
     from tensorflow_ignite.agent import life
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 import tensorflow_ignite
+from tensorflow_ignite.agent import limits
+from tensorflow_ignite.agent.inherited import inherited
 from tensorflow_ignite.agent.process import MARK_VARIABLE
 from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest
@@ -25,7 +27,8 @@ def command(request: StartTaskRequest, code: Path) -> list[str]:
     Raises:
         BadScriptError: The script is not in the code archive.
     """
-    launcher = [sys.executable, "-IS", str(_LAUNCHER), str(os.getpid())]
+    agent = f"{os.getpid()}{limits.launch_argument(request.limits)}"
+    launcher = [sys.executable, "-IS", str(_LAUNCHER), agent]
     if _serves(request):
         return [*launcher, sys.executable, "-u", "-m", _SERVER_MODULE]
     return [*launcher, sys.executable, "-u", str(_script(request.spec.script, code)), *request.spec.args]
@@ -38,10 +41,10 @@ def environment(
     context: Path,
     progress: Path,
     temporary: Path,
-    inherited: Mapping[str, str],
+    agents: Mapping[str, str],
 ) -> dict[str, str]:
-    """The agent's environment, the service's, the user's, and last what a task cannot do without."""
-    env = {name: value for name, value in inherited.items() if "SECRET" not in name.upper()}
+    """A part of the agent's environment, the service's, the user's, and last what a task cannot do without."""
+    env = inherited(agents, request.inherited_env)
     env.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     env["PYTHONUNBUFFERED"] = "1"
     # TensorFlow leaves files there when it is killed; so they go with the attempt.

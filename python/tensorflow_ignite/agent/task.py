@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Awaitable, Callable
@@ -11,9 +12,10 @@ from pathlib import Path
 
 from google.protobuf import json_format
 
-from tensorflow_ignite.agent import environment, failure, names, process
+from tensorflow_ignite.agent import environment, failure, limits, names, process
 from tensorflow_ignite.agent.changes import Changes
 from tensorflow_ignite.agent.environment import BadScriptError
+from tensorflow_ignite.agent.limits import Guard
 from tensorflow_ignite.agent.output import Output
 from tensorflow_ignite.agent.progress import ProgressFile
 from tensorflow_ignite.agent.unpack import BadArchiveError
@@ -75,6 +77,9 @@ class Task:
         self._directory.mkdir(parents=True, mode=0o700, exist_ok=True)
         self.output = Output(self._directory / "log", log_limit)
         self._progress = ProgressFile(self._directory / "progress.json")
+        self._context = self._directory / "context.json"
+        self._working = self._directory / "working"
+        self._temporary = self._directory / "tmp"
         self._process: subprocess.Popen[bytes] | None = None
         self._ending: Ending | None = None
         self._killer: Awaitable[None] | None = None
@@ -95,6 +100,7 @@ class Task:
         """From its start to its end, which is told in `status`; never raises."""
         try:
             code = await self._code()
+            await asyncio.to_thread(self._furnish, code)
             if self._ending is None:
                 self._start(code)
         except (BadArchiveError, BadScriptError) as error:
@@ -129,16 +135,22 @@ class Task:
             self.known = False
             self.output.close()
 
+    def _furnish(self, code: Path) -> None:
+        """Makes what the task finds: its context, and directories of its own; with links to the code, to save space."""
+        self._temporary.mkdir(mode=0o700)
+        shutil.copytree(code, self._working, copy_function=os.symlink)
+        self._working.chmod(0o700)
+        # It holds the task's token.
+        fd = os.open(self._context, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(fd, "w", encoding="utf-8") as opened:
+            opened.write(json_format.MessageToJson(self._request.context))
+
     def _start(self, code: Path) -> None:
-        context = self._directory / "context.json"
-        temporary = self._directory / "tmp"
-        temporary.mkdir(exist_ok=True)
-        context.write_text(json_format.MessageToJson(self._request.context), encoding="utf-8")
         self._process = subprocess.Popen(
             environment.command(self._request, code),
-            cwd=code,
+            cwd=self._working,
             env=environment.environment(
-                self._request, code, self.mark, context, self._progress.path, temporary, os.environ
+                self._request, code, self.mark, self._context, self._progress.path, self._temporary, os.environ
             ),
             stdin=subprocess.DEVNULL,
             stdout=self.output.fd,
@@ -152,6 +164,7 @@ class Task:
 
     async def _attend(self, running: "subprocess.Popen[bytes]") -> int:
         next_progress = 0.0
+        guard = Guard(names.task(self.key), self._request.limits, lambda: self._tree(running))
         while True:
             # Asked before the output is looked at, so that the last look comes after the end.
             ended = self._exit_code() is not None
@@ -162,6 +175,7 @@ class Task:
                 self._take_progress()
             if ended:
                 break
+            await self._keep_limits(guard, running)
             await asyncio.sleep(TICK_SECONDS)
         if self._killer is not None:
             await self._killer
@@ -170,9 +184,20 @@ class Task:
         self._take_progress()
         return exit_code
 
+    async def _keep_limits(self, guard: Guard, running: "subprocess.Popen[bytes]") -> None:
+        breach = None if self._ending is not None else await guard.breach()
+        if breach is not None and self._exit_code() is None:
+            killer = asyncio.create_task(process.end(lambda: self._tree(running), breach.grace))
+            self.end_as(Ending(job_pb2.TASK_FAILED, breach.text), killer)
+            # A further attempt would only begin the time anew.
+            self.status.hopeless = self._ending is not None and breach.for_good
+
+    def _tree(self, running: "subprocess.Popen[bytes]") -> set[process.ProcessId]:
+        return process.find(self.mark + "\0", [running.pid])
+
     async def _end_tree(self, running: "subprocess.Popen[bytes]") -> int:
         # What it started may outlive it; only after that is its output complete, and may the leader be reaped.
-        await process.end(lambda: process.find(self.mark + "\0", [running.pid]), grace=0)
+        await process.end(lambda: self._tree(running), grace=0)
         return running.wait()
 
     def _conclude(self, exit_code: int) -> None:
@@ -183,7 +208,9 @@ class Task:
         else:
             tail = self.output.tail(failure.TAIL_BYTES)
             error, traceback = failure.describe(names.task(self.key), exit_code, tail)
-            self._finish(job_pb2.TASK_FAILED, exit_code, error, traceback)
+            limit = limits.explanation(self._request.limits, exit_code, f"{error}\n{traceback}")
+            self.status.hopeless = bool(limit) and limits.is_cpu_time(exit_code)
+            self._finish(job_pb2.TASK_FAILED, exit_code, f"{error}; {limit}" if limit else error, traceback)
 
     def _finish(self, state: job_pb2.TaskState, exit_code: int, error: str, traceback: str) -> None:
         self.status.state = state

@@ -69,7 +69,7 @@ class ReservePortsResponse(_message.Message):
     def __init__(self, ports: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StartTaskRequest(_message.Message):
-    __slots__ = ("key", "spec", "code_archive", "env", "context")
+    __slots__ = ("key", "spec", "code_archive", "env", "context", "limits", "inherited_env")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -82,12 +82,30 @@ class StartTaskRequest(_message.Message):
     CODE_ARCHIVE_FIELD_NUMBER: _ClassVar[int]
     ENV_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    INHERITED_ENV_FIELD_NUMBER: _ClassVar[int]
     key: TaskKey
     spec: _job_pb2.JobSpec
     code_archive: str
     env: _containers.ScalarMap[str, str]
     context: TaskContext
-    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ...) -> None: ...
+    limits: TaskLimits
+    inherited_env: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class TaskLimits(_message.Message):
+    __slots__ = ("memory_bytes", "processes", "open_files", "cpu_time", "run_time")
+    MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PROCESSES_FIELD_NUMBER: _ClassVar[int]
+    OPEN_FILES_FIELD_NUMBER: _ClassVar[int]
+    CPU_TIME_FIELD_NUMBER: _ClassVar[int]
+    RUN_TIME_FIELD_NUMBER: _ClassVar[int]
+    memory_bytes: int
+    processes: int
+    open_files: int
+    cpu_time: _duration_pb2.Duration
+    run_time: _duration_pb2.Duration
+    def __init__(self, memory_bytes: _Optional[int] = ..., processes: _Optional[int] = ..., open_files: _Optional[int] = ..., cpu_time: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., run_time: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class StartTaskResponse(_message.Message):
     __slots__ = ()

@@ -10,6 +10,8 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.api.ApiServer;
+import io.tensorflowignite.security.Guard;
+import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.storage.tree.ManyFiles;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AbandonWriteRequest;
@@ -66,7 +68,9 @@ public class ItFileService {
             0,
             BatchLimits.DEFAULT,
             node.log(),
-            new FileEndpoint(node, cluster.store(0), table));
+            NodeTls.off(),
+            Collections.emptyList(),
+            new FileEndpoint(node, cluster.store(0), table, Guard.open()));
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext().build();
   }
 

@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
 import org.apache.ignite.IgniteLogger;
 
 /**
@@ -24,6 +25,10 @@ final class AgentProcess implements AutoCloseable {
   private static final long READY_TIMEOUT_S = 30;
   private static final long END_TIMEOUT_S = 15;
 
+  /** What the node says who it is with; neither its agent nor a task is the node. */
+  private static final Pattern NODES_SECRET =
+      Pattern.compile("(TENSORFLOW_IGNITE|IGNITE_DATASET)_.*(PASSWORD|TOKEN|SECRET|KEY).*");
+
   private final Process process;
   private final AgentReady ready;
 
@@ -34,7 +39,9 @@ final class AgentProcess implements AutoCloseable {
 
   /** Starts the agent and waits until it answers. Call it on a thread that outlives the agent. */
   static AgentProcess start(String python, AgentStart start, IgniteLogger log) throws IOException {
-    Process process = new ProcessBuilder(python, "-m", "tensorflow_ignite.agent").start();
+    ProcessBuilder builder = new ProcessBuilder(python, "-m", "tensorflow_ignite.agent");
+    builder.environment().keySet().removeIf(name -> NODES_SECRET.matcher(name).matches());
+    Process process = builder.start();
     StringBuffer errors = new StringBuffer();
     forward(process, log, errors);
     try {

@@ -4,14 +4,18 @@ import io.grpc.BindableService;
 import io.grpc.Codec;
 import io.grpc.DecompressorRegistry;
 import io.grpc.Server;
+import io.grpc.ServerInterceptor;
 import io.grpc.ServerInterceptors;
 import io.grpc.netty.NettyServerBuilder;
 import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.RareLog;
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.security.tls.NodeTls;
+import io.tensorflowignite.security.tls.PeerCertificates;
 import io.tensorflowignite.v1.ErrorCode;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -56,13 +60,19 @@ public final class ApiServer implements AutoCloseable {
     this.limits = limits;
   }
 
-  /** Binds the first free port of the range; port 0 is any free port. */
+  /**
+   * Binds the first free port of the range; port 0 is any free port.
+   *
+   * @param interceptors what every call passes, the first one first
+   */
   public static ApiServer start(
       String host,
       int firstPort,
       int lastPort,
       BatchLimits batches,
       IgniteLogger log,
+      NodeTls tls,
+      List<ServerInterceptor> interceptors,
       BindableService... services) {
     AtomicInteger number = new AtomicInteger();
     ThreadPoolExecutor calls =
@@ -100,10 +110,14 @@ public final class ApiServer implements AutoCloseable {
               .keepAliveTimeout(PONG_S, TimeUnit.SECONDS)
               .flowControlWindow(WINDOW_BYTES)
               .permitKeepAliveTime(KEEPALIVE_MIN_S, TimeUnit.SECONDS)
-              .permitKeepAliveWithoutCalls(true);
+              .permitKeepAliveWithoutCalls(true)
+              .intercept(new PeerCertificates());
+      tls.context().ifPresent(builder::sslContext);
       for (BindableService service : services) {
         builder.addService(
-            RequestDecoding.of(ServerInterceptors.intercept(service, limits, errors)));
+            RequestDecoding.of(
+                ServerInterceptors.interceptForward(
+                    ServerInterceptors.intercept(service, limits, errors), interceptors)));
       }
       try {
         return new ApiServer(builder.build().start(), calls, limits);

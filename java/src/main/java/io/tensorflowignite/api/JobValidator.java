@@ -34,16 +34,23 @@ final class JobValidator {
   private final Ignite ignite;
   private final NodeTable nodes;
   private final CodeStore code;
+  private final boolean encrypted;
 
-  JobValidator(Ignite ignite, NodeTable nodes, CodeStore code) {
+  /**
+   * @param encrypted whether any connections of the cluster are encrypted
+   */
+  JobValidator(Ignite ignite, NodeTable nodes, CodeStore code, boolean encrypted) {
     this.ignite = ignite;
     this.nodes = nodes;
     this.code = code;
+    this.encrypted = encrypted;
   }
 
   void validate(JobSpec spec) {
     checkForm(spec);
+    checkPlaintext(spec);
     checkCache(spec.getCache());
+    spec.getMoreCachesList().forEach(this::checkExists);
     check(
         code.contains(spec.getCodeDigest()),
         CODE_NOT_FOUND,
@@ -107,7 +114,28 @@ final class JobValidator {
         && Durations.toNanos(time) >= leastNanos;
   }
 
+  /** It would be the only thing in the clear where its owner expects nothing to be. */
+  private void checkPlaintext(JobSpec spec) {
+    check(
+        !encrypted || spec.getAllowPlaintext(),
+        INVALID_REQUEST,
+        "The job does not accept plain text, and this cluster encrypts its connections, which"
+            + " TensorFlow cannot do: what a job's tasks tell each other (gradients, variables)"
+            + " travels readable, to servers that ask nobody who he is. A cluster with TLS runs"
+            + " only jobs that accept this. Keep the tasks' network apart (firewall, WireGuard),"
+            + " and submit with --allow-plaintext, in Python allow_plaintext=True.");
+  }
+
   private void checkCache(String name) {
+    checkExists(name);
+    check(
+        ignite.cache(name).sizeLong(CachePeekMode.PRIMARY) > 0,
+        CACHE_EMPTY,
+        "The cache '%s' is empty. A job needs at least one row. Load it first.",
+        name);
+  }
+
+  private void checkExists(String name) {
     List<String> known = SystemCache.userCaches(ignite);
     check(
         known.contains(name),
@@ -116,11 +144,6 @@ final class JobValidator {
             + " name another one.",
         name,
         known.isEmpty() ? "none" : String.join(", ", known));
-    check(
-        ignite.cache(name).sizeLong(CachePeekMode.PRIMARY) > 0,
-        CACHE_EMPTY,
-        "The cache '%s' is empty. A job needs at least one row. Load it first.",
-        name);
   }
 
   private void checkAgents() {

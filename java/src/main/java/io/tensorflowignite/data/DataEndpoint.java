@@ -12,6 +12,7 @@ import io.tensorflowignite.data.schema.Schemas;
 import io.tensorflowignite.data.shared.OwnHostOnly;
 import io.tensorflowignite.data.shared.SegmentMemory;
 import io.tensorflowignite.data.shared.SharedMemoryService;
+import io.tensorflowignite.security.Guard;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -52,29 +53,32 @@ public final class DataEndpoint implements AutoCloseable {
    * @param ignite the node whose partitions it reads
    * @param directory tells clients where the other nodes' endpoints are
    * @param limits of the memory for all batches at once
+   * @param guard judges each call
    */
   // Flight's factory asks for a handler of a deprecated kind; the server's own interceptors
   // authenticate.
   @SuppressWarnings("deprecation")
-  public DataEndpoint(Ignite ignite, NodeDirectory directory, BatchLimits limits) {
+  public DataEndpoint(Ignite ignite, NodeDirectory directory, BatchLimits limits, Guard guard) {
     log = ignite.log().getLogger(DataEndpoint.class);
     // Arrow's own policy, powers of two, would take almost twice the memory that a batch needs.
     allocator =
         new RootAllocator(AllocationListener.NOOP, limits.together(), SegmentMemory::aligned);
     AtomicInteger threads = new AtomicInteger();
+    // Flight answers on threads of its own: who calls is known there as well.
     executor =
-        new ThreadPoolExecutor(
-            0,
-            MAX_THREADS,
-            THREAD_IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new SynchronousQueue<>(),
-            task -> {
-              String name = "tensorflow-ignite-data-" + threads.incrementAndGet();
-              Thread thread = new Thread(task, name);
-              thread.setDaemon(true);
-              return thread;
-            });
+        new ContextExecutor(
+            new ThreadPoolExecutor(
+                0,
+                MAX_THREADS,
+                THREAD_IDLE_SECONDS,
+                TimeUnit.SECONDS,
+                new SynchronousQueue<>(),
+                task -> {
+                  String name = "tensorflow-ignite-data-" + threads.incrementAndGet();
+                  Thread thread = new Thread(task, name);
+                  thread.setDaemon(true);
+                  return thread;
+                }));
     DataErrors errors = new DataErrors(log);
     SchemaStore store = new SchemaStore(ignite);
     Schemas schemas = new Schemas(ignite, store);
@@ -88,9 +92,11 @@ public final class DataEndpoint implements AutoCloseable {
             streams,
             allocator,
             executor,
-            new FlightErrors(errors));
+            new FlightErrors(errors),
+            guard);
     received = allocator.newChildAllocator("received", single(limits), 0, limits.together());
-    SharedMemoryService shared = new SharedMemoryService(streams, allocator, executor, errors);
+    SharedMemoryService shared =
+        new SharedMemoryService(streams, allocator, executor, errors, guard);
     sharedMemory = () -> ServerInterceptors.intercept(shared, new OwnHostOnly());
     BindableService flight =
         FlightGrpcUtils.createFlightService(received, producer, ServerAuthHandler.NO_OP, executor);

@@ -8,6 +8,7 @@ import io.tensorflowignite.api.Statuses;
 import io.tensorflowignite.data.DataErrors;
 import io.tensorflowignite.data.read.ReadPlan;
 import io.tensorflowignite.data.read.RowStreams;
+import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.OpenShared;
 import io.tensorflowignite.v1.SharedBatch;
@@ -26,9 +27,15 @@ public final class SharedMemoryService extends SharedMemoryGrpc.SharedMemoryImpl
   private final BufferAllocator ordinary;
   private final ExecutorService executor;
   private final DataErrors errors;
+  private final Guard guard;
 
   public SharedMemoryService(
-      RowStreams streams, BufferAllocator ordinary, ExecutorService executor, DataErrors errors) {
+      RowStreams streams,
+      BufferAllocator ordinary,
+      ExecutorService executor,
+      DataErrors errors,
+      Guard guard) {
+    this.guard = guard;
     this.streams = streams;
     this.ordinary = ordinary;
     this.executor = executor;
@@ -87,6 +94,7 @@ public final class SharedMemoryService extends SharedMemoryGrpc.SharedMemoryImpl
     }
 
     private void open(OpenShared open) {
+      guard.readCache(open.getCommand().getCache());
       if (open.getNonce().size() < NONCE_BYTES || open.getNonce().size() > MAX_NONCE_BYTES) {
         throw new TensorFlowIgniteException(
             ErrorCode.INVALID_REQUEST,

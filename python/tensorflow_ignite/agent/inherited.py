@@ -1,0 +1,44 @@
+"""Which variables of the node's environment its tasks inherit: those that say how a program runs, and no secret."""
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+# What TensorFlow, its accelerators, its libraries and Python itself look at. docs/tasks.md lists the same.
+USUAL = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TZDIR", "XDG_CACHE_HOME"),
+    *("LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_*", "GLIBC_TUNABLES", "JAVA_HOME"),
+    *("PYTHON*", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    *("CUDA_*", "NVIDIA_*", "NCCL_*", "CUDNN_*", "CUBLAS_*", "ROCR_*", "HIP_*", "HSA_*", "TPU_*"),
+    *("TF_*", "TF2_*", "XLA_*", "KERAS_*", "ONEDNN_*", "DNNL_*", "GRPC_*", "GLOG_*", "ABSL_*"),
+    *("OMP_*", "KMP_*", "GOMP_*", "MKL_*", "OPENBLAS_*", "NUMEXPR_*", "ARROW_*"),
+)
+# Of the usual ones, those that are none of TensorFlow's: TF_VAR_* and TF_TOKEN_* are Terraform's.
+_SECRET = re.compile(r"SECRET|PASSW|TOKEN|CREDENTIAL|(^|_)(API|ACCESS|PRIVATE|ENCRYPTION)?_?KEY(_|$)|^TF_VAR_")
+_PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:[^/@\s]*@")
+# The node's own, which say who the node is: named or not, no task gets them.
+_OWN = ("TENSORFLOW_IGNITE_*", "IGNITE_*", "TF_CONFIG")
+
+
+def inherited(environment: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
+    """The part of an environment that a task may see.
+
+    Args:
+        environment: All that there is.
+        named: Further variables, by name or as a name's beginning and '*'; they may look like secrets.
+    """
+    wanted = tuple(named)
+    return {
+        name: value
+        for name, value in environment.items()
+        if not _is_any(name, _OWN) and (_is_any(name, wanted) or (_is_any(name, USUAL) and _is_harmless(name, value)))
+    }
+
+
+def _is_harmless(name: str, value: str) -> bool:
+    return not _SECRET.search(name) and not _PASSWORD_IN_URL.search(value)
+
+
+def _is_any(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

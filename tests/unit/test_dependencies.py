@@ -1,0 +1,148 @@
+"""Promises of what we depend on: pinned byte for byte, from the registries, with licences that were agreed to."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # before Python 3.11; pytest brings it along there
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "dependencies"))
+
+import inventory  # noqa: E402
+import licences  # noqa: E402
+import sbom  # noqa: E402
+
+PYTHONS = ("3.10", "3.11", "3.12")
+
+
+def test_every_package_is_pinned_with_the_hashes_of_its_files() -> None:
+    pins = inventory.pins()
+    assert len(pins) > 50
+    assert not [pin for pin in pins if not pin.sha256]
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_every_python_gets_one_version_of_each_package_and_all_that_are_asked_for(python: str) -> None:
+    environment = {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "sys_platform": "linux",
+        "platform_python_implementation": "CPython",
+    }
+    names = [pin.name for pin in inventory.pins() if not pin.marker or Marker(pin.marker).evaluate(environment)]
+    assert len(names) == len(set(names))
+    assert set(_asked_for()) <= set(names)
+
+
+def test_tests_run_with_what_is_pinned() -> None:
+    installed = {(component.name, component.version) for component in inventory.packages()}
+    for name in _asked_for():
+        pinned = {(pin.name, pin.version) for pin in inventory.pins() if pin.name == name}
+        # Either of the two is installed, and an interpreter made by hand may have its own setuptools.
+        if name not in ("tensorflow", "tensorflow-cpu", "setuptools"):
+            assert pinned & installed, name
+
+
+def test_a_line_that_pins_nothing_is_not_overlooked(tmp_path: Path) -> None:
+    for line in ("numpy>=2", "numpy", "https://example.org/numpy.whl", "-r other.txt", "--find-links /opt"):
+        (tmp_path / "list.txt").write_text(line + "\n")
+        with pytest.raises(ValueError, match="make lock"):
+            inventory.pins(tmp_path / "list.txt")
+
+
+def test_every_jar_is_listed_with_its_checksum_and_is_of_a_version_that_is_asked_for() -> None:
+    jars = inventory.jars()
+    assert all(re.fullmatch(r"[0-9a-f]{64}", jar.sha256[0]) for jar in jars)
+    assert {jar.scope for jar in jars} == {"bundled", "node", "build"}
+    versions = (ROOT / "gradle" / "versions.gradle").read_text()
+    listed = {(jar.name, jar.version) for jar in jars}
+    for script in (ROOT / "gradle").glob("*.gradle"):
+        for name, key in re.findall(r'^ +\w+ "([\w.]+:[\w-]+):\$versions\.(\w+)', script.read_text(), re.MULTILINE):
+            version = re.search(rf"{key}: '(.+)'", versions)
+            assert version is not None
+            assert (name, version[1]) in listed, name
+
+
+def test_jars_are_checked_before_anything_is_compiled_with_them_or_packed() -> None:
+    script = (ROOT / "gradle" / "dependencies.gradle").read_text()
+    assert "[generateProto, protoImports, compileJava, mergeServices].each { it.dependsOn checkJars }" in script
+    assert "apply from: 'gradle/dependencies.gradle'" in (ROOT / "build.gradle").read_text()
+
+
+def test_every_licence_is_one_that_was_agreed_to() -> None:
+    assert len([*inventory.jars(), *inventory.packages()]) > 100
+    assert licences.refused() == []
+
+
+@pytest.mark.parametrize(
+    ("told", "allowed"),
+    [
+        (("GPL-3.0-only",), False),
+        (("Apache-2.0 AND AGPL-3.0-only",), False),
+        ((), False),
+        (("LGPL-2.1-only", "Apache-2.0"), True),
+        (("Apache-2.0 OR GPL-2.0-only",), True),
+        (("BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0",), True),
+    ],
+)
+def test_licence_needs_one_choice_all_of_whose_parts_are_allowed(told: tuple[str, ...], allowed: bool) -> None:
+    component = inventory.Component(kind="pypi", name="x", version="1", scope="build", licences=told, sha256=("0",))
+    assert licences.is_allowed(component) is allowed
+
+
+def test_no_jar_or_wheel_or_program_is_kept_among_the_sources() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout: what is tracked cannot be listed")
+    built = re.compile(r"\.(jar|whl|egg|so|dll|dylib|exe|class|pyc|zip|gz|tgz)$")
+    assert [name for name in listed.stdout.splitlines() if built.search(name)] == []
+
+
+def test_everything_comes_from_the_registries() -> None:
+    scripts = [ROOT / "build.gradle", *(ROOT / "gradle").glob("*.gradle")]
+    text = "".join(script.read_text() for script in scripts)
+    assert re.findall(r"repositories \{\s*(.*?)\s*\}", text, re.DOTALL) == ["mavenCentral()"]
+    assert not re.search(r"flatDir|mavenLocal|fileTree\([^)]*jar|(url|maven) *[({=]|https?://", text)
+    lists = (ROOT / "constraints.txt").read_text() + (ROOT / "dependencies" / "python.in").read_text()
+    assert not re.search(r"https?://|file:|git\+|^-", lists, re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    assert not [line for line in asked if Requirement(line).url]
+    install = (ROOT / "Makefile").read_text().partition("$(INSTALLED): ")[2].partition("@touch")[0]
+    assert "--require-hashes --only-binary :all:" in install
+    assert "--extra-index-url" not in install
+
+
+def test_bill_of_materials_names_each_dependency_once_with_its_version_hash_and_licence() -> None:
+    bill = sbom.bill()
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    purls = [component["purl"] for component in bill["components"]]
+    assert len(purls) == len(set(purls))
+    assert any(purl.startswith("pkg:maven/org.apache.ignite/ignite-core@") for purl in purls)
+    assert any(purl.startswith("pkg:pypi/grpcio@") for purl in purls)
+    for component in bill["components"]:
+        assert component["version"]
+        assert component["licenses"]
+        assert component.get("hashes") or component.get("properties")
+        assert component["scope"] in ("required", "excluded")
+    assert json.dumps(sbom.bill()) == json.dumps(bill)
+
+
+def _asked_for() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *extras["cpu"], *extras["tensorflow"], *extras["dev"], *extras["examples"]]
+    lines += [line for line in (ROOT / "dependencies" / "python.in").read_text().splitlines() if line[0] != "#"]
+    return [re.sub(r"[-_.]+", "-", Requirement(line).name).lower() for line in lines]
