@@ -18,7 +18,7 @@ EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
 .PHONY: help quickstart test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
-  integration integration-python integration-java chaos soak bench bench-read bench-storage jars proto diagram venv lock \
+  integration integration-python integration-java chaos soak fuzz bench bench-read bench-storage jars proto diagram venv lock \
   licences sbom format clean
 
 help: ## Tell what there is to make.
@@ -78,6 +78,10 @@ chaos: $(INSTALLED) jars ## Kill workers, agents, servers and nodes of real trai
 
 soak: $(INSTALLED) jars ## Read hundreds of epochs, and show that none leaves memory, threads, files or segments.
 	$(BIN)/pytest -s tests/soak
+
+# The same SEED sends the same messages.
+fuzz: $(INSTALLED) jars ## Send a node 100,000 messages that nobody should send; MESSAGES=n SEED=n.
+	MESSAGES=$(or $(MESSAGES),100000) SEED=$(or $(SEED),1) $(BIN)/pytest -s tests/fuzz
 
 bench: bench-read bench-storage ## Measure everything; wants a quiet machine.
 

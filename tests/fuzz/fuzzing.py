@@ -84,7 +84,8 @@ def fuzz(address: str, pid: int, count: int, seed: int) -> Summary:
     lock = threading.Lock()
     threads = [
         threading.Thread(
-            target=_send, args=(address, count // THREADS + (number == 0) * (count % THREADS), f"{seed}/{number}", summary, lock)
+            target=_send,
+            args=(address, count // THREADS + (number == 0) * (count % THREADS), f"{seed}/{number}", summary, lock),
         )
         for number in range(THREADS)
     ]

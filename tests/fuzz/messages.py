@@ -354,9 +354,7 @@ _FLIGHT = (
 
 def prepare(address: str) -> None:
     """Makes the cache that is read and written."""
-    command = data_pb2.LoadCommand(
-        cache=CACHE, existing=data_pb2.EXISTING_CACHE_REPLACE, key_column="id", partitions=2
-    )
+    command = data_pb2.LoadCommand(cache=CACHE, existing=data_pb2.EXISTING_CACHE_REPLACE, key_column="id", partitions=2)
     with flight.FlightClient(f"grpc://{address}") as client:
         descriptor = flight.FlightDescriptor.for_command(command.SerializeToString())
         writer, reader = client.do_put(descriptor, _SCHEMA)

@@ -43,7 +43,7 @@ def _zip(path: Path, entries: list[tuple[str, int, bytes]], method: int = zipfil
 
 
 def _everything(top: Path) -> set[Path]:
-    return {path for path in top.rglob("*")}
+    return set(top.rglob("*"))
 
 
 def _unpack_and_judge(folder: Path, source: Path) -> None:
@@ -100,8 +100,7 @@ def test_random_bytes_are_no_archive(content: bytes, tail: bytes) -> None:
 def test_a_name_that_may_be_packed_is_one_inside_of_the_archive(name: str) -> None:
     try:
         checked = archive.check_name(name)
-    except errors.CodeInvalidError as refused:
-        assert "\0" not in str(refused)
+    except errors.CodeInvalidError:
         return
     path = PurePosixPath(checked)
     assert not path.is_absolute()

@@ -31,8 +31,8 @@ public final class DataErrors {
       return new TensorFlowIgniteException(
           ErrorCode.SQL_INVALID,
           call
-              + " was not run: its SQL is nested too deeply; a chain of AND and OR has some thousand"
-              + " links at most; shorten it, for instance by IN (...)");
+              + " was not run: its SQL is nested too deeply; a chain of AND and OR has some"
+              + " thousand links at most; shorten it, for instance by IN (...)");
     }
     if (error instanceof OutOfMemoryException) {
       return new TensorFlowIgniteException(

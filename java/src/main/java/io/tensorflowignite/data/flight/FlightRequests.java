@@ -162,9 +162,9 @@ public final class FlightRequests {
     return new TensorFlowIgniteException(
         ErrorCode.INVALID_REQUEST,
         String.format(
-            "a message of Flight cannot be read: %s; rows come as FlightData: a descriptor, a header"
-                + " of %,d bytes at most, metadata and a body, each once; send what Flight's own"
-                + " clients send",
+            "a message of Flight cannot be read: %s; rows come as FlightData: a descriptor, a"
+                + " header of %,d bytes at most, metadata and a body, each once; send what Flight's"
+                + " own clients send",
             why, ArrowHeaders.MAX_BYTES));
   }
 }

@@ -80,8 +80,7 @@ public class ArrowHeadersTest {
 
   private static void refused(ByteBuffer header, long body, String why) {
     TensorFlowIgniteException refused =
-        assertThrows(
-            TensorFlowIgniteException.class, () -> ArrowHeaders.check(header, body));
+        assertThrows(TensorFlowIgniteException.class, () -> ArrowHeaders.check(header, body));
     assertEquals(ErrorCode.INVALID_REQUEST, refused.code());
     assertTrue(refused.getMessage(), refused.getMessage().contains(why));
   }

@@ -31,8 +31,7 @@ public class FlightRequestsTest {
 
   private static void refused(String why, int... bytes) {
     TensorFlowIgniteException refused =
-        assertThrows(
-            TensorFlowIgniteException.class, () -> FlightRequests.check(stream(bytes)));
+        assertThrows(TensorFlowIgniteException.class, () -> FlightRequests.check(stream(bytes)));
     assertTrue(refused.getMessage(), refused.getMessage().contains(why));
   }
 

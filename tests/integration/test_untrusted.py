@@ -1,0 +1,196 @@
+"""What no client of ours sends: the node answers with a reason, and goes on."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import random
+import socket
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import psutil
+import pyarrow.flight as flight
+import pytest
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc, storage_pb2, storage_pb2_grpc
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
+import fuzzing
+import messages
+
+SECONDS = 30.0
+CONNECTIONS = 1_000
+
+
+@pytest.fixture
+def channel(cluster: LocalCluster) -> Iterator[grpc.Channel]:
+    """To the oldest node."""
+    with grpc.insecure_channel(cluster.address) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def fuzzed(cluster: LocalCluster) -> str:
+    """The cache that messages for fuzzing speak of."""
+    messages.prepare(cluster.address)
+    return messages.CACHE
+
+
+def answers(cluster: LocalCluster) -> bool:
+    with tfi.connect(cluster.address) as client:
+        return len(client.nodes()) == len(cluster.nodes)
+
+
+def refused(call: object) -> grpc.RpcError:
+    with pytest.raises(grpc.RpcError) as caught:
+        list(call) if isinstance(call, Iterator) else call()  # type: ignore[operator]
+    return caught.value
+
+
+def test_messages_that_nobody_should_send_are_answered_with_a_reason(cluster: LocalCluster, fuzzed: str) -> None:
+    summary = fuzzing.fuzz(cluster.address, cluster.nodes[0].process.pid, 1_500, 7)
+    assert not summary.unclear, summary
+    assert len(summary.answers) > 100
+    assert answers(cluster)
+
+
+def test_a_message_of_any_length_gets_a_reason_that_fits(cluster: LocalCluster, channel: grpc.Channel) -> None:
+    files = storage_pb2_grpc.FileServiceStub(channel)
+    long = refused(lambda: files.GetFile(storage_pb2.GetFileRequest(path="é%\n" * 500_000), timeout=SECONDS))
+    assert long.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert "[code=INVALID_REQUEST]" in long.details()
+    too_long = refused(lambda: files.GetFile(storage_pb2.GetFileRequest(path="/" + "x" * (5 << 20)), timeout=SECONDS))
+    assert too_long.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert "larger than 4,194,304 bytes" in too_long.details()
+    raw = channel.unary_unary("/tensorflow_ignite.v1.NodeApi/GetJob", None, None)
+    malformed = refused(lambda: raw(b"\x0a\xff\xff\xff\xff\x07x", timeout=SECONDS))
+    assert malformed.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert "cannot be read" in malformed.details()
+
+
+def test_blocks_that_nobody_could_write_are_not_reserved(channel: grpc.Channel) -> None:
+    files = storage_pb2_grpc.FileServiceStub(channel)
+    begun = files.BeginWrite(storage_pb2.BeginWriteRequest(path="/untrusted", mode=storage_pb2.CREATE), timeout=SECONDS)
+    error = refused(
+        lambda: files.ReserveBlocks(
+            storage_pb2.ReserveBlocksRequest(extent_id=begun.extent_id, blocks=2**31 - 1), timeout=SECONDS
+        )
+    )
+    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+    large = storage_pb2.PutBlocksRequest(extent_id=begun.extent_id, data=b"x" * (5 << 20), checksum=zlib.crc32(b""))
+    assert refused(lambda: files.PutBlocks(iter([large]), timeout=SECONDS)).code() is (
+        grpc.StatusCode.RESOURCE_EXHAUSTED
+    )
+    files.AbandonWrite(storage_pb2.AbandonWriteRequest(extent_id=begun.extent_id), timeout=SECONDS)
+
+
+@pytest.mark.parametrize(
+    "where", ["(" * 12 + "id = 1" + ")" * 12, "(" * 60_000, "CASE WHEN " * 50, "f(" * 20 + "id" + ")" * 20]
+)
+def test_a_condition_that_would_be_read_for_years_is_refused_at_once(
+    cluster: LocalCluster, fuzzed: str, where: str
+) -> None:
+    with pytest.raises(tfi.errors.SqlInvalidError, match="nested"):
+        tfi.read_table(fuzzed, where=where, address=cluster.address)
+
+
+class _Memory:
+    """A memfd as readers make them, but for its seal, whose number and nonce a node is told."""
+
+    def __init__(self, size: int, *, seal: bool) -> None:
+        self.size = size
+        self.nonce = os.urandom(32)
+        self.fd = os.memfd_create("tensorflow-ignite", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.truncate(self.fd, size)
+        os.pwrite(self.fd, self.nonce, 0)
+        if seal:
+            fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+
+    def requests(self, *sizes: int) -> list[shared_pb2.SharedRequest]:
+        command = data_pb2.ReadCommand(cache=messages.CACHE, partitions=[0])
+        opening = shared_pb2.OpenShared(command=command, pid=os.getpid(), nonce=self.nonce)
+        offers = [shared_pb2.Segment(id=1, fd=self.fd, bytes=size) for size in sizes]
+        return [
+            shared_pb2.SharedRequest(open=opening),
+            *(shared_pb2.SharedRequest(offer=offer) for offer in offers),
+        ]
+
+
+def test_a_node_writes_only_into_memory_that_cannot_be_cut_off(cluster: LocalCluster, fuzzed: str) -> None:
+    owner = _owner(cluster, fuzzed)
+    with grpc.insecure_channel(owner) as channel:
+        stub = shared_pb2_grpc.SharedMemoryStub(channel)
+        for seal in (True, False):
+            memory = _Memory(1 << 20, seal=seal)
+            try:
+                call = stub.Read(iter(memory.requests(1 << 20)), timeout=SECONDS)
+                if seal:
+                    assert sum(answer.rows for answer in call) > 0
+                else:
+                    error = refused(iter(call))
+                    assert error.code() is grpc.StatusCode.FAILED_PRECONDITION
+                    assert "not sealed against shrinking" in error.details()
+            finally:
+                os.close(memory.fd)
+
+
+def test_a_segment_that_grows_by_being_said_to_is_refused(cluster: LocalCluster, fuzzed: str) -> None:
+    with grpc.insecure_channel(_owner(cluster, fuzzed)) as channel:
+        stub = shared_pb2_grpc.SharedMemoryStub(channel)
+        memory = _Memory(64, seal=True)
+        try:
+            # The rows need more than 64 bytes; the same memory comes again, and is said to have them.
+            error = refused(iter(stub.Read(iter(memory.requests(64, 1 << 20)), timeout=SECONDS)))
+        finally:
+            os.close(memory.fd)
+        assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert "has offered it with 64 before" in error.details()
+    assert answers(cluster)
+
+
+def _owner(cluster: LocalCluster, cache: str) -> str:
+    """The node that partition 0 is primary on."""
+    command = data_pb2.ReadCommand(cache=cache, partitions=[0])
+    with flight.FlightClient(f"grpc://{cluster.address}") as client:
+        info = client.get_flight_info(flight.FlightDescriptor.for_command(command.SerializeToString()))
+    return str(info.endpoints[0].locations[0].uri.decode().partition("://")[2])
+
+
+def test_a_thousand_connections_that_say_little_keep_nobody_from_asking(cluster: LocalCluster) -> None:
+    node = psutil.Process(cluster.nodes[0].process.pid)
+    host, port = cluster.address.rsplit(":", 1)
+    before, memory = node.num_fds(), node.memory_info().rss
+    rng = random.Random(1)
+    beginnings = (b"", b"PRI * HTTP/2.0\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", b"\x16\x03\x01")
+    opened = [socket.create_connection((host, int(port)), timeout=SECONDS) for _ in range(CONNECTIONS)]
+    try:
+        for connection in opened:
+            connection.sendall(rng.choice(beginnings))
+        begin = time.monotonic()
+        assert answers(cluster)
+        assert time.monotonic() - begin < SECONDS
+        assert node.memory_info().rss - memory < 400 << 20
+    finally:
+        for connection in opened:
+            connection.close()
+    deadline = time.monotonic() + SECONDS
+    while node.num_fds() > before + 20 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert node.num_fds() <= before + 20
+
+
+def test_who_opens_a_connection_and_says_nothing_is_let_go(cluster: LocalCluster) -> None:
+    host, port = cluster.address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=SECONDS) as connection:
+        received = b""
+        while data := connection.recv(4_096):
+            received += data
+        # The node's settings, and a farewell; not nothing for ever.
+        assert len(received) < 1_000
