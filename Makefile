@@ -74,8 +74,7 @@ integration-python: $(INSTALLED) jars
 # What takes too long for every change. ROUNDS=10 proves that none of it is luck.
 ROUNDS ?= 1
 chaos: $(INSTALLED) jars ## Kill workers, agents, servers and nodes of real trainings; ROUNDS=n times.
-	for round in $$(seq $(ROUNDS)); do \
-	  $(BIN)/pytest --numprocesses=2 --dist=loadfile tests/chaos tests/integration/test_topology.py || exit 1; done
+	for round in $$(seq $(ROUNDS)); do $(BIN)/pytest tests/chaos tests/integration/test_topology.py || exit 1; done
 
 soak: $(INSTALLED) jars ## Read hundreds of epochs, and show that none leaves memory, threads, files or segments.
 	$(BIN)/pytest -s tests/soak

@@ -33,6 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = tempfile.TemporaryDirectory(prefix="tensorflow-ignite-tests-")
     config.add_cleanup(folder.cleanup)
     os.environ["TMPDIR"] = tempfile.tempdir = folder.name
+    # No test calls in the name of whoever runs it.
+    os.environ["TENSORFLOW_IGNITE_PROFILES"] = ""
 
 
 @pytest.fixture(scope="session")

@@ -22,10 +22,12 @@ from tensorflow_ignite.storage.tf import hook
 if TYPE_CHECKING:
     from tensorflow_ignite import errors, spec, testing, train
     from tensorflow_ignite.client import Client, JobHandle, connect
+    from tensorflow_ignite.credentials import Credentials
     from tensorflow_ignite.data import dataset, load, read_table
 
 __all__ = [
     "Client",
+    "Credentials",
     "JobHandle",
     "__version__",
     "connect",
@@ -41,6 +43,7 @@ __all__ = [
 _MODULES = {"errors", "spec", "testing", "train"}
 _NAMES = {
     "Client": "tensorflow_ignite.client",
+    "Credentials": "tensorflow_ignite.credentials",
     "JobHandle": "tensorflow_ignite.client",
     "connect": "tensorflow_ignite.client",
     "dataset": "tensorflow_ignite.data",

@@ -6,7 +6,7 @@ import os
 
 from tensorflow_ignite.errors import InvalidRequestError
 
-__all__ = ["ADDRESS_VARIABLE", "DEFAULT_ADDRESS", "DEFAULT_PORT", "parse_addresses"]
+__all__ = ["ADDRESS_VARIABLE", "DEFAULT_ADDRESS", "DEFAULT_PORT", "of_profile", "parse_addresses"]
 
 #: The environment variable that names the address when none is given.
 ADDRESS_VARIABLE = "TENSORFLOW_IGNITE_ADDRESS"
@@ -21,7 +21,7 @@ def parse_addresses(address: str | None = None, port: int = DEFAULT_PORT) -> tup
 
     Args:
         address: ``"host:port[,host:port]"``; an IPv6 address with a port stands in brackets (``"[::1]:10820"``). None:
-            the environment variable TENSORFLOW_IGNITE_ADDRESS, else ``localhost:10820``.
+            the environment variable TENSORFLOW_IGNITE_ADDRESS, else that of the profile, else ``localhost:10820``.
         port: Stands for one left out.
 
     Returns:
@@ -32,9 +32,22 @@ def parse_addresses(address: str | None = None, port: int = DEFAULT_PORT) -> tup
     """
     source = "address"
     if address is None:
-        address = os.environ.get(ADDRESS_VARIABLE) or DEFAULT_ADDRESS
+        address = os.environ.get(ADDRESS_VARIABLE) or of_profile() or DEFAULT_ADDRESS
         source = ADDRESS_VARIABLE
     return tuple(_parse(part.strip(), address, source, port) for part in address.split(","))
+
+
+def of_profile() -> str | None:
+    """The address of the profile that is in use; None when there is none.
+
+    Raises:
+        InvalidRequestError: The profiles cannot be read.
+    """
+    # Only here: it needs this module.
+    from tensorflow_ignite import profile
+
+    chosen = profile.load()
+    return chosen.address if chosen else None
 
 
 def _parse(part: str, address: str, source: str, default: int) -> str:

@@ -18,10 +18,11 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from tensorflow_ignite.addresses import parse_addresses
 from tensorflow_ignite.archive import Archive, pack
+from tensorflow_ignite.credentials import find
 from tensorflow_ignite.errors import (
     InvalidRequestError,
     JobFailedError,
@@ -60,23 +61,29 @@ _Choice = TypeVar("_Choice", bound=str)
 _MAX_SECONDS = 10 * 365 * 24 * 3600.0
 
 
-def connect(address: str | None = None, *, timeout: float = 10.0) -> Client:
+def connect(address: str | None = None, *, timeout: float = 10.0, credentials: Any = None) -> Client:
     """Connects to a cluster through one of its nodes.
 
     Args:
         address: ``"host:port[,host:port]"``; the first that answers is used, the others when it no longer does.
-            None: the environment variable TENSORFLOW_IGNITE_ADDRESS, else ``localhost:10820``.
+            None: the environment variable TENSORFLOW_IGNITE_ADDRESS, else that of the profile, else
+            ``localhost:10820``.
         timeout: Seconds for connecting, and for each later call at one address.
+        credentials: Who calls, and whom it trusts: :class:`tensorflow_ignite.Credentials`, ``(user, password)``, or a
+            dict with some of username, password, token, certfile, keyfile, key_password, cafile and tls. None: those of
+            the task, the environment, or a profile; see docs/security.md.
 
     Returns:
         A client; close it, or use it in a ``with`` block.
 
     Raises:
-        InvalidRequestError: The address cannot be read.
-        ConnectionFailedError: No node answers at any address.
+        InvalidRequestError: The address or the credentials cannot be read, or a file of theirs cannot be used.
+        ConnectionFailedError: No node answers at any address, or not by TLS as the credentials want it.
+        UnauthenticatedError: The node wants to know who calls, and was not told, or not truthfully.
     """
     addresses = parse_addresses(address)
-    return Client(NodeConnection(addresses, _check_seconds("timeout", timeout)), timeout)
+    who = find(credentials, addresses)
+    return Client(NodeConnection(addresses, _check_seconds("timeout", timeout), credentials=who), timeout)
 
 
 class Client:
@@ -116,6 +123,8 @@ class Client:
         on_join: OnJoin = "restart",
         allow_data_loss: bool = False,
         quorum: Quorum = "majority",
+        more_caches: Sequence[str] = (),
+        allow_plaintext: bool = False,
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -143,6 +152,9 @@ class Client:
             quorum: ``"majority"``: start another attempt only beside more than half of the nodes last seen together,
                 those aside that are proven dead, so that of a cut network one side goes on at most; ``"none"``:
                 beside whatever is left.
+            more_caches: Further caches that its tasks may read, where callers must say who they are.
+            allow_plaintext: Run although the cluster encrypts: TensorFlow's own connections between tasks do not, so
+                whoever sees the network sees gradients and weights.
 
         Returns:
             The job, which goes on when this client is closed.
@@ -153,6 +165,7 @@ class Client:
             CacheNotFoundError: The cluster has no such cache.
             CacheEmptyError: The cache has no rows.
             NoAgentError: No node can run tasks.
+            PermissionDeniedError: The caller may not submit jobs, or its tasks may not read the caches.
             ClusterNotActiveError: The cluster is not activated.
             InvalidRequestError: Another argument breaks a rule.
         """
@@ -175,6 +188,8 @@ class Client:
             on_join=_check_choice("on_join", on_join, ON_JOIN),
             quorum=_check_choice("quorum", quorum, QUORUMS),
             allow_data_loss=bool(allow_data_loss),
+            more_caches=_check_names("more_caches", more_caches),
+            allow_plaintext=bool(allow_plaintext),
         )
         if not cache:
             raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")
@@ -449,6 +464,12 @@ def _check_text(what: str, text: str) -> str:
             f"{what} {text!r} {fault}. Names, arguments and values are text in UTF-8 without NUL. Change it."
         )
     return text
+
+
+def _check_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
+        raise InvalidRequestError(f"{what} {names!r} is not a list of names of caches. For example: ['validation']")
+    return tuple(_check_text(what, name) for name in names)
 
 
 def _check_directory(directory: str) -> str:

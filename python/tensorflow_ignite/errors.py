@@ -35,6 +35,7 @@
         ├── AttemptSupersededError
         ├── UnauthenticatedError          also a PermissionError
         ├── PermissionDeniedError         also a PermissionError
+        ├── LimitExceededError
         ├── AssignmentChangedError
         ├── ConnectionFailedError         also a ConnectionError
         └── RequestTimeoutError           also a TimeoutError
@@ -76,6 +77,7 @@ __all__ = [
     "JobNotFinishedError",
     "JobNotFoundError",
     "JobStoppedError",
+    "LimitExceededError",
     "NoAgentError",
     "PartitionNotLocalError",
     "PermissionDeniedError",
@@ -342,6 +344,12 @@ class PermissionDeniedError(TensorFlowIgniteError, PermissionError):
         self.errno = errno.EACCES
 
 
+class LimitExceededError(TensorFlowIgniteError):
+    """More than a node takes at once: of a message, of calls, of memory for batches."""
+
+    code = "LIMIT_EXCEEDED"
+
+
 class AssignmentChangedError(TensorFlowIgniteError):
     """The saved position of an iterator is one in other rows than those that this process reads now."""
 
@@ -388,6 +396,7 @@ CODES: dict[str, type[TensorFlowIgniteError]] = {
         AttemptSupersededError,
         UnauthenticatedError,
         PermissionDeniedError,
+        LimitExceededError,
     )
 }
 

@@ -18,37 +18,27 @@ from typing import Any
 import grpc
 
 from tensorflow_ignite import errors, forks
+from tensorflow_ignite.channels import grpc_channel
+from tensorflow_ignite.credentials import Credentials
+from tensorflow_ignite.handshake import Diagnosis, diagnose
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 
-__all__ = ["CHANNEL_OPTIONS", "FALLBACKS", "KEEPALIVE", "NodeConnection"]
+__all__ = ["FALLBACKS", "NodeConnection"]
 
-#: A node that froze or died without closing its connection is noticed within 9 s.
-KEEPALIVE = (
-    ("grpc.keepalive_time_ms", 5_000),
-    ("grpc.keepalive_timeout_ms", 4_000),
-    # Measured with gRPC 1.85: without this one a ping is waited for 60 s, whatever the line above says.
-    ("grpc.http2.ping_timeout_ms", 4_000),
-    # A quiet job sends nothing for a long time; pings must go on all the while.
-    ("grpc.http2.max_pings_without_data", 0),
-)
-#: Of every channel to a node.
-CHANNEL_OPTIONS = (
-    *KEEPALIVE,
-    # A job with many restarts, each with its partitions listed, exceeds the usual 4 MiB.
-    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1_000),
-    # Nodes are neighbours, not web sites; and one client's failed connection must not slow down another's.
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.use_local_subchannel_pool", 1),
-)
 _TRIES = 3
 _STREAM_TRIES = 5
 _FIRST_PAUSE = 0.2
 # Seconds for which a node that did not answer is not the first to be asked.
 _AVOIDED = 5.0
+# Seconds after which no further address is asked why it was not reached.
+_DIAGNOSIS_SECONDS = 2.0
 # A stream that lived so long, in seconds, had really worked: the count of failures begins anew.
 _HEALTHY = 10.0
+
+_FOREIGN = "something answers there, but it does not serve the node API"
+_NO_HOST = "no such host name"
+# Reasons that have nothing to do with TLS.
+_WITHOUT_TLS = {"connection refused", "no route to host", "network is unreachable", _NO_HOST, _FOREIGN}
 
 #: The class of a status whose description names no code of ours.
 FALLBACKS: dict[grpc.StatusCode, type[errors.TensorFlowIgniteError]] = {
@@ -59,8 +49,8 @@ FALLBACKS: dict[grpc.StatusCode, type[errors.TensorFlowIgniteError]] = {
     grpc.StatusCode.DEADLINE_EXCEEDED: errors.RequestTimeoutError,
     grpc.StatusCode.NOT_FOUND: errors.InternalError,
     grpc.StatusCode.ALREADY_EXISTS: errors.InternalError,
-    grpc.StatusCode.PERMISSION_DENIED: errors.ConnectionFailedError,
-    grpc.StatusCode.RESOURCE_EXHAUSTED: errors.InternalError,
+    grpc.StatusCode.PERMISSION_DENIED: errors.PermissionDeniedError,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: errors.LimitExceededError,
     grpc.StatusCode.FAILED_PRECONDITION: errors.InvalidRequestError,
     grpc.StatusCode.ABORTED: errors.InternalError,
     grpc.StatusCode.OUT_OF_RANGE: errors.InvalidRequestError,
@@ -68,7 +58,7 @@ FALLBACKS: dict[grpc.StatusCode, type[errors.TensorFlowIgniteError]] = {
     grpc.StatusCode.INTERNAL: errors.InternalError,
     grpc.StatusCode.UNAVAILABLE: errors.ConnectionFailedError,
     grpc.StatusCode.DATA_LOSS: errors.InternalError,
-    grpc.StatusCode.UNAUTHENTICATED: errors.ConnectionFailedError,
+    grpc.StatusCode.UNAUTHENTICATED: errors.UnauthenticatedError,
 }
 
 
@@ -82,6 +72,7 @@ class NodeConnection:
         *,
         make_stub: Callable[[grpc.Channel], Any] = job_pb2_grpc.NodeApiStub,
         connect: bool = True,
+        credentials: Credentials | None = None,
     ) -> None:
         """Connects to the first address that answers.
 
@@ -89,13 +80,17 @@ class NodeConnection:
             addresses: One ``"host:port"`` for each node that may be asked.
             timeout: Seconds for connecting, all addresses together; and for each later call, at one address.
             make_stub: Makes what has the service's methods; the node API unless given.
-            connect: Look now whether a node answers; otherwise with the first call.
+            connect: Look now whether a node answers, and knows who calls; otherwise with the first call.
+            credentials: Who calls; None: nobody in particular, and without TLS.
 
         Raises:
             ConnectionFailedError: No node answers at any of them.
+            UnauthenticatedError: The node wants to know who calls, and was not told, or not truthfully.
+            InvalidRequestError: A file of the credentials cannot be used.
         """
         self._addresses = addresses
         self._timeout = timeout
+        self._credentials = credentials
         self._lock = threading.Lock()
         self._position = 0
         self._closed = False
@@ -197,7 +192,7 @@ class NodeConnection:
             self._advance(address)
             if failures.keys() >= set(self._addresses):
                 time.sleep(min(_FIRST_PAUSE * number, max(deadline - time.monotonic(), 0)))
-        raise _unreachable(failures)
+        raise self._unreachable(failures)
 
     def follow(
         self,
@@ -245,7 +240,7 @@ class NodeConnection:
                 call.cancel()
             lost = 1 if time.monotonic() - opened >= _HEALTHY else lost + 1
             if lost >= max(_STREAM_TRIES, len(self._addresses)):
-                raise _unreachable(failures)
+                raise self._unreachable(failures)
             self._advance(address)
             if lost >= len(self._addresses):
                 time.sleep(_FIRST_PAUSE * 2 ** (lost - len(self._addresses)))
@@ -263,6 +258,8 @@ class NodeConnection:
                 stub.ListNodes(job_pb2.ListNodesRequest(), timeout=allowed)
                 return
             except grpc.RpcError as error:
+                if error.code() is grpc.StatusCode.UNAUTHENTICATED:
+                    raise _translate(error, address) from None
                 late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
                 if not late and FALLBACKS[error.code()] is not errors.ConnectionFailedError:
                     return  # a node answers, if only to say what it cannot do now
@@ -270,7 +267,10 @@ class NodeConnection:
                     return
                 failures[address] = f"no answer within {allowed:.1f} s" if late else _reason(error)
             self._advance(address)
-        raise _unreachable(failures)
+        raise self._unreachable(failures)
+
+    def _unreachable(self, failures: dict[str, str]) -> errors.ConnectionFailedError:
+        return _unreachable(failures, self._credentials)
 
     def _stub(self) -> tuple[str, Any]:
         address = self.address
@@ -283,7 +283,7 @@ class NodeConnection:
                     "the client is closed. It makes calls until close(), or until its `with` block ends. Connect anew."
                 )
             if address not in self._stubs:
-                self._channels[address] = grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
+                self._channels[address] = grpc_channel(address, self._credentials)
                 self._stubs[address] = self._make_stub(self._channels[address])
             return self._stubs[address]
 
@@ -309,26 +309,36 @@ def _translate(error: Any, address: str) -> errors.TensorFlowIgniteError:
     if errors.has_code(text):
         return errors.from_description(text)
     if status is grpc.StatusCode.UNIMPLEMENTED:
-        return _unreachable({address: _reason(error)})
+        return _unreachable({address: _reason(error)}, None)
     return FALLBACKS[status](text)
 
 
 def _reason(error: Any) -> str:
     text = str(error.details() or error.code().name)
     if error.code() is grpc.StatusCode.UNIMPLEMENTED:
-        return "something answers there, but it does not serve the node API"
+        return _FOREIGN
     for sign in ("Connection refused", "No route to host", "Network is unreachable", "Connection reset"):
         if sign in text:
             return sign.lower()
     if "DNS" in text or "resolution" in text:
-        return "no such host name"
+        return _NO_HOST
     if "watchdog" in text or "ping" in text:
         return "the node has stopped answering"
     return text
 
 
-def _unreachable(failures: dict[str, str]) -> errors.ConnectionFailedError:
-    tried = ", ".join(f"{address} ({reason})" for address, reason in failures.items())
+def _unreachable(failures: dict[str, str], credentials: Credentials | None) -> errors.ConnectionFailedError:
+    found: Diagnosis | None = None
+    reasons = dict(failures)
+    deadline = time.monotonic() + _DIAGNOSIS_SECONDS
+    for address, reason in failures.items():
+        # One is enough: nodes of a cluster are of one kind, and each look takes a while.
+        if found is None and reason not in _WITHOUT_TLS and time.monotonic() < deadline:
+            found = diagnose(address, credentials)
+            reasons[address] = found.cause if found else reason
+    tried = ", ".join(f"{address} ({reason})" for address, reason in reasons.items())
+    if found is not None:
+        return errors.ConnectionFailedError(f"no connection to {tried}. {found.rule}. {found.remedy}")
     return errors.ConnectionFailedError(
         f"no node answers at {tried}. A client needs one node that answers, at host:port[,host:port] given to "
         "connect() or --address, else in TENSORFLOW_IGNITE_ADDRESS, else localhost:10820. Check that a node runs "

@@ -86,6 +86,8 @@ class JobSpec(Value):
             time, nothing, or a restart as soon as a checkpoint has been saved.
         allow_data_loss: Go on with the rows that are left when partitions lost all their copies.
         quorum: How much of the cluster must be there for a restart: most of the nodes last seen together, or none.
+        more_caches: Further caches that its tasks may read, where callers must say who they are.
+        allow_plaintext: Run although the cluster encrypts, which TensorFlow's own connections between tasks do not.
     """
 
     cache: str
@@ -105,6 +107,8 @@ class JobSpec(Value):
     on_join: OnJoin = "restart"
     allow_data_loss: bool = False
     quorum: Quorum = "majority"
+    more_caches: tuple[str, ...] = ()
+    allow_plaintext: bool = False
 
     @classmethod
     def from_proto(cls, message: job_pb2.JobSpec) -> JobSpec:
@@ -127,6 +131,8 @@ class JobSpec(Value):
             on_join=cast("OnJoin", enum_text(message, "on_join")) if message.on_join else "restart",
             allow_data_loss=message.allow_data_loss,
             quorum=cast("Quorum", enum_text(message, "quorum")) if message.quorum else "majority",
+            more_caches=tuple(message.more_caches),
+            allow_plaintext=message.allow_plaintext,
         )
 
     def to_proto(self) -> job_pb2.JobSpec:
@@ -148,6 +154,8 @@ class JobSpec(Value):
             on_join=self.on_join.replace("-", "_").upper(),
             allow_data_loss=self.allow_data_loss,
             quorum=self.quorum.upper(),
+            more_caches=self.more_caches,
+            allow_plaintext=self.allow_plaintext,
         )
         for name in ("start_timeout", "stop_grace", "wait_timeout"):
             seconds = getattr(self, name)
@@ -390,6 +398,7 @@ class Job(Value):
         events: What happened, oldest first; the newest 500.
         kept_until: When the cluster removes it with all that it has left; None: it is not over, or it is kept until
             somebody removes it.
+        owner: Who has submitted it; empty: the cluster asks nobody.
     """
 
     id: str
@@ -410,6 +419,7 @@ class Job(Value):
     lost_partitions: tuple[int, ...]
     events: tuple[Event, ...]
     kept_until: datetime | None
+    owner: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -444,6 +454,7 @@ class Job(Value):
             lost_partitions=tuple(message.lost_partitions),
             events=tuple(Event.from_proto(event) for event in message.events),
             kept_until=time_of(message, "kept_until"),
+            owner=message.owner,
         )
 
 

@@ -54,8 +54,8 @@ from pyignite.datatypes import (
 from thin_cluster import ThinNode
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.transport import flight, thin
-from tensorflow_ignite.data.transport.credentials import Credentials
 from tensorflow_ignite.testing.ports import PortBlock
 from tensorflow_ignite.v1 import data_pb2
 

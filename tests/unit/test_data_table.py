@@ -76,7 +76,7 @@ def test_when_a_stream_breaks_all_are_ended_and_no_thread_is_left() -> None:
         {"on_mismatch": "ignore"},
         {"schema": 7},
         {"transport": "pigeon"},
-        {"credentials": ("user", "password")},
+        {"credentials": "password"},
     ],
 )
 def test_arguments_that_break_a_rule_are_refused_before_anybody_is_asked(arguments: dict[str, Any]) -> None:

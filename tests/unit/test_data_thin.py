@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyignite.exceptions import AuthenticationError
 
-from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport import credentials, thin
-from tensorflow_ignite.data.transport.credentials import Credentials
+from tensorflow_ignite import credentials, errors
+from tensorflow_ignite.credentials import Credentials
+from tensorflow_ignite.data.transport import thin
 from tensorflow_ignite.data.transport.thin import layout, types, values
 from tensorflow_ignite.data.transport.thin.connection import BinaryType, Page
 from tensorflow_ignite.data.transport.thin.failures import Refused, translate
@@ -223,9 +223,9 @@ def test_credentials_are_read_as_a_pair_a_mapping_or_from_the_environment(tmp_pa
     assert credentials.given(("me", SECRET)) == Credentials("me", SECRET)
     assert credentials.given({"cafile": tmp_path / "ca.pem"}) == Credentials(cafile=str(tmp_path / "ca.pem"))
     assert credentials.given(None) is None
-    assert credentials.from_environment({}) is None
+    assert credentials.from_dataset_environment({}) is None
     env = {"USERNAME": "me", "PASSWORD": SECRET, "CERTFILE": "c", "KEYFILE": "k", "CERT_PASSWORD": "p", "CAFILE": "a"}
-    told = credentials.from_environment({f"IGNITE_DATASET_{name}": value for name, value in env.items()})
+    told = credentials.from_dataset_environment({f"IGNITE_DATASET_{name}": value for name, value in env.items()})
     assert told == Credentials("me", SECRET, "c", "k", "p", "a")
     assert told.encrypted
     assert not Credentials("me", SECRET).encrypted

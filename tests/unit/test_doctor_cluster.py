@@ -74,7 +74,7 @@ class Files:
 @pytest.fixture(autouse=True)
 def files(monkeypatch: pytest.MonkeyPatch):
     kept = Files()
-    monkeypatch.setattr(storage.Files, "at", lambda addresses, *, timeout: kept)
+    monkeypatch.setattr(storage.Files, "at", lambda addresses, *, timeout, credentials: kept)
     yield kept
     assert not kept.kept
 
@@ -245,14 +245,14 @@ def test_the_command_tells_steps_remedies_and_the_sum(node, capsys) -> None:
     assert main(["doctor", "--only", "cluster", "--address", node.address]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"the cluster\n  ✓ address              {node.address} answers\n")
-    assert out.endswith("\nno step of 11 failed\n")
+    assert out.endswith("\nno step of 13 failed\n")
     node.state.nodes[2] = member(node, 2, tensorflow_version="2.20.0", python_version="3.11.9")
     assert main(["--address", node.address, "doctor", "--only", "cluster"]) == 1
     out = capsys.readouterr().out
     assert "  ✗ tensorflow versions  nodes differ: " in out
     assert "\n                         → Install the same there: pip install tensorflow==VERSION\n" in out
     assert "  ! python versions      nodes differ: " in out
-    assert out.endswith("\n1 of 11 steps failed, 1 warning\n")
+    assert out.endswith("\n1 of 13 steps failed, 1 warning\n")
 
 
 def test_the_command_gives_json(node, capsys) -> None:

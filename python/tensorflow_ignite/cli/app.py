@@ -14,8 +14,10 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from tensorflow_ignite.cli import describe, doctor, events, fs, jobs, load, logs, node, submit, tensorboard
-from tensorflow_ignite.cli.options import Address, CommandLineError
+from tensorflow_ignite.cli import describe, doctor, events, fs, jobs, load, logs, node, submit, tensorboard, token
+from tensorflow_ignite.cli.errors import CommandLineError
+from tensorflow_ignite.cli.identity import Cafile, Certfile, Keyfile, PasswordFile, Profile, TokenFile, User
+from tensorflow_ignite.cli.options import Address
 from tensorflow_ignite.cli.render import paint
 from tensorflow_ignite.errors import TensorFlowIgniteError
 
@@ -48,6 +50,13 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def program(
     address: Address = None,
+    profile: Profile = None,
+    user: User = None,
+    password_file: PasswordFile = None,
+    token_file: TokenFile = None,
+    cafile: Cafile = None,
+    certfile: Certfile = None,
+    keyfile: Keyfile = None,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
@@ -62,6 +71,7 @@ def program(
       tensorflow-ignite ps                               list the jobs
       tensorflow-ignite logs -f 7f3a                     follow one's output
       tensorflow-ignite fs ls                            list the cluster's files
+      tensorflow-ignite --cafile ca.pem --user alice ps  by TLS, with a password
     """
 
 
@@ -79,6 +89,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (node.node, "Cluster"),
     (jobs.nodes, "Cluster"),
     (doctor.doctor, "Cluster"),
+    (token.token, "Cluster"),
     (node.quickstart, "Cluster"),
 )
 for _command, _panel in _COMMANDS:

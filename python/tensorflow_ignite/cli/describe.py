@@ -54,6 +54,7 @@ def _facts(job: Job) -> list[tuple[str, str]]:
     spec = job.spec
     return [
         ("name", spec.name),
+        ("owner", job.owner),
         ("state", paint_state(state_text(job))),
         ("waiting for", "" if job.is_over else job.waiting_for),
         ("next attempt", _back_off(job)),
@@ -62,7 +63,7 @@ def _facts(job: Job) -> list[tuple[str, str]]:
         ("crashes", _budget(job)),
         ("data lost", f"all copies of {count(len(job.lost_partitions), 'partition')}" if job.lost_partitions else ""),
         ("kind", spec.kind + (f", {count(spec.ps_count, 'ps')}" if spec.ps_count else "")),
-        ("cache", spec.cache),
+        ("cache", ", ".join([spec.cache, *spec.more_caches])),
         ("script", shlex.join([spec.script, *spec.args])),
         ("env", shlex.join(f"{name}={value}" for name, value in sorted(spec.env.items()))),
         ("checkpoints", spec.checkpoint_directory),
@@ -100,6 +101,7 @@ def _rules(job: Job) -> str:
     rules += [f"quorum={spec.quorum}"] if spec.quorum != "majority" else []
     rules += [f"min_workers={spec.min_workers}"] if spec.min_workers > 1 else []
     rules += ["allow_data_loss"] if spec.allow_data_loss else []
+    rules += ["allow_plaintext"] if spec.allow_plaintext else []
     for name in ("start_timeout", "stop_grace", "wait_timeout"):
         seconds = getattr(spec, name)
         rules += [] if seconds is None else [f"{name}={seconds:g}s"]

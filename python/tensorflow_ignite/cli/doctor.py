@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from tensorflow_ignite.cli.identity import address_of, caller
 from tensorflow_ignite.cli.options import Address, CommandLineError, Json
 from tensorflow_ignite.cli.render import count, paint, print_json
 from tensorflow_ignite.errors import InvalidRequestError
@@ -91,8 +92,9 @@ def doctor(
         discovery=discovery,
         python=python,
         deep=deep,
-        address=address or context.find_root().params.get("address"),
+        address=address_of(context, address),
         thin=thin,
+        credentials=caller(context, address),
     )
     try:
         findings = examine(request)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tensorflow_ignite.cli.identity import address_of, caller
 from tensorflow_ignite.cli.options import Address, CommandLineError, Json, one_of
 from tensorflow_ignite.cli.render import count, print_json
 
@@ -93,7 +94,11 @@ def load(
     rows = open_input(files)
     with Meter(cache) as meter:
         done = load_rows(
-            command, rows, address=address or context.find_root().params.get("address"), progress=meter.show
+            command,
+            rows,
+            address=address_of(context, address),
+            progress=meter.show,
+            credentials=caller(context, address),
         )
     if json_output:
         print_json({"cache": cache, "rows": done.rows, "bytes": done.bytes, "seconds": round(done.seconds, 3)})

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tensorflow_ignite.addresses import ADDRESS_VARIABLE, DEFAULT_ADDRESS, parse_addresses
+from tensorflow_ignite.cli.errors import CommandLineError
+from tensorflow_ignite.cli.identity import address_of, caller
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 
 if TYPE_CHECKING:
@@ -19,10 +21,6 @@ __all__ = ["Address", "CommandLineError", "JobId", "JobIds", "Json", "one_of", "
 
 # A person waits at the key.
 _COMPLETION_SECONDS = 1.5
-
-
-class CommandLineError(TensorFlowIgniteError):
-    """The command line breaks a rule that is ours, not the parser's; exit code 2."""
 
 
 def _check_address(value: str | None) -> str | None:
@@ -52,9 +50,10 @@ def _complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, st
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.client import connect
 
-    address = context.params.get("address") or context.find_root().params.get("address")
     try:
-        with connect(address, timeout=_COMPLETION_SECONDS) as client:
+        address = address_of(context, context.params.get("address"))
+        who = caller(context, address, ask=False)
+        with connect(address, timeout=_COMPLETION_SECONDS, credentials=who) as client:
             return [(job.id, f"{job.spec.name} {job.state}") for job in client.jobs() if job.id.startswith(incomplete)]
     except TensorFlowIgniteError:
         return []
@@ -96,5 +95,5 @@ def session(context: typer.Context, address: str | None) -> Iterator[Client]:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.client import connect
 
-    with connect(address or context.find_root().params.get("address")) as client:
+    with connect(address_of(context, address), credentials=caller(context, address)) as client:
         yield client

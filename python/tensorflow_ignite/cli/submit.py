@@ -91,6 +91,16 @@ def submit(
     allow_data_loss: Annotated[
         bool, typer.Option("--allow-data-loss", help="Go on with the rows that are left when some are lost.")
     ] = False,
+    with_cache: Annotated[
+        list[str] | None,
+        typer.Option("--with-cache", metavar="NAME", help="A further cache that its tasks may read; may be repeated."),
+    ] = None,
+    allow_plaintext: Annotated[
+        bool,
+        typer.Option(
+            "--allow-plaintext", help="Run on a cluster with TLS, though TensorFlow's own connections have none."
+        ),
+    ] = False,
     wait: Annotated[
         bool,
         typer.Option("--wait/--detach", help="Print the job's output until it is over, or only print its id."),
@@ -157,6 +167,8 @@ def submit(
             on_join=on_join,
             quorum=quorum,
             allow_data_loss=allow_data_loss,
+            more_caches=with_cache or [],
+            allow_plaintext=allow_plaintext,
         )
         exit_code = 0
         if wait:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tensorflow_ignite.addresses import ADDRESS_VARIABLE
+from tensorflow_ignite.cli.identity import address_of, caller
 from tensorflow_ignite.cli.options import Address, CommandLineError
+
+if TYPE_CHECKING:
+    from tensorflow_ignite.credentials import Credentials
 
 __all__ = ["tensorboard"]
 
@@ -43,9 +47,14 @@ def tensorboard(
         raise CommandLineError(
             "TensorBoard is not installed. It is a package of its own. Install it: pip install tensorboard"
         )
-    address = address or context.find_root().params.get("address")
-    _check_that_a_node_answers(logdir, address)
+    who = caller(context, address)
+    address = address_of(context, address)
+    _check_that_a_node_answers(logdir, address, who)
     environment = {**os.environ, **({ADDRESS_VARIABLE: address} if address else {})}
+    if who is not None:
+        from tensorflow_ignite.credentials import as_environment, without_own
+
+        environment = {**without_own(environment), **as_environment(who, _in_memory)}
     command = [sys.executable, "-m", "tensorflow_ignite.storage.tensorboard", f"--logdir={logdir}"]
     command += [f"--{name}={value}" for name, value in (("host", host), ("port", port)) if value is not None]
     sys.stdout.flush()
@@ -53,7 +62,14 @@ def tensorboard(
     os.execve(sys.executable, [*command, *(options or [])], environment)
 
 
-def _check_that_a_node_answers(logdir: str, address: str | None) -> None:
+def _in_memory(secret: str) -> str:
+    """A file without a name that lives as long as this process, whatever program it becomes."""
+    descriptor = os.memfd_create("tensorflow-ignite", 0)
+    os.write(descriptor, secret.encode())
+    return f"/proc/self/fd/{descriptor}"
+
+
+def _check_that_a_node_answers(logdir: str, address: str | None, who: Credentials | None) -> None:
     """TensorBoard itself would show an empty page, and its log would have to be read.
 
     Raises:
@@ -68,4 +84,4 @@ def _check_that_a_node_answers(logdir: str, address: str | None) -> None:
     from tensorflow_ignite.storage.files import Files
 
     location = paths.parse(logdir)
-    Files.at(location.addresses or parse_addresses(address)).exists(location.path)
+    Files.at(location.addresses or parse_addresses(address), credentials=who).exists(location.path)

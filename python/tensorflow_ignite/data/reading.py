@@ -188,11 +188,13 @@ class Plan:
         endpoints: One for each node that sends.
         rows: Rows that were counted; -1: nobody counted.
         what: What is read, for messages.
+        asked: ``host:port`` of the node that told who sends.
     """
 
     endpoints: tuple[flight.Endpoint, ...]
     rows: int
     what: str
+    asked: str = ""
 
     def shuffled(self, seed: int, epoch: int) -> tuple[flight.Endpoint, ...]:
         """The endpoints, with their partitions in the order of an epoch."""
@@ -333,7 +335,7 @@ def _count_all(asked: Request, here: Context) -> list[int]:
     """
 
     def count(partitions: tuple[int, ...]) -> int:
-        return flight.describe(here.node_address, asked.command(partitions)).rows if partitions else 0
+        return _describe(asked, here.node_address, asked.command(partitions)).rows if partitions else 0
 
     first, second = ([count(worker.partitions) for worker in here.assignment] for _ in range(2))
     if first != second or min(first) < 0:
@@ -386,7 +388,7 @@ def plan(asked: Request) -> Plan:
     what = f"cache {asked.cache!r}" + (
         f", {len(asked.partitions)} partitions" if isinstance(asked.partitions, tuple) else ""
     )
-    return Plan(_ordered(endpoints), asked.rows, what)
+    return Plan(_ordered(endpoints), asked.rows, what, address)
 
 
 def _assigned(asked: Request, here: Context) -> Plan:
@@ -401,7 +403,7 @@ def _assigned(asked: Request, here: Context) -> Plan:
     if not own.partitions:
         return Plan((), 0, what)
     # Partitions may have moved since they were assigned, in a job that does not mind; whoever has them now sends them.
-    told = flight.describe(here.node_address, asked.command(own.partitions, uncounted=True))
+    told = _describe(asked, here.node_address, asked.command(own.partitions, uncounted=True))
     found = [number for endpoint in told.endpoints for number in _partitions(endpoint)]
     missing = sorted(set(own.partitions) - set(found))
     if missing or len(found) > len(own.partitions):
@@ -410,7 +412,7 @@ def _assigned(asked: Request, here: Context) -> Plan:
             f"{here.node_address}. Each partition is read from the one node that owns it. Ask again when the cluster "
             f"is balanced; a job that follows moves is started again by itself"
         )
-    return Plan(_ordered(told.endpoints), own.rows, what)
+    return Plan(_ordered(told.endpoints), own.rows, what, here.node_address)
 
 
 def _ordered(endpoints: Sequence[flight.Endpoint]) -> tuple[flight.Endpoint, ...]:
@@ -429,4 +431,4 @@ def count_rows(cache: str, *, address: str | None = None) -> int:
         TensorFlowIgniteError: As the node says; or if no node answers.
     """
     asked = Request(cache, (), False, ALL, address, 0)
-    return flight.describe(place.node(address), asked.command()).rows
+    return _describe(asked, place.node(address), asked.command()).rows

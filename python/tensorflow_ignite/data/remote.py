@@ -189,7 +189,9 @@ class _Readers:
             return [
                 stream
                 for endpoint in endpoints
-                for stream in ways.streams(asked.transport, endpoint, plan.what, who=asked.credentials, kept=keep)
+                for stream in ways.streams(
+                    asked.transport, endpoint, plan.what, asked=plan.asked, who=asked.credentials, kept=keep
+                )
             ]
 
         def warn(text: str) -> None:

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+from tensorflow_ignite import credentials as who
 from tensorflow_ignite.data import arguments, queries, reading, remote
 from tensorflow_ignite.data.layout import pack, types_of
 from tensorflow_ignite.data.rows import Rows
 from tensorflow_ignite.data.shares import UNEVEN, Uneven
 from tensorflow_ignite.data.tensors import ALIGNMENT
-from tensorflow_ignite.data.transport import ways
 from tensorflow_ignite.data.wanted import wanted_of
 
 # Far more batches than any cache has; the reader says when they end.
@@ -117,9 +117,10 @@ def dataset(
             by its thin client port, row by row, and slowly.
         address: ``host:port[,host:port]`` of any nodes; None: TENSORFLOW_IGNITE_ADDRESS, or IGNITE_DATASET_HOST and
             IGNITE_DATASET_PORT, or localhost:10820. A task of a job always asks the node that it runs beside.
-        credentials: With ``transport="thin"``, who asks: ``(user, password)``, or a dict with some of username,
-            password, certfile, keyfile, key_password, cafile, tls, verify; None: those of the environment. They never
-            leave this process: a remote worker takes those of its own environment.
+        credentials: Who asks, and whom it trusts: :class:`tensorflow_ignite.Credentials`, ``(user, password)``, or a
+            dict with some of username, password, token, certfile, keyfile, key_password, cafile, tls, verify; None:
+            those of the task, of the environment, or of a profile. They never leave this process: a remote worker takes
+            its own. See docs/security.md.
         batch_bytes: Size in bytes, about, of the batches that travel; 0: 4 MiB for rows of a fixed length below
             64 KiB, else 8 MiB.
 
@@ -157,10 +158,15 @@ def dataset(
         sql=select,
         parameters=values,
         schema=plain(wanted_of)(schema),
-        credentials=plain(ways.keep)(transport, credentials),
+        credentials=plain(_keep)(credentials),
     )
     remote.register()
     return plain(_rows)(request, labels)
+
+
+def _keep(given: Any) -> str:
+    """A graph knows credentials by a name, which says nothing of them."""
+    return who.keep(who.given(given))
 
 
 def _rows(request: reading.Request, labels: str | tuple[str, ...] | None) -> tf.data.Dataset:

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from tensorflow_ignite import credentials as who
 from tensorflow_ignite.data import arguments, queries, reading
 from tensorflow_ignite.data.reader import Stream
 from tensorflow_ignite.data.transport import flight, place, ways
-from tensorflow_ignite.data.transport.credentials import from_environment
 from tensorflow_ignite.data.wanted import wanted_of
 
 # Nodes that send at a time.
@@ -54,8 +54,7 @@ def read_table(
         transport: ``"thin"`` reads a cluster without our service by its thin client port, row by row, and slowly.
             Otherwise rows come by Arrow Flight, from nodes on this host too: a table keeps its memory.
         address: ``host:port[,host:port]`` of any nodes; None: as for :func:`tensorflow_ignite.dataset`.
-        credentials: With ``transport="thin"``, who asks: ``(user, password)``, or a dict as for
-            :func:`tensorflow_ignite.dataset`; None: those of the environment.
+        credentials: Who asks, and whom it trusts; as for :func:`tensorflow_ignite.dataset`.
 
     Returns:
         The table. Rows are in the order of the nodes that sent them, and of the partitions of each.
@@ -66,7 +65,7 @@ def read_table(
         TensorFlowIgniteError: CacheNotFoundError and others, as a node says; or if no node answers.
     """
     transport = arguments.one_of("transport", transport, ("auto", "flight", ways.THIN))
-    who = ways.accepted(transport, credentials)
+    given = who.given(credentials)
     condition, select, values = queries.checked(where, sql, parameters, columns, key)
     chosen = arguments.partitions(partitions, reading.ALL) or reading.ALL
     asked = reading.Request(
@@ -89,12 +88,14 @@ def read_table(
         # Only here: who reads without it needs no pyignite.
         from tensorflow_ignite.data.transport import thin
 
-        who = who or from_environment()
-        told = thin.describe(place.thin_addresses(address), command, credentials=who)
-        streams: list[Stream] = [thin.BatchStream(endpoint, what, credentials=who) for endpoint in told.endpoints]
+        reader = given or who.from_dataset_environment()
+        told = thin.describe(place.thin_addresses(address), command, credentials=reader)
+        streams: list[Stream] = [thin.BatchStream(endpoint, what, credentials=reader) for endpoint in told.endpoints]
     else:
-        told = flight.describe(place.node(address), command)
-        streams = [flight.BatchStream(endpoint, what) for endpoint in told.endpoints]
+        node = place.node(address)
+        reader = who.find(given, (node,), data=True)
+        told = flight.describe(node, command, reader)
+        streams = [flight.BatchStream(endpoint, what, credentials=reader) for endpoint in told.endpoints]
     return pa.Table.from_batches(_batches(streams), told.schema)
 
 

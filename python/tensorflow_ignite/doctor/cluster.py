@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from tensorflow_ignite.addresses import ADDRESS_VARIABLE
-from tensorflow_ignite.client import connect
-from tensorflow_ignite.doctor import storage
+from tensorflow_ignite.client import Client
+from tensorflow_ignite.credentials import Credentials, find
+from tensorflow_ignite.doctor import security, storage
 from tensorflow_ignite.doctor.finding import Finding, Outcome, failed, ok, warning
 from tensorflow_ignite.doctor.interpreter import TENSORFLOW
-from tensorflow_ignite.errors import ClusterNotActiveError, ConnectionFailedError, TensorFlowIgniteError
+from tensorflow_ignite.errors import (
+    ClusterNotActiveError,
+    ConnectionFailedError,
+    InvalidRequestError,
+    PermissionDeniedError,
+    TensorFlowIgniteError,
+    UnauthenticatedError,
+)
+from tensorflow_ignite.handshake import diagnose
+from tensorflow_ignite.rpc import NodeConnection
 from tensorflow_ignite.spec import Node
 
 __all__ = ["examine"]
@@ -23,15 +34,22 @@ _LISTED = 8
 _THREADS = 8
 
 
-def examine(addresses: Sequence[str], thin: tuple[str, int], *, timeout: float) -> Iterator[Finding]:
+def examine(
+    addresses: Sequence[str], thin: tuple[str, int], *, timeout: float, credentials: Any = None
+) -> Iterator[Finding]:
     """Asks the nodes at some addresses, and then each node that they tell of.
 
     Args:
         addresses: ``"host:port"`` of nodes.
         thin: Where a node takes Ignite's thin clients; asked when no address answers.
         timeout: Seconds that each node is given.
+        credentials: Who asks; see `tensorflow_ignite.connect`.
+
+    Raises:
+        InvalidRequestError: The credentials cannot be read, or a file of theirs cannot be used.
     """
-    answers = {address: _ask(address, timeout) for address in addresses}
+    who = find(credentials, addresses)
+    answers = {address: _ask(address, timeout, who) for address in addresses}
     listed = [answer for answer in answers.values() if isinstance(answer, list)]
     for address, answer in answers.items():
         if isinstance(answer, list):
@@ -40,7 +58,7 @@ def examine(addresses: Sequence[str], thin: tuple[str, int], *, timeout: float) 
             text = f"{address} does not answer: {answer}. Of the addresses given, one that answers is enough"
             yield warning("cluster", "address", text, "Start that node again, or leave the address out")
         else:
-            yield failed("cluster", "address", f"{_what(answer)}. A node must answer", _remedy_of(answer, address))
+            yield failed("cluster", "address", f"{_what(answer)}. A node must answer", _remedy_of(answer, address, who))
     if not listed:
         yield _without_api(answers, thin, timeout)
         return
@@ -50,14 +68,21 @@ def examine(addresses: Sequence[str], thin: tuple[str, int], *, timeout: float) 
     yield _agents(nodes)
     yield _tensorflow(nodes)
     yield from _alike(nodes)
-    yield _reachable(nodes, timeout)
-    yield storage.examine([address for address in addresses if isinstance(answers[address], list)], timeout=timeout)
+    yield _reachable(nodes, timeout, who)
+    answering = [address for address in addresses if isinstance(answers[address], list)]
+    outside = [node.address for node in nodes if not _is_loopback(node.address)]
+    yield from security.examine(answering[0], outside, who, timeout=timeout)
+    yield storage.examine(answering, timeout=timeout, credentials=who)
 
 
-def _ask(address: str, timeout: float) -> list[Node] | TensorFlowIgniteError:
+def _ask(address: str, timeout: float, who: Credentials | None) -> list[Node] | TensorFlowIgniteError:
     try:
-        with connect(address, timeout=timeout) as client:
+        # Who asks has been found out for all of them.
+        connection = NodeConnection((address,), timeout, credentials=who)
+        with Client(connection, timeout) as client:
             return client.nodes()
+    except InvalidRequestError:
+        raise
     except TensorFlowIgniteError as error:
         return error
 
@@ -67,10 +92,21 @@ def _what(error: list[Node] | TensorFlowIgniteError) -> str:
     return str(error).partition(". ")[0]
 
 
-def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str) -> str:
+def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str, who: Credentials | None) -> str:
     if isinstance(error, ClusterNotActiveError):
         return _ACTIVATE
+    if isinstance(error, UnauthenticatedError):
+        return (
+            "Say who calls: --user NAME, --token-file FILE or --profile NAME before the command, or TENSORFLOW_IGNITE_"
+            "USERNAME and _PASSWORD, or TENSORFLOW_IGNITE_TOKEN. Users are those of Ignite, tokens those in the "
+            "service's bean"
+        )
+    if isinstance(error, PermissionDeniedError):
+        return "Ask as somebody who may watch the cluster, or let the rules in the service's bean (access) permit it"
     if isinstance(error, ConnectionFailedError):
+        found = diagnose(address, who)
+        if found is not None:
+            return f"{found.rule}. {found.remedy}"
         return (
             "Start a node (tensorflow-ignite node), or name one that runs: --address HOST:PORT, or "
             f"{ADDRESS_VARIABLE}. A node prints its address when it starts; its API is on loopback unless it was "
@@ -213,7 +249,7 @@ def _same(
     return Finding("cluster", step, otherwise, text, remedy)
 
 
-def _reachable(nodes: Sequence[Node], timeout: float) -> Finding:
+def _reachable(nodes: Sequence[Node], timeout: float, who: Credentials | None) -> Finding:
     hosts = {node.host_name for node in nodes}
     inside = [node for node in nodes if _is_loopback(node.address)]
     bind = "Start it with an address that the others reach: tensorflow-ignite node --host, or TENSORFLOW_IGNITE_HOST"
@@ -226,7 +262,7 @@ def _reachable(nodes: Sequence[Node], timeout: float) -> Finding:
             bind,
         )
     with ThreadPoolExecutor(_THREADS) as pool:
-        answers = list(pool.map(lambda node: _ask(node.address, timeout), nodes))
+        answers = list(pool.map(lambda node: _ask(node.address, timeout, who), nodes))
     silent = [
         f"{_name(node)} at {node.address} ({_what(answer)})"
         for node, answer in zip(nodes, answers, strict=True)

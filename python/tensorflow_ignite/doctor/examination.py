@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from tensorflow_ignite.addresses import parse_addresses
 from tensorflow_ignite.doctor import configuration, interpreter, java, ports, resources
@@ -29,6 +30,7 @@ class Request:
         address: ``"host:port[,host:port]"`` of nodes; None: as for every command.
         thin: ``"host:port"`` for Ignite's thin clients; None: port 10800, or that of config, on the first node's host.
         timeout: Seconds that each node is given to answer.
+        credentials: Who asks the nodes; None: those of the environment or a profile.
     """
 
     sections: tuple[Section, ...] = ("machine", "cluster")
@@ -41,6 +43,7 @@ class Request:
     address: str | None = None
     thin: str | None = None
     timeout: float = 5.0
+    credentials: Any = None
 
 
 def examine(request: Request) -> Iterator[Finding]:
@@ -70,7 +73,7 @@ def examine(request: Request) -> Iterator[Finding]:
         if thin is None:
             port = config.thin_port if config and config.thin_port else _DEFAULT_THIN_PORT
             thin = (addresses[0].rpartition(":")[0].strip("[]"), port)
-        yield from cluster.examine(addresses, thin, timeout=request.timeout)
+        yield from cluster.examine(addresses, thin, timeout=request.timeout, credentials=request.credentials)
 
 
 def _thin_address(text: str) -> tuple[str, int]:

@@ -6,6 +6,7 @@ import os
 import time
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 from tensorflow_ignite.doctor.finding import Finding, failed, ok
 from tensorflow_ignite.errors import FileCorruptError, TensorFlowIgniteError
@@ -16,14 +17,15 @@ __all__ = ["examine"]
 _BYTES = 4096
 
 
-def examine(addresses: Sequence[str], *, timeout: float) -> Finding:
+def examine(addresses: Sequence[str], *, timeout: float, credentials: Any = None) -> Finding:
     """Writes, reads and removes a file.
 
     Args:
         addresses: ``"host:port"`` of nodes that answer.
         timeout: Seconds that each node is given for each call.
+        credentials: Who asks.
     """
-    files = Files.at(tuple(addresses), timeout=timeout)
+    files = Files.at(tuple(addresses), timeout=timeout, credentials=credentials)
     path = f"/.doctor-{uuid.uuid4().hex}"
     data = os.urandom(_BYTES)
     begin = time.monotonic()

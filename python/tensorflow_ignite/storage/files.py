@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from tensorflow_ignite.credentials import Credentials, find
 from tensorflow_ignite.errors import (
     InvalidRequestError,
     StorageError,
@@ -50,33 +51,41 @@ class Files:
     something for a task of a job, `AttemptSupersededError` (the task has been replaced).
     """
 
-    def __init__(self, addresses: tuple[str, ...], timeout: float, own: bool) -> None:
+    def __init__(
+        self, addresses: tuple[str, ...], timeout: float, own: bool, credentials: Credentials | None = None
+    ) -> None:
         """Makes no call yet; see `at`.
 
         Args:
             addresses: One ``"host:port"`` for each node that may be asked.
             timeout: Seconds for each call at one address.
             own: They are of the cluster that this process is a task of, if it is one.
+            credentials: Who calls.
         """
+        self._credentials = credentials
         self._addresses = addresses
         self._timeout = timeout
-        self._connection = NodeConnection(addresses, timeout, make_stub=FileStub, connect=False)
-        self._task = TaskIdentity(addresses, timeout, own)
+        self._connection = NodeConnection(
+            addresses, timeout, make_stub=FileStub, connect=False, credentials=credentials
+        )
+        self._task = TaskIdentity(addresses, timeout, own, credentials)
         self._workers = Workers(_THREADS)
         self._keeper = Keeper()
 
     @staticmethod
-    def at(addresses: tuple[str, ...] | None, *, timeout: float = 30.0) -> Files:
-        """The files of a cluster; one object for each process, addresses and time-out. Makes no call yet.
+    def at(addresses: tuple[str, ...] | None, *, timeout: float = 30.0, credentials: Any = None) -> Files:
+        """The files of a cluster; one object for each process, addresses, time-out and credentials. Makes no call yet.
 
         Args:
             addresses: One ``"host:port"`` for each node that may be asked; None: see `paths.resolve`.
             timeout: Seconds for each call at one address.
+            credentials: Who calls, and whom it trusts; see `tensorflow_ignite.connect`.
 
         Raises:
-            InvalidRequestError: An address in the environment cannot be read.
+            InvalidRequestError: The credentials, or an address in the environment, cannot be read.
         """
-        key = paths.resolve(addresses), float(timeout), not addresses
+        nodes = paths.resolve(addresses)
+        key = nodes, float(timeout), not addresses, find(credentials, nodes)
         with _lock:
             if key not in _files:
                 _files[key] = Files(*key)
@@ -243,13 +252,13 @@ class Files:
 
     def check(self) -> Iterator[CheckedBlocks]:
         """Yields each block of the cluster once, checked at its first holder; an extent may come in several parts."""
-        api = NodeConnection(self._addresses, self._timeout)
+        api = NodeConnection(self._addresses, self._timeout, credentials=self._credentials)
         try:
             nodes = api.call("ListNodes", job_pb2.ListNodesRequest).nodes
         finally:
             api.close()
         for node in nodes:
-            yield from _check_node(node.address, self._timeout)
+            yield from _check_node(node.address, self._timeout, self._credentials)
 
     def _locate(self, path: str, *, holders: bool = True) -> Any:
         request = storage_pb2.GetFileRequest(path=path, locate=holders)
@@ -274,7 +283,7 @@ class Files:
 
 
 _lock = threading.Lock()
-_files: dict[tuple[tuple[str, ...], float, bool], Files] = {}
+_files: dict[tuple[tuple[str, ...], float, bool, Credentials | None], Files] = {}
 
 
 def _forget_lock() -> None:
@@ -291,8 +300,8 @@ def _whole_path(directory: str, name: str) -> str:
     return name if name.startswith("/") else paths.join(directory, name)
 
 
-def _check_node(address: str, timeout: float) -> list[CheckedBlocks]:
-    node = NodeConnection((address,), timeout, make_stub=FileStub)
+def _check_node(address: str, timeout: float, credentials: Credentials | None) -> list[CheckedBlocks]:
+    node = NodeConnection((address,), timeout, make_stub=FileStub, credentials=credentials)
     try:
         found: list[CheckedBlocks] = []
         for answer in node.follow("CheckBlocks", storage_pb2.CheckBlocksRequest(), on_restart=found.clear):

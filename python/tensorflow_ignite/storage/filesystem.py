@@ -16,6 +16,7 @@ from fsspec.spec import AbstractFileSystem
 from fsspec.utils import stringify_path
 
 from tensorflow_ignite.addresses import parse_addresses
+from tensorflow_ignite.credentials import given, keep, kept
 from tensorflow_ignite.errors import (
     StoredFileNotFoundError,
     StoredIsADirectoryError,
@@ -34,7 +35,17 @@ _COPIED = 4 * 1024 * 1024
 _TEXT_OPTIONS = ("encoding", "errors", "newline", "line_buffering", "write_through")
 
 
-class IgniteFileSystem(AbstractFileSystem):  # type: ignore[misc]
+class _Keeping(type(AbstractFileSystem)):  # type: ignore[misc]
+    """fsspec keeps the options of a file system, pickles them and knows it by them: of credentials only a name."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        who = options.get("credentials")
+        if who is not None and not isinstance(who, str):
+            options["credentials"] = keep(given(who))
+        return super().__call__(*args, **options)
+
+
+class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[misc]
     """Files inside an Ignite cluster: ``ignite://[host:port[,host:port]]/path``.
 
     Files appear whole when they are closed, missing directories are made when something is written into them, and
@@ -45,26 +56,32 @@ class IgniteFileSystem(AbstractFileSystem):  # type: ignore[misc]
     protocol = paths.PROTOCOL
     root_marker = "/"
 
-    def __init__(self, address: str | None = None, timeout: float = 30.0, **options: Any) -> None:
+    def __init__(
+        self, address: str | None = None, timeout: float = 30.0, *, credentials: Any = None, **options: Any
+    ) -> None:
         """Makes no call yet.
 
         Args:
             address: ``"host:port[,host:port]"``; None: in a job, the node that the task runs beside; else the
                 environment variable TENSORFLOW_IGNITE_ADDRESS; else ``localhost:10820``.
             timeout: Seconds for each call at one address.
+            credentials: Who calls, and whom it trusts; see `tensorflow_ignite.connect`. They stay in this process: one
+                that gets the file system in a pickle takes its own.
             options: Those of every file system of fsspec.
 
         Raises:
-            InvalidRequestError: The address cannot be read.
+            InvalidRequestError: The address or the credentials cannot be read.
         """
         super().__init__(**options)
+        # The name that the credentials are kept under.
+        self._credentials = kept(credentials or "")
         self._addresses = parse_addresses(address) if address else None
         self._timeout = timeout
 
     @property
     def files(self) -> Files:
         """What the file system makes its calls by."""
-        return Files.at(self._addresses, timeout=self._timeout)
+        return Files.at(self._addresses, timeout=self._timeout, credentials=self._credentials)
 
     @property
     def fsid(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.rpc import NodeConnection
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
@@ -13,14 +14,18 @@ __all__ = ["TaskIdentity"]
 class TaskIdentity:
     """The task's key, for the cluster that runs the task; another cluster does not know it."""
 
-    def __init__(self, addresses: tuple[str, ...], timeout: float, own: bool) -> None:
+    def __init__(
+        self, addresses: tuple[str, ...], timeout: float, own: bool, credentials: Credentials | None = None
+    ) -> None:
         """Takes how to ask the cluster for its nodes.
 
         Args:
             addresses: One ``"host:port"`` for each node that may be asked.
             timeout: Seconds for each call at one address.
             own: It is known to be the cluster of the task.
+            credentials: Who asks.
         """
+        self._credentials = credentials
         self._addresses = addresses
         self._timeout = timeout
         self._own: bool | None = own or None
@@ -49,7 +54,7 @@ class TaskIdentity:
         )
 
     def _nodes(self) -> list[str]:
-        connection = NodeConnection(self._addresses, self._timeout)
+        connection = NodeConnection(self._addresses, self._timeout, credentials=self._credentials)
         try:
             return [node.address for node in connection.call("ListNodes", job_pb2.ListNodesRequest).nodes]
         finally:

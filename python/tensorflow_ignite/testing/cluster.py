@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import tensorflow_ignite
 from tensorflow_ignite.testing import leaks
@@ -58,6 +59,7 @@ class LocalCluster:
         attributes: Mapping[str, str] | None = None,
         jvm_args: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        credentials: Any = None,
     ) -> None:
         """Describes the cluster; entering the context, or `start`, starts it.
 
@@ -71,7 +73,10 @@ class LocalCluster:
             attributes: Node attributes of every node.
             jvm_args: More options for the JVM of every node. Default: ``-Xms256m -Xmx1g
                 -XX:TieredStopAtLevel=1``; for measurements give ``-XX:TieredStopAtLevel=4``.
-            environment: Added to the environment of every node.
+            environment: Added to the environment of every node; with TENSORFLOW_IGNITE_TLS_CERTIFICATE and
+                TENSORFLOW_IGNITE_TLS_KEY nodes speak TLS, by a certificate that is good for 127.0.0.1.
+            credentials: Who this object is to the nodes when it asks them whether they are ready; see
+                `tensorflow_ignite.connect`.
         """
         if not 1 <= nodes < BLOCK:
             raise ValueError(f"nodes={nodes}: a local cluster has 1 to {BLOCK - 1} nodes")
@@ -84,6 +89,7 @@ class LocalCluster:
         self._attributes = dict(attributes or {})
         self._jvm_args = [*JVM_ARGS, *jvm_args]
         self._environment = dict(environment or {})
+        self._credentials = credentials
         self._changed = threading.Condition()
         self._all: list[LocalNode] = []
         self._directory: Path | None = None
@@ -349,7 +355,7 @@ class LocalCluster:
         if not expected:
             return
         deadline = time.monotonic() + timeout
-        with tensorflow_ignite.connect(self.address) as client:
+        with tensorflow_ignite.connect(self.address, credentials=self._credentials) as client:
             while True:
                 told = {node.id for node in client.nodes() if node.agent.pid or node.agent.error}
                 if expected <= told:

@@ -162,8 +162,23 @@ def context(*, cache: str = "", address: str | None = None) -> Context:
     return _read(path)
 
 
+def own_token() -> tuple[str, str]:
+    """What this task says who it is with, a secret, and ``host:port`` of the node that it says it to; empty outside.
+
+    It is no part of the context, which scripts print and send to each other.
+
+    Raises:
+        TensorFlowIgniteError: If the file that the job wrote for this task cannot be read.
+    """
+    path = os.environ.get(CONTEXT_VARIABLE)
+    if not path:
+        return "", ""
+    message = _message(path)
+    return message.token, message.node_address
+
+
 @functools.lru_cache(maxsize=1)
-def _read(path: str) -> Context:
+def _message(path: str) -> agent_pb2.TaskContext:
     message = agent_pb2.TaskContext()
     try:
         with open(path, encoding="utf-8") as file:
@@ -172,7 +187,13 @@ def _read(path: str) -> Context:
         raise TensorFlowIgniteError(
             f"the context of this task cannot be read from {path}: {error}. The environment variable "
             f"{CONTEXT_VARIABLE} names the file that its job wrote for it. Unset it to run outside a job"
-        ) from error
+        ) from None
+    return message
+
+
+@functools.lru_cache(maxsize=1)
+def _read(path: str) -> Context:
+    message = _message(path)
     workers = tuple(
         WorkerAssignment(worker.index, worker.node_id, tuple(worker.partitions), worker.rows)
         for worker in sorted(message.workers, key=lambda worker: worker.index)

@@ -44,6 +44,7 @@ class ErrorCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     STORAGE_FULL: _ClassVar[ErrorCode]
     UNAUTHENTICATED: _ClassVar[ErrorCode]
     PERMISSION_DENIED: _ClassVar[ErrorCode]
+    LIMIT_EXCEEDED: _ClassVar[ErrorCode]
 
 class JobKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -145,6 +146,7 @@ JOB_NOT_FINISHED: ErrorCode
 STORAGE_FULL: ErrorCode
 UNAUTHENTICATED: ErrorCode
 PERMISSION_DENIED: ErrorCode
+LIMIT_EXCEEDED: ErrorCode
 JOB_KIND_UNSPECIFIED: JobKind
 MULTI_WORKER_MIRRORED: JobKind
 PARAMETER_SERVER: JobKind

@@ -56,8 +56,9 @@ for step in range(first + 1, steps + 1):
     while step == steps and (directory / "hold").exists():
         save_when_asked(step - 1)
         time.sleep(0.05)
-    tfi.train.report(step, steps)
-    save_when_asked(step)
     if context.index == 0:
         with files.open_writer(place.path, parents=True) as writer:
             writer.write(str(step).encode())
+    # Whoever sees the step reported may rely on it.
+    tfi.train.report(step, steps)
+    save_when_asked(step)

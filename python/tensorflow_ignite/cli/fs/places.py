@@ -11,6 +11,7 @@ import typer
 
 from tensorflow_ignite.cli.fs.globs import is_pattern
 from tensorflow_ignite.cli.fs.stores import ClusterStore, Entry, Store
+from tensorflow_ignite.cli.identity import address_of, caller
 from tensorflow_ignite.cli.options import CommandLineError
 from tensorflow_ignite.errors import InvalidRequestError, StoredFileNotFoundError, StoredNotADirectoryError
 
@@ -83,7 +84,8 @@ class Places:
             address: That of the command.
             timeout: Seconds for each call; None: the default.
         """
-        self._address = address or context.find_root().params.get("address")
+        self._address = address_of(context, address)
+        self._credentials = caller(context, address)
         self._timeout: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
         self._clusters: dict[str, ClusterStore] = {}
         self._others: dict[Any, Store] = {}
@@ -174,7 +176,9 @@ class Places:
         prefix = f"{SCHEME}://{rest[2:].partition('/')[0]}"
         store = self._clusters.get(prefix)
         if store is None:
-            store = self._clusters.setdefault(prefix, ClusterStore(Files.at(addresses, **self._timeout), prefix))
+            store = self._clusters.setdefault(
+                prefix, ClusterStore(Files.at(addresses, credentials=self._credentials, **self._timeout), prefix)
+            )
         return Place(store, location.path, text.endswith("/"))
 
     def _elsewhere(self, text: str) -> Place:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.credentials import Credentials, find, given
 from tensorflow_ignite.data import reading
 from tensorflow_ignite.data.loading.columns import table_of
 from tensorflow_ignite.data.loading.inputs import Input, open_input
@@ -73,6 +74,7 @@ def load(
     batched: bool | None = None,
     progress: bool | Callable[[Progress], None] = False,
     address: str | None = None,
+    credentials: Any = None,
 ) -> int:
     """Writes rows into a cache, which is made if it does not exist: all of them, or none into a cache that it makes.
 
@@ -106,6 +108,7 @@ def load(
             first dimension of unknown size, and are not when one has none.
         progress: Called with a :class:`Progress` after each batch; or True for a bar on a terminal.
         address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
+        credentials: Who writes, and whom it trusts; as for :func:`tensorflow_ignite.dataset`.
 
     Returns:
         The number of rows written.
@@ -116,6 +119,7 @@ def load(
         TensorFlowIgniteError: CacheExistsError and others, as the node says; or if no node answers.
     """
     _require_options(if_exists, backups, partitions, key, affinity)
+    who = given(credentials)
     command = data_pb2.LoadCommand(
         cache=cache,
         key_column=key or "",
@@ -132,7 +136,8 @@ def load(
             from tensorflow_ignite.data.loading.meter import Meter
 
             told = stack.enter_context(Meter(cache)).show
-        return load_rows(command, open_input(data, schema, batched=batched), address=address, progress=told).rows
+        rows = open_input(data, schema, batched=batched)
+        return load_rows(command, rows, address=address, progress=told, credentials=who).rows
 
 
 def load_rows(
@@ -141,6 +146,7 @@ def load_rows(
     *,
     address: str | None,
     progress: Callable[[Progress], None] | None,
+    credentials: Credentials | None = None,
 ) -> Loaded:
     """Carries out a load; the arguments are those of :func:`load`, which raises the same.
 
@@ -149,6 +155,7 @@ def load_rows(
         rows: What is written.
         address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
         progress: Called after each batch.
+        credentials: Who writes.
     """
     names, keys = rows.schema.names, [name for name in (command.key_column, command.affinity_column) if name]
     for role, name in (("key", command.key_column), ("affinity", command.affinity_column)):
@@ -159,10 +166,11 @@ def load_rows(
             f"cache {command.cache!r} needs at least one column besides the key; found {names}"
         )
     where = place.node(address)
+    writer = find(credentials, (where,), data=True)
     if not command.key_column and command.existing == data_pb2.EXISTING_CACHE_APPEND:
-        command.first_key = _first_key(command.cache, where)
+        command.first_key = _first_key(command.cache, where, writer)
     counted = _Counted(rows, progress)
-    stored = flight.put(where, command, rows.schema, counted.batches())
+    stored = flight.put(where, command, rows.schema, counted.batches(), writer)
     return Loaded(stored, counted.bytes, time.monotonic() - counted.began)
 
 
@@ -200,10 +208,10 @@ def _require_options(
         )
 
 
-def _first_key(cache: str, address: str) -> int:
+def _first_key(cache: str, address: str, writer: Credentials | None) -> int:
     """One more than the highest key of the cache; 0 if it has none or does not exist."""
     try:
-        told = flight.describe(address, data_pb2.ReadCommand(cache=cache, key=True))
+        told = flight.describe(address, data_pb2.ReadCommand(cache=cache, key=True), writer)
     except errors.CacheNotFoundError:
         return 0
     except errors.SchemaUnknownError as error:
@@ -223,11 +231,11 @@ def _first_key(cache: str, address: str) -> int:
         key=lambda field: getattr(field.type, "bit_width", 1 << 30) if pa.types.is_primitive(field.type) else 1 << 31
     )
     told = flight.describe(
-        address, data_pb2.ReadCommand(cache=cache, key=True, columns=[field.name for field in values[:1]])
+        address, data_pb2.ReadCommand(cache=cache, key=True, columns=[field.name for field in values[:1]]), writer
     )
     highest = -1
     for endpoint in told.endpoints:
-        for batch in flight.BatchStream(endpoint, f"cache {cache!r}"):
+        for batch in flight.BatchStream(endpoint, f"cache {cache!r}", credentials=writer):
             keys = batch.column(reading.KEY_COLUMN).to_numpy()
             highest = max(highest, int(keys.max(initial=-1)))
     return highest + 1

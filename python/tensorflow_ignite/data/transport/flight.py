@@ -15,8 +15,10 @@ import pyarrow as pa
 from pyarrow import flight
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.channels import flight_client
+from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.transport import place
-from tensorflow_ignite.rpc import KEEPALIVE
+from tensorflow_ignite.handshake import diagnose
 from tensorflow_ignite.v1 import data_pb2
 
 # Counting the rows of a cache takes milliseconds; this is for a node that no longer answers.
@@ -51,15 +53,16 @@ class Description:
     endpoints: tuple[Endpoint, ...]
 
 
-def describe(address: str, command: data_pb2.ReadCommand) -> Description:
+def describe(address: str, command: data_pb2.ReadCommand, credentials: Credentials | None = None) -> Description:
     """Asks the node at ``address`` for the schema, the number of rows and the nodes that hold them.
 
     Raises:
         TensorFlowIgniteError: As the node says, such as CacheNotFoundError; or if no node answers.
     """
     descriptor = flight.FlightDescriptor.for_command(command.SerializeToString())
-    with _connection(address, f"cache {command.cache!r} was not described") as client:
-        info = client.get_flight_info(descriptor, flight.FlightCallOptions(timeout=SECONDS_TO_DESCRIBE))
+    failure = f"cache {command.cache!r} was not described"
+    with _connection(address, failure, credentials, SECONDS_TO_DESCRIBE) as (client, options):
+        info = client.get_flight_info(descriptor, options)
         endpoints = tuple(
             Endpoint(_address(endpoint.locations, address), endpoint.ticket.ticket) for endpoint in info.endpoints
         )
@@ -69,7 +72,7 @@ def describe(address: str, command: data_pb2.ReadCommand) -> Description:
 def _address(locations: list[flight.Location], asked: str) -> str:
     """Of the first location; an endpoint without one is served by the node that was asked."""
     for location in locations:
-        match = re.fullmatch(r"grpc(?:\+tcp)?://(?P<address>[^/?]+:\d+)/?", location.uri.decode())
+        match = re.fullmatch(r"grpc(?:\+(?:tcp|tls))?://(?P<address>[^/?]+:\d+)/?", location.uri.decode())
         if match:
             return match["address"]
     return asked
@@ -82,13 +85,15 @@ class BatchStream:
         result: What the node said at the end; None before.
     """
 
-    def __init__(self, endpoint: Endpoint, what: str) -> None:
+    def __init__(self, endpoint: Endpoint, what: str, *, credentials: Credentials | None = None) -> None:
         """Remembers what to read; nothing is opened before iteration.
 
         Args:
             endpoint: Who sends, and what.
             what: What is read, for messages.
+            credentials: Who asks.
         """
+        self._credentials = credentials
         self._endpoint = endpoint
         self._what = what
         # Re-entrant: cancel may run in a finalizer, wherever the interpreter happens to be.
@@ -104,8 +109,9 @@ class BatchStream:
             TensorFlowIgniteError: If the node refuses or the stream breaks.
         """
         try:
-            with _connection(self._endpoint.address, f"{self._what} was not read to its end") as client:
-                reader = client.do_get(flight.Ticket(self._endpoint.ticket))
+            failure = f"{self._what} was not read to its end"
+            with _connection(self._endpoint.address, failure, self._credentials) as (client, options):
+                reader = client.do_get(flight.Ticket(self._endpoint.ticket), options)
                 with self._lock:
                     self._reader = reader
                     if self._cancelled:
@@ -182,7 +188,13 @@ class _Source:
             raise
 
 
-def put(address: str, command: data_pb2.LoadCommand, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
+def put(
+    address: str,
+    command: data_pb2.LoadCommand,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    credentials: Credentials | None = None,
+) -> int:
     """Sends batches to be written; returns the number of rows that the cluster has written.
 
     When the batches end with an error, the cluster has removed what it made before that error is raised here.
@@ -194,8 +206,8 @@ def put(address: str, command: data_pb2.LoadCommand, schema: pa.Schema, batches:
     descriptor = flight.FlightDescriptor.for_command(command.SerializeToString())
     source = _Source(batches)
     try:
-        with _connection(address, f"cache {command.cache!r} was not loaded") as client:
-            metadata = _send(client, descriptor, schema, source)
+        with _connection(address, f"cache {command.cache!r} was not loaded", credentials) as (client, options):
+            metadata = _send(client, options, descriptor, schema, source)
     except errors.TensorFlowIgniteError:
         if source.error is not None:
             raise source.error from None
@@ -212,9 +224,13 @@ def put(address: str, command: data_pb2.LoadCommand, schema: pa.Schema, batches:
 
 
 def _send(
-    client: flight.FlightClient, descriptor: flight.FlightDescriptor, schema: pa.Schema, source: _Source
+    client: flight.FlightClient,
+    options: flight.FlightCallOptions,
+    descriptor: flight.FlightDescriptor,
+    schema: pa.Schema,
+    source: _Source,
 ) -> pa.Buffer | None:
-    writer, results = client.do_put(descriptor, schema)
+    writer, results = client.do_put(descriptor, schema, options)
     try:
         for batch in source:
             writer.write_batch(batch)
@@ -236,32 +252,49 @@ def _send(
 
 
 @contextmanager
-def _connection(address: str, failure: str) -> Iterator[flight.FlightClient]:
+def _connection(
+    address: str, failure: str, credentials: Credentials | None, timeout: float | None = None
+) -> Iterator[tuple[flight.FlightClient, flight.FlightCallOptions]]:
     """A client, closed at the end; everything that Flight raises leaves here as an error of this package."""
     try:
-        with flight.FlightClient(f"grpc://{address}", generic_options=list(KEEPALIVE)) as client:
-            yield client
+        client, options = flight_client(address, credentials, timeout=timeout)
+        with client:
+            yield client, options
+    except errors.TensorFlowIgniteError:
+        raise
     except (flight.FlightError, pa.ArrowException, OSError, KeyError, NotImplementedError) as error:
-        raise translate(error, address, failure) from error
+        raise translate(error, address, failure, credentials) from error
 
 
 _CODED = re.compile(r"(?:with message: )?(?P<text>(?:(?!with message: ).)*? \[code=[A-Z_]+\])", re.DOTALL)
 
 
-def translate(error: Exception, address: str, failure: str) -> errors.TensorFlowIgniteError:
+def translate(
+    error: Exception, address: str, failure: str, credentials: Credentials | None = None
+) -> errors.TensorFlowIgniteError:
     """The error of this package that says what ``error``, raised by Flight, means.
 
     Args:
         error: What Flight raised.
         address: ``host:port`` that was called.
         failure: What did not happen because of it.
+        credentials: With which it was called.
     """
     text = str(error.args[0]) if error.args else str(error)
     coded = _CODED.search(text)
     if coded:
         return errors.from_description(coded["text"])
     reason = text.split(". gRPC client debug context")[0]
+    if isinstance(error, flight.FlightUnauthenticatedError):
+        return errors.UnauthenticatedError(f"{failure}: the node at {address} does not know who calls ({reason})")
+    if isinstance(error, flight.FlightUnauthorizedError):
+        return errors.PermissionDeniedError(f"{failure}: the node at {address} does not permit it ({reason})")
     if isinstance(error, flight.FlightUnavailableError):
+        found = None if "Connection refused" in reason else diagnose(address, credentials)
+        if found is not None:
+            return errors.ConnectionFailedError(
+                f"{failure}: no connection to {address} ({found.cause}). {found.rule}. {found.remedy}"
+            )
         return errors.ConnectionFailedError(
             f"{failure}: no node answers at {address} ({reason}). A node serves its data on its own port, 10820 to "
             f"10919 unless configured. Check that the node runs and give its address: address=, or "

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tensorflow_ignite.addresses import ADDRESS_VARIABLE, DEFAULT_PORT, parse_addresses
+from tensorflow_ignite.addresses import ADDRESS_VARIABLE, DEFAULT_PORT, of_profile, parse_addresses
 from tensorflow_ignite.errors import ConnectionFailedError, InvalidRequestError
 from tensorflow_ignite.train.context import context
 
@@ -74,16 +74,18 @@ def _partitions(text: str) -> tuple[int, ...] | None:
 def addresses(given: str | None, env: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Nodes to ask, each as ``host:port``.
 
-    The argument decides, else TENSORFLOW_IGNITE_ADDRESS, else IGNITE_DATASET_HOST and IGNITE_DATASET_PORT, else
-    localhost:10820.
+    The argument decides, else TENSORFLOW_IGNITE_ADDRESS, else IGNITE_DATASET_HOST and IGNITE_DATASET_PORT, else the
+    profile, else localhost:10820.
 
     Raises:
         InvalidRequestError: If it cannot be read.
     """
     text = given or env.get(ADDRESS_VARIABLE)
+    host, port = env.get("IGNITE_DATASET_HOST"), env.get("IGNITE_DATASET_PORT")
+    if not text and not (host or port):
+        text = of_profile()
     if not text:
-        host = env.get("IGNITE_DATASET_HOST") or "localhost"
-        text = f"{host}:{env.get('IGNITE_DATASET_PORT') or DEFAULT_PORT}"
+        text = f"{host or 'localhost'}:{port or DEFAULT_PORT}"
     return parse_addresses(text)
 
 

@@ -20,10 +20,13 @@ import grpc
 import pyarrow as pa
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.channels import grpc_channel
+from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.transport.batches import record_batch
 from tensorflow_ignite.data.transport.flight import Endpoint, check_result
 from tensorflow_ignite.data.transport.segments import Lease, Segment, copy, pool
-from tensorflow_ignite.rpc import CHANNEL_OPTIONS, FALLBACKS
+from tensorflow_ignite.handshake import diagnose
+from tensorflow_ignite.rpc import FALLBACKS
 from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc
 
 # A batch of this size stays in the processor's caches between the node that writes it and the one who reads it.
@@ -63,7 +66,9 @@ class SharedStream:
         result: What the node said at the end; None before.
     """
 
-    def __init__(self, endpoint: Endpoint, what: str, keep: Keep | None = None) -> None:
+    def __init__(
+        self, endpoint: Endpoint, what: str, keep: Keep | None = None, *, credentials: Credentials | None = None
+    ) -> None:
         """Remembers what to read; nothing is opened before iteration.
 
         Args:
@@ -71,7 +76,9 @@ class SharedStream:
             what: What is read, for messages.
             keep: Asked, with its size in bytes, for each batch whose memory is to be its own for good, never filled
                 again. Once it answers False it is not asked any more, and memory is used in turns from then on.
+            credentials: Who asks.
         """
+        self._credentials = credentials
         self._endpoint = endpoint
         self._what = what
         self._keep = keep
@@ -109,7 +116,7 @@ class SharedStream:
         complete = False
         try:
             self._replenish()
-            with grpc.insecure_channel(self._endpoint.address, options=CHANNEL_OPTIONS) as channel:
+            with grpc_channel(self._endpoint.address, self._credentials) as channel:
                 stub = shared_pb2_grpc.SharedMemoryStub(channel)  # type: ignore[no-untyped-call]
                 call = stub.Read(iter(self._requests.get, None))
                 with self._lock:
@@ -243,6 +250,11 @@ class SharedStream:
             return errors.SharingUnavailableError(
                 f"the node at {address} shares no memory: it serves no SharedMemory. Node and client are of different "
                 f'versions. Install the same, or read over the network (transport="flight")'
+            )
+        found = diagnose(address, self._credentials) if status is grpc.StatusCode.UNAVAILABLE else None
+        if found is not None:
+            return errors.ConnectionFailedError(
+                f"{self._what} was not read: no connection to {address} ({found.cause}). {found.rule}. {found.remedy}"
             )
         return FALLBACKS[status](
             f"{self._what} was not read to its end: the node at {address} ended the stream ({status.name}: {text}). "

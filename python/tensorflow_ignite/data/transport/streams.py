@@ -12,6 +12,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data import reader
 from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint
 from tensorflow_ignite.data.transport.shared import Keep, SharedStream
@@ -38,7 +39,14 @@ class Stream(reader.Stream, Protocol):
         """What the node said when all rows had been sent; None before."""
 
 
-def open_stream(endpoint: Endpoint, what: str, transport: str = AUTO, *, keep: Keep | None = None) -> Stream:
+def open_stream(
+    endpoint: Endpoint,
+    what: str,
+    transport: str = AUTO,
+    *,
+    keep: Keep | None = None,
+    credentials: Credentials | None = None,
+) -> Stream:
     """The record batches behind an endpoint; nothing is opened before iteration.
 
     Args:
@@ -49,19 +57,20 @@ def open_stream(endpoint: Endpoint, what: str, transport: str = AUTO, *, keep: K
         keep: For those who keep batches for good: asked with the size of each batch in bytes whether it gets memory of
             its own, that is not used again for a later batch. After a False it is not asked again. Batches that came
             over the network have memory of their own anyway, and nobody is asked.
+        credentials: Who asks.
     """
     if transport == FLIGHT:
-        return BatchStream(endpoint, what)
+        return BatchStream(endpoint, what, credentials=credentials)
     if transport == SHARED:
-        return SharedStream(endpoint, what, keep)
+        return SharedStream(endpoint, what, keep, credentials=credentials)
     if transport != AUTO:
         raise errors.InvalidRequestError(
             f'transport={transport!r} is unknown; it is "auto", "shared" or "flight". Leave it out for "auto"'
         )
     if not on_this_host(endpoint.address):
         _say_once("Rows of nodes on other hosts, such as %s, come over the network", endpoint.address)
-        return BatchStream(endpoint, what)
-    return _SharedOrFlight(endpoint, what, keep)
+        return BatchStream(endpoint, what, credentials=credentials)
+    return _SharedOrFlight(endpoint, what, keep, credentials)
 
 
 def parallel(endpoint: Endpoint, streams: int = STREAMS) -> tuple[Endpoint, ...]:
@@ -87,9 +96,9 @@ def parallel(endpoint: Endpoint, streams: int = STREAMS) -> tuple[Endpoint, ...]
 class _SharedOrFlight:
     """Shared memory if it can be had, else the network."""
 
-    def __init__(self, endpoint: Endpoint, what: str, keep: Keep | None) -> None:
-        self._shared = SharedStream(endpoint, what, keep)
-        self._flight = BatchStream(endpoint, what)
+    def __init__(self, endpoint: Endpoint, what: str, keep: Keep | None, credentials: Credentials | None) -> None:
+        self._shared = SharedStream(endpoint, what, keep, credentials=credentials)
+        self._flight = BatchStream(endpoint, what, credentials=credentials)
 
     @property
     def result(self) -> data_pb2.ReadResult | None:

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from tensorflow_ignite import errors
+from tensorflow_ignite import credentials
+from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.reader import Stream
-from tensorflow_ignite.data.transport import credentials, flight, place
+from tensorflow_ignite.data.transport import flight, place
 from tensorflow_ignite.data.transport.streams import open_stream, parallel
 from tensorflow_ignite.v1 import data_pb2
 
 THIN: Final = "thin"
 
 
-def keep(transport: str, given: Any) -> str:
-    """Keeps the credentials of a script in this process; gives the name by which a graph knows them.
+def caller(who: str, address: str) -> Credentials | None:
+    """Who asks the service for rows.
+
+    Args:
+        who: Name of the credentials that a script gave; empty, or of another process: those of this one.
+        address: ``host:port`` of the node that is asked first.
 
     Raises:
-        InvalidRequestError: If they cannot be read, or nobody would ask for them.
+        InvalidRequestError: If those of this process cannot be read.
     """
-    return credentials.keep(accepted(transport, given))
-
-
-def accepted(transport: str, given: Any) -> credentials.Credentials | None:
-    """The credentials that a script gives for a transport that asks for some; None: it gives none.
-
-    Raises:
-        InvalidRequestError: If they cannot be read, or nobody would ask for them.
-    """
-    found = credentials.given(given)
-    if found is not None and transport != THIN:
-        raise errors.InvalidRequestError(
-            f"credentials were given for transport={transport!r}, which asks for none; only the thin client port does. "
-            f"Leave them out, or use transport='thin'"
-        )
-    return found
+    return credentials.find(credentials.kept(who), (address,), data=True)
 
 
 def describe(
@@ -54,7 +44,7 @@ def describe(
         TensorFlowIgniteError: As the node says; or if no node answers.
     """
     if transport != THIN:
-        return flight.describe(address, command)
+        return flight.describe(address, command, caller(who, address))
     # Only here: who reads without it needs no pyignite.
     from tensorflow_ignite.data.transport import thin
 
@@ -63,7 +53,13 @@ def describe(
 
 
 def streams(
-    transport: str, endpoint: flight.Endpoint, what: str, *, who: str = "", kept: Callable[[int], bool] | None = None
+    transport: str,
+    endpoint: flight.Endpoint,
+    what: str,
+    *,
+    asked: str = "",
+    who: str = "",
+    kept: Callable[[int], bool] | None = None,
 ) -> list[Stream]:
     """The streams that bring the rows behind an endpoint.
 
@@ -71,11 +67,13 @@ def streams(
         transport: As a script names it.
         endpoint: Who sends, and what.
         what: What is read, for messages.
+        asked: ``host:port`` of the node that told of the endpoint, which belongs to the same cluster.
         who: Name of the credentials.
         kept: Answers, for the size of a batch, whether its memory is kept for good; None: none is.
     """
     if transport != THIN:
-        return [open_stream(part, what, transport, keep=kept) for part in parallel(endpoint)]
+        reader = caller(who, asked or endpoint.address)
+        return [open_stream(part, what, transport, keep=kept, credentials=reader) for part in parallel(endpoint)]
     from tensorflow_ignite.data.transport import thin
 
     return [thin.BatchStream(endpoint, what, credentials=credentials.of(who))]

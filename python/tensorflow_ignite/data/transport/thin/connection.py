@@ -29,7 +29,7 @@ from pyignite.queries.op_codes import OP_QUERY_SCAN, OP_QUERY_SCAN_CURSOR_GET_PA
 from pyignite.utils import cache_id
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport.credentials import Credentials
+from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.transport.thin.failures import SECONDS_TO_ANSWER, SECONDS_TO_CONNECT, Refused, translate
 
 _REQUEST = struct.Struct("<ihq")
@@ -287,6 +287,11 @@ def _value(result: Any) -> Any:
 
 
 def _login(credentials: Credentials | None) -> dict[str, Any]:
+    if credentials is not None and credentials.token:
+        raise errors.InvalidRequestError(
+            "credentials with a token were given for transport='thin'. Ignite's thin client port knows users and "
+            "passwords only. Give credentials=(user, password), or read through the service tensorflow-ignite"
+        )
     if credentials is None:
         return {}
     if not f"{credentials.username}{credentials.password}".isascii():

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport.credentials import Credentials
+from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.transport.flight import Description, Endpoint
 from tensorflow_ignite.data.transport.thin import schema
 from tensorflow_ignite.data.transport.thin.connection import ThinConnection

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyignite.datatypes.prop_codes import PROP_CACHE_MODE, PROP_QUERY_ENTITIES
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport.credentials import Credentials
+from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.transport.thin import layout, rows, types
 from tensorflow_ignite.data.transport.thin.connection import BinaryType, Page, ThinConnection
 from tensorflow_ignite.v1 import data_pb2

@@ -1,6 +1,8 @@
 package io.tensorflowignite;
 
 import io.tensorflowignite.agent.TaskSettings;
+import io.tensorflowignite.security.SecuritySettings;
+import io.tensorflowignite.security.tls.TlsSettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.io.Serializable;
 import java.time.Duration;
@@ -19,7 +21,10 @@ public final class ClusterSettings implements Serializable {
   private final long codeLimitBytes;
   private final Duration jobRetention;
   private final StorageSettings storage;
+  private final BatchLimits batches;
+  private final SecuritySettings security;
   private final TaskSettings tasks;
+  private final TlsSettings tls;
 
   ClusterSettings(
       Duration startTimeout,
@@ -32,7 +37,10 @@ public final class ClusterSettings implements Serializable {
       long codeLimitBytes,
       Duration jobRetention,
       StorageSettings storage,
-      TaskSettings tasks) {
+      BatchLimits batches,
+      SecuritySettings security,
+      TaskSettings tasks,
+      TlsSettings tls) {
     this.startTimeout = startTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
@@ -43,7 +51,10 @@ public final class ClusterSettings implements Serializable {
     this.codeLimitBytes = codeLimitBytes;
     this.jobRetention = jobRetention;
     this.storage = storage;
+    this.batches = batches;
+    this.security = security;
     this.tasks = tasks;
+    this.tls = tls;
   }
 
   /** From the placement of an attempt until every task runs, unless a job says otherwise. */
@@ -94,8 +105,20 @@ public final class ClusterSettings implements Serializable {
     return storage;
   }
 
+  public BatchLimits batches() {
+    return batches;
+  }
+
+  public SecuritySettings security() {
+    return security;
+  }
+
   /** What each task may use and inherit. */
   public TaskSettings tasks() {
     return tasks;
+  }
+
+  public TlsSettings tls() {
+    return tls;
   }
 }

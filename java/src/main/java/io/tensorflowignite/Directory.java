@@ -11,10 +11,12 @@ import org.apache.ignite.Ignite;
 final class Directory implements NodeDirectory {
   private final NodeTable nodes;
   private final UUID localNode;
+  private final boolean encrypted;
 
-  Directory(NodeTable nodes, Ignite ignite) {
+  Directory(NodeTable nodes, Ignite ignite, boolean encrypted) {
     this.nodes = nodes;
     this.localNode = ignite.cluster().localNode().id();
+    this.encrypted = encrypted;
   }
 
   @Override
@@ -25,5 +27,10 @@ final class Directory implements NodeDirectory {
   @Override
   public UUID localNode() {
     return localNode;
+  }
+
+  @Override
+  public boolean encrypted() {
+    return encrypted;
   }
 }

@@ -13,11 +13,21 @@ import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobStore;
 import io.tensorflowignite.job.LogArchive;
 import io.tensorflowignite.job.Reconciler;
+import io.tensorflowignite.job.Texts;
 import io.tensorflowignite.job.TopologyEvents;
+import io.tensorflowignite.security.Access;
+import io.tensorflowignite.security.Authentication;
+import io.tensorflowignite.security.Guard;
+import io.tensorflowignite.security.IgniteSecurityAccess;
+import io.tensorflowignite.security.Policy;
+import io.tensorflowignite.security.TaskTokens;
+import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.storage.FileEndpoint;
 import io.tensorflowignite.storage.Storage;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.table.ReportTable;
+import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentStart;
 import io.tensorflowignite.v1.Node;
@@ -26,6 +36,7 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -119,26 +130,41 @@ final class NodeRuntime implements AutoCloseable {
 
   private Reconciler bringUp() {
     local = NodeSettings.of(ignite);
+    NodeTls tls = opened(tls());
     nodes = new NodeTable(ignite);
     JobTable jobs = new JobTable(ignite);
     JobChanges changes = new JobChanges();
     losses = new DataLosses(ignite, jobs);
-    DataEndpoint data = opened(new DataEndpoint(ignite, new Directory(nodes, ignite)));
+    Authentication authentication = authentication(jobs);
+    Guard guard =
+        Guard.of(
+            Access.of(settings.security().access()),
+            cache -> SystemCache.isSystem(ignite, cache),
+            settings.storage().name() + "-files");
+    DataEndpoint data =
+        opened(
+            new DataEndpoint(
+                ignite, new Directory(nodes, ignite, tls.isOn()), settings.batches(), guard));
     storage = opened(new Storage(ignite, settings.storage()));
     JobStore files = new JobStore(storage);
     CodeStore code = new CodeStore(files);
     JobRemoval removal = new JobRemoval(ignite, jobs, files);
     LogArchive archive = opened(new LogArchive(ignite, jobs, files));
-    NodeApiService api = new NodeApiService(ignite, settings, jobs, nodes, changes, removal, files);
+    NodeApiService api =
+        new NodeApiService(
+            ignite, settings, jobs, nodes, changes, removal, files, guard, encrypts(tls));
     ApiServer server =
         opened(
             ApiServer.start(
                 local.host,
                 local.firstPort,
                 local.lastPort,
+                settings.batches(),
                 log,
+                tls,
+                Collections.singletonList(authentication),
                 api,
-                new FileEndpoint(ignite, storage, nodes),
+                new FileEndpoint(ignite, storage, nodes, guard),
                 data.service(),
                 data.sharedMemory()));
     String host = local.advertisedHost(ignite);
@@ -160,8 +186,45 @@ final class NodeRuntime implements AutoCloseable {
     publish(node(address));
     opened(supervisor).start();
     opened(runner).start();
-    log.info("Node API is up [address=" + address + ", node=" + nodeId + "]");
+    log.info("Node API is up [address=" + address + ", tls=" + tls + ", node=" + nodeId + "]");
     return reconciler;
+  }
+
+  private Authentication authentication(JobTable jobs) {
+    IgniteSecurityAccess users = new IgniteSecurityAccess(ignite);
+    Policy policy =
+        Policy.of(settings.security(), users.knowsUsers(), settings.tls().clientCertificates());
+    if (policy.requireAllowed(settings.security(), local.host, local.isLoopback())) {
+      log.warning(
+          "Everybody who reaches the node API can run code on this cluster: nobody is asked who he"
+              + " is, as TensorFlowService.allowUnauthenticated says [host="
+              + local.host
+              + ", node="
+              + nodeId
+              + "]");
+    }
+    return new Authentication(
+        policy,
+        settings.security(),
+        users,
+        new TaskTokens(jobs, new ReportTable(ignite)),
+        new OwnHosts(ignite),
+        log);
+  }
+
+  private NodeTls tls() {
+    return NodeTls.of(
+        settings.tls(),
+        local.tls,
+        ignite.configuration().getSslContextFactory(),
+        NodeTls.LOOK_AGAIN,
+        Texts.shortId(nodeId),
+        log);
+  }
+
+  /** Whether any connections of this cluster are encrypted, its nodes' own included. */
+  private boolean encrypts(NodeTls tls) {
+    return tls.isOn() || ignite.configuration().getSslContextFactory() != null;
   }
 
   private <P extends AutoCloseable> P opened(P part) {

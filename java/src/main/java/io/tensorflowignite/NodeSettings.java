@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.security.tls.PemFiles;
 import io.tensorflowignite.v1.ErrorCode;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -25,13 +26,16 @@ final class NodeSettings {
   final int firstPort;
   final int lastPort;
   final Path work;
+  final PemFiles tls;
 
-  private NodeSettings(String python, String host, int firstPort, int lastPort, Path work) {
+  private NodeSettings(
+      String python, String host, int firstPort, int lastPort, Path work, PemFiles tls) {
     this.python = python;
     this.host = host;
     this.firstPort = firstPort;
     this.lastPort = lastPort;
     this.work = work;
+    this.tls = tls;
   }
 
   static NodeSettings of(Ignite ignite) {
@@ -61,7 +65,17 @@ final class NodeSettings {
         value("host", "127.0.0.1"),
         first,
         last,
-        directory.toAbsolutePath());
+        directory.toAbsolutePath(),
+        new PemFiles(file("tls.certificate"), file("tls.key"), file("tls.ca")));
+  }
+
+  /** Whether only this host reaches the API. */
+  boolean isLoopback() {
+    try {
+      return InetAddress.getByName(host).isLoopbackAddress();
+    } catch (UnknownHostException e) {
+      throw unknownHost(e);
+    }
   }
 
   /** The address by which other nodes reach this one. */
@@ -80,20 +94,31 @@ final class NodeSettings {
       }
       return "127.0.0.1";
     } catch (UnknownHostException e) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          "tensorflow.ignite.host is '"
-              + host
-              + "', which this host cannot resolve. It is the address that the node API binds."
-              + " Correct the system property or the environment variable TENSORFLOW_IGNITE_HOST of"
-              + " this node.",
-          e);
+      throw unknownHost(e);
     }
+  }
+
+  private TensorFlowIgniteException unknownHost(UnknownHostException cause) {
+    return new TensorFlowIgniteException(
+        ErrorCode.INVALID_REQUEST,
+        "tensorflow.ignite.host is '"
+            + host
+            + "', which this host cannot resolve. It is the address that the node API binds."
+            + " Correct the system property or the environment variable TENSORFLOW_IGNITE_HOST of"
+            + " this node.",
+        cause);
+  }
+
+  /** Null: it is not set. */
+  private static Path file(String name) {
+    String path = value(name, "");
+    return path.isEmpty() ? null : Paths.get(path).toAbsolutePath();
   }
 
   private static String value(String name, String otherwise) {
     String property = System.getProperty("tensorflow.ignite." + name);
-    String environment = System.getenv("TENSORFLOW_IGNITE_" + name.toUpperCase(Locale.ROOT));
+    String environment =
+        System.getenv("TENSORFLOW_IGNITE_" + name.toUpperCase(Locale.ROOT).replace('.', '_'));
     return property != null ? property : environment != null ? environment : otherwise;
   }
 

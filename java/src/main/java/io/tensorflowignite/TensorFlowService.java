@@ -1,9 +1,14 @@
 package io.tensorflowignite;
 
 import io.tensorflowignite.agent.TaskSettings;
+import io.tensorflowignite.security.SecuritySettings;
+import io.tensorflowignite.security.tls.TlsSettings;
 import io.tensorflowignite.storage.StorageSettings;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.regex.Pattern;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.resources.IgniteInstanceResource;
@@ -22,8 +27,9 @@ import org.apache.ignite.services.Service;
  * }</pre>
  *
  * <p>Its properties hold for the whole cluster: Ignite takes them from the first node that has
- * them. What differs by node (interpreter, address, port, work directory) comes from system
- * properties {@code tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
+ * them. What differs by node (interpreter, address, port, work directory, certificate) comes from
+ * system properties {@code tensorflow.ignite.*} or environment variables {@code
+ * TENSORFLOW_IGNITE_*}.
  */
 public final class TensorFlowService implements Service {
   /** The name to deploy it under. */
@@ -36,6 +42,7 @@ public final class TensorFlowService implements Service {
   private static final int MIN_BLOCK_KILOBYTES = 4;
   private static final int MAX_BLOCK_KILOBYTES = 4096;
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*\\*?");
+  private static final int MAX_BATCH_MEGABYTES = 2047;
 
   private double startTimeoutSeconds = 120;
   private double stopGraceSeconds = 5;
@@ -51,12 +58,18 @@ public final class TensorFlowService implements Service {
   private String storageDataRegion;
   private int storageBlockKilobytes = 2048;
   private double storageWriterTimeoutSeconds = 120;
+  private TlsSettings.Mode tls = TlsSettings.Mode.AUTO;
+  private boolean clientCertificates;
+  private int maxBatchMegabytes = (int) (BatchLimits.DEFAULT.batch() / MEGABYTE);
+  private int batchMemoryMegabytes = (int) (BatchLimits.DEFAULT.together() / MEGABYTE);
   private long taskMemoryMegabytes;
   private int taskProcesses;
   private int taskOpenFiles;
   private double taskCpuHours;
   private double taskTimeLimitHours;
   private String[] taskEnvironment = {};
+
+  private final SecuritySettings security = new SecuritySettings();
 
   @IgniteInstanceResource private transient Ignite ignite;
 
@@ -141,12 +154,62 @@ public final class TensorFlowService implements Service {
     storageWriterTimeoutSeconds = positive("storageWriterTimeoutSeconds", seconds);
   }
 
+  /** The largest record batch that a node takes of a load, in MiB: 1 to 2,047. */
+  public void setMaxBatchMegabytes(int megabytes) {
+    if (megabytes < 1 || megabytes > MAX_BATCH_MEGABYTES) {
+      throw invalid("maxBatchMegabytes", megabytes, "It must be from 1 to 2,047");
+    }
+    maxBatchMegabytes = megabytes;
+  }
+
+  /** Memory of all record batches that a node reads and loads at once, in MiB. */
+  public void setBatchMemoryMegabytes(int megabytes) {
+    batchMemoryMegabytes = (int) positive("batchMemoryMegabytes", megabytes);
+  }
+
   /**
    * Hours that a job which is over is kept, with its checkpoints, output and code; 0: until
    * somebody removes it, since of the two things that 0 could mean this one loses nothing.
    */
   public void setJobRetentionHours(double hours) {
     jobRetentionHours = hours == 0 ? 0 : positive("jobRetentionHours", hours);
+  }
+
+  /**
+   * Whether callers are asked who they are: auto (the default: when Ignite's authentication, a
+   * security plugin or tokens can judge what they say), required, or none.
+   */
+  public void setAuthentication(String mode) {
+    security.mode(mode);
+  }
+
+  /**
+   * Tokens, as another way than a user and a password: by the name of who has one, the SHA-256 of
+   * the token in lower-case hexadecimal. A token is 32 random bytes in base64url, such as {@code
+   * python -c "import secrets; print(secrets.token_urlsafe(32))"} prints.
+   */
+  public void setTokens(Map<String, String> digests) {
+    security.tokens(digests);
+  }
+
+  /**
+   * Who may do what, as rules {@code PRINCIPAL PERMISSIONS [PATTERN]}: {@code alice
+   * submit,watch,stop}, {@code alice read images*}, {@code * files /models/*}, {@code root all}.
+   * Permissions are submit, watch, stop, read and write (of caches), files and files-read (of
+   * paths), and all; * is everybody who has said who he is. In a pattern, * is any text and ? one
+   * character; /dir/* is the directory too. Without rules everybody who has said so may do
+   * everything. Who has submitted a job may watch and stop it.
+   */
+  public void setAccess(List<String> rules) {
+    security.access(rules);
+  }
+
+  /**
+   * Whether nodes may be reached from other hosts although nobody is asked who he is: everybody who
+   * reaches them can then run code.
+   */
+  public void setAllowUnauthenticated(boolean allowed) {
+    security.allowUnauthenticated(allowed);
   }
 
   /**
@@ -191,6 +254,33 @@ public final class TensorFlowService implements Service {
       }
     }
     taskEnvironment = names.clone();
+  }
+
+  /**
+   * Whether connections to the nodes' servers are encrypted: "auto" where a node has a certificate
+   * (system properties tensorflow.ignite.tls.certificate and tensorflow.ignite.tls.key, or
+   * IgniteConfiguration.sslContextFactory); "required": a node without one does not start its
+   * service; "off".
+   */
+  public void setTls(String mode) {
+    for (TlsSettings.Mode known : TlsSettings.Mode.values()) {
+      if (known.name().toLowerCase(Locale.ROOT).equals(mode)) {
+        tls = known;
+        return;
+      }
+    }
+    throw invalid("tls", "'" + mode + "'", "It must be 'auto', 'required' or 'off'");
+  }
+
+  /**
+   * "required": a caller shows a certificate that an authority of the node has signed (mutual TLS),
+   * unless it is a task of this cluster; "none": nobody is asked for one.
+   */
+  public void setClientCertificates(String which) {
+    if (!"none".equals(which) && !"required".equals(which)) {
+      throw invalid("clientCertificates", "'" + which + "'", "It must be 'none' or 'required'");
+    }
+    clientCertificates = which.equals("required");
   }
 
   /**
@@ -240,13 +330,16 @@ public final class TensorFlowService implements Service {
             storageDataRegion,
             storageBlockKilobytes * KILOBYTE,
             seconds(storageWriterTimeoutSeconds)),
+        new BatchLimits(maxBatchMegabytes * MEGABYTE, batchMemoryMegabytes * MEGABYTE),
+        new SecuritySettings(security),
         new TaskSettings(
             taskMemoryMegabytes * MEGABYTE,
             taskProcesses,
             taskOpenFiles,
             seconds(taskCpuHours * SECONDS_PER_HOUR),
             seconds(taskTimeLimitHours * SECONDS_PER_HOUR),
-            Arrays.asList(taskEnvironment)));
+            Arrays.asList(taskEnvironment)),
+        new TlsSettings(tls, clientCertificates));
   }
 
   private static Duration seconds(double seconds) {

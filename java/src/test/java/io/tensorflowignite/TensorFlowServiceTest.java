@@ -1,11 +1,13 @@
 package io.tensorflowignite;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Durations;
+import io.tensorflowignite.security.tls.TlsSettings;
 import io.tensorflowignite.storage.StorageSettings;
 import io.tensorflowignite.v1.TaskLimits;
 import java.time.Duration;
@@ -85,6 +87,22 @@ public class TensorFlowServiceTest {
     assertRefused("taskTimeLimitHours", () -> bean.setTaskTimeLimitHours(-0.1));
     assertRefused("taskEnvironment", () -> bean.setTaskEnvironment("PATH=/bin"));
     assertRefused("taskEnvironment", () -> bean.setTaskEnvironment("*"));
+  }
+
+  @Test
+  public void connectionsAreEncryptedWhereANodeCanUnlessItIsSaidOtherwise() {
+    assertEquals(TlsSettings.Mode.AUTO, bean.settings().tls().mode());
+    assertFalse(bean.settings().tls().clientCertificates());
+    bean.setTls("required");
+    bean.setClientCertificates("required");
+    assertEquals(TlsSettings.Mode.REQUIRED, bean.settings().tls().mode());
+    assertTrue(bean.settings().tls().clientCertificates());
+    bean.setTls("off");
+    bean.setClientCertificates("none");
+    assertEquals(TlsSettings.Mode.OFF, bean.settings().tls().mode());
+    assertFalse(bean.settings().tls().clientCertificates());
+    assertRefused("tls", () -> bean.setTls("on"));
+    assertRefused("clientCertificates", () -> bean.setClientCertificates("optional"));
   }
 
   private static void assertRefused(String property, ThrowingRunnable call) {

@@ -4,9 +4,11 @@ import static org.junit.Assert.assertEquals;
 
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
+import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.FreePorts;
 import io.tensorflowignite.data.read.PartitionReader;
 import io.tensorflowignite.data.sql.SqlReader;
+import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
 import java.io.IOException;
@@ -264,7 +266,8 @@ final class DataCluster {
                     .setIpFinder(addressList));
     Ignite node = Ignition.start(configuration);
     nodes.add(node);
-    DataEndpoint endpoint = new DataEndpoint(node, directory(node));
+    DataEndpoint endpoint =
+        new DataEndpoint(node, directory(node), BatchLimits.DEFAULT, Guard.open());
     endpoints.add(endpoint);
     Server server =
         NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
@@ -287,6 +290,11 @@ final class DataCluster {
       @Override
       public UUID localNode() {
         return node.cluster().localNode().id();
+      }
+
+      @Override
+      public boolean encrypted() {
+        return false;
       }
     };
   }

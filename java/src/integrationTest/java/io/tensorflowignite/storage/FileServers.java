@@ -10,7 +10,10 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.api.ApiServer;
+import io.tensorflowignite.security.Guard;
+import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.FileServiceGrpc;
 import io.tensorflowignite.v1.Node;
@@ -19,6 +22,7 @@ import io.tensorflowignite.v1.PutBlocksResponse;
 import io.tensorflowignite.v1.ReadBlocksRequest;
 import io.tensorflowignite.v1.ReadBlocksResponse;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -42,8 +46,17 @@ final class FileServers implements AutoCloseable {
     for (int i = 0; i < cluster.nodes.size(); i++) {
       Ignite node = cluster.nodes.get(i);
       NodeTable table = new NodeTable(node);
-      FileEndpoint files = new FileEndpoint(node, cluster.store(i), table);
-      ApiServer server = ApiServer.start("127.0.0.1", 0, 0, node.log(), files);
+      FileEndpoint files = new FileEndpoint(node, cluster.store(i), table, Guard.open());
+      ApiServer server =
+          ApiServer.start(
+              "127.0.0.1",
+              0,
+              0,
+              BatchLimits.DEFAULT,
+              node.log(),
+              NodeTls.off(),
+              Collections.emptyList(),
+              files);
       servers.add(server);
       String address = "127.0.0.1:" + server.port();
       addresses.add(address);

@@ -1,6 +1,7 @@
 package io.tensorflowignite.agent;
 
 import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.security.TaskToken;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
@@ -8,6 +9,7 @@ import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -28,6 +30,7 @@ final class LocalAttempt {
   private final Set<TaskKey> started = new HashSet<>();
   private String error = "";
   private final Map<TaskKey, Task> tasks = new LinkedHashMap<>();
+  private final Map<TaskKey, TaskToken> tokens = new HashMap<>();
   private NodeReport told = NodeReport.getDefaultInstance();
 
   LocalAttempt(String jobId, int number) {
@@ -46,9 +49,12 @@ final class LocalAttempt {
   }
 
   void reserve(Task task, String address, long rows) {
+    TaskToken token = TaskToken.make(key(jobId, number, task));
+    tokens.put(key(jobId, number, task), token);
     TaskStatus status =
         TaskStatus.newBuilder()
             .setState(TaskState.TASK_RESERVED)
+            .setTokenDigest(token.digest())
             .setAddress(address)
             .setRows(rows)
             .build();
@@ -70,6 +76,7 @@ final class LocalAttempt {
       return false;
     }
     tasks.remove(key(jobId, number, before));
+    tokens.remove(key(jobId, number, before));
     started.remove(key(jobId, number, before));
     reserve(task, before.getStatus().getAddress(), before.getStatus().getRows());
     return true;
@@ -92,7 +99,12 @@ final class LocalAttempt {
     return tasks.get(key).getStatus().getState().getNumber() <= TaskState.TASK_RUNNING_VALUE;
   }
 
-  /** Takes what the agent told of a task; address and rows stay as they were reserved. */
+  /** What a task that is reserved says who it is with. */
+  String token(TaskKey key) {
+    return tokens.get(key).text();
+  }
+
+  /** Takes what the agent told of a task; what it was reserved with stays as it is. */
   void observe(TaskKey key, TaskStatus status) {
     Task task = tasks.get(key);
     if (task != null && status.getState().getNumber() >= task.getStatus().getState().getNumber()) {
@@ -100,6 +112,7 @@ final class LocalAttempt {
           status.toBuilder()
               .setAddress(task.getStatus().getAddress())
               .setRows(task.getStatus().getRows())
+              .setTokenDigest(task.getStatus().getTokenDigest())
               .build();
       tasks.put(key, task.toBuilder().setStatus(merged).build());
     }

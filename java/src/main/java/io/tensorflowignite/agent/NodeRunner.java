@@ -239,9 +239,14 @@ public final class NodeRunner implements AutoCloseable {
   private void start(Job job, Attempt attempt, Task task, LocalAttempt local) {
     TaskKey key = LocalAttempt.key(local.jobId, local.number, task);
     AgentConnection agent = supervisor.agent().orElse(null);
-    if (!local.knows(key) && !local.replace(task)) {
-      local.error(
-          "the node's service was started anew and knows nothing of attempt " + local.number);
+    if (!local.knows(key)) {
+      if (local.replace(task)) {
+        // Every node must know its token's digest before it runs.
+        report(local);
+      } else {
+        local.error(
+            "the node's service was started anew and knows nothing of attempt " + local.number);
+      }
     }
     if (agent == null || !local.knows(key) || local.isStarted(key)) {
       return;
@@ -254,7 +259,9 @@ public final class NodeRunner implements AutoCloseable {
               .setSpec(job.getSpec())
               .setCodeArchive(archive.toString())
               .putAllEnv(TaskEnvironment.of(job, attempt, task, nodeAddress))
-              .setContext(TaskEnvironment.context(job, attempt, task, nodeAddress));
+              .setContext(
+                  TaskEnvironment.context(job, attempt, task, nodeAddress).toBuilder()
+                      .setToken(local.token(key)));
       settings.tasks().addTo(request);
       agent.startTask(request.build());
       local.markStarted(key);

@@ -2,9 +2,9 @@ package io.tensorflowignite.api;
 
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
+import io.tensorflowignite.RareLog;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import org.apache.ignite.IgniteLogger;
 
 /**
  * Lets an own thread of one streaming call wait for its receiver and for news. It is not the thread
@@ -15,7 +15,7 @@ final class CallFlow {
   private static final long TICK_MS = 1_000;
 
   private final ServerCallStreamObserver<?> call;
-  private final IgniteLogger log;
+  private final RareLog log;
   private final Semaphore wakeUps = new Semaphore(0);
 
   /** What answers a call. */
@@ -23,13 +23,13 @@ final class CallFlow {
     void send(CallFlow flow) throws InterruptedException;
   }
 
-  private CallFlow(ServerCallStreamObserver<?> call, IgniteLogger log) {
+  private CallFlow(ServerCallStreamObserver<?> call, RareLog log) {
     this.call = call;
     this.log = log;
   }
 
   /** Answers a call in an own thread, which ends with the call; from within its method. */
-  static void serve(ServerCallStreamObserver<?> call, IgniteLogger log, Answer answer) {
+  static void serve(ServerCallStreamObserver<?> call, RareLog log, Answer answer) {
     CallFlow flow = new CallFlow(call, log);
     call.setOnReadyHandler(flow::wake);
     call.setOnCancelHandler(flow::wake);

@@ -7,13 +7,13 @@ import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
-import org.apache.ignite.IgniteLogger;
+import io.tensorflowignite.RareLog;
 
 /** Turns what a call throws into a status. */
 final class ErrorInterceptor implements ServerInterceptor {
-  private final IgniteLogger log;
+  private final RareLog log;
 
-  ErrorInterceptor(IgniteLogger log) {
+  ErrorInterceptor(RareLog log) {
     this.log = log;
   }
 
@@ -24,12 +24,19 @@ final class ErrorInterceptor implements ServerInterceptor {
     return new SimpleForwardingServerCallListener<Q>(next.startCall(once, headers)) {
       @Override
       public void onMessage(Q message) {
-        guard(() -> super.onMessage(message));
+        // Also what is under way when a call has failed arrives.
+        if (message instanceof RequestDecoding.Malformed) {
+          fail(((RequestDecoding.Malformed) message).status);
+        } else if (!once.failed()) {
+          guard(() -> super.onMessage(message));
+        }
       }
 
       @Override
       public void onHalfClose() {
-        guard(super::onHalfClose);
+        if (!once.failed()) {
+          guard(super::onHalfClose);
+        }
       }
 
       @Override
@@ -46,7 +53,14 @@ final class ErrorInterceptor implements ServerInterceptor {
             log.error(
                 "Call failed [method=" + call.getMethodDescriptor().getFullMethodName() + "]", e);
           }
-          once.close(status, new Metadata());
+          fail(status);
+        }
+      }
+
+      private void fail(Status status) {
+        // So that an upload lets go of what it has begun.
+        if (once.fail(status)) {
+          super.onCancel();
         }
       }
     };
@@ -54,9 +68,17 @@ final class ErrorInterceptor implements ServerInterceptor {
 
   private static final class CloseOnce<Q, R> extends SimpleForwardingServerCall<Q, R> {
     private boolean closed;
+    private boolean failed;
 
     CloseOnce(ServerCall<Q, R> call) {
       super(call);
+    }
+
+    @Override
+    public void sendMessage(R message) {
+      if (!failed()) {
+        super.sendMessage(message);
+      }
     }
 
     @Override
@@ -65,6 +87,18 @@ final class ErrorInterceptor implements ServerInterceptor {
         closed = true;
         super.close(status, trailers);
       }
+    }
+
+    /** False when it was over already. */
+    synchronized boolean fail(Status status) {
+      boolean first = !closed;
+      close(status, new Metadata());
+      failed |= first;
+      return first;
+    }
+
+    synchronized boolean failed() {
+      return failed;
     }
   }
 }

@@ -6,6 +6,7 @@ import static io.tensorflowignite.v1.ErrorCode.CODE_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.NO_AGENT;
 
+import com.google.protobuf.Duration;
 import com.google.protobuf.util.Durations;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.job.CodeStore;
@@ -17,6 +18,7 @@ import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
@@ -26,21 +28,29 @@ import org.apache.ignite.cache.CachePeekMode;
 final class JobValidator {
   private static final int MAX_NAME = 200;
   private static final int MAX_PS = 100;
+  private static final long MAX_SECONDS = TimeUnit.DAYS.toSeconds(365);
   private static final Pattern ENV_NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
   private final Ignite ignite;
   private final NodeTable nodes;
   private final CodeStore code;
+  private final boolean encrypted;
 
-  JobValidator(Ignite ignite, NodeTable nodes, CodeStore code) {
+  /**
+   * @param encrypted whether any connections of the cluster are encrypted
+   */
+  JobValidator(Ignite ignite, NodeTable nodes, CodeStore code, boolean encrypted) {
     this.ignite = ignite;
     this.nodes = nodes;
     this.code = code;
+    this.encrypted = encrypted;
   }
 
   void validate(JobSpec spec) {
     checkForm(spec);
+    checkPlaintext(spec);
     checkCache(spec.getCache());
+    spec.getMoreCachesList().forEach(this::checkExists);
     check(
         code.contains(spec.getCodeDigest()),
         CODE_NOT_FOUND,
@@ -74,6 +84,7 @@ final class JobValidator {
             + " between.",
         spec.getPsCount(),
         MAX_PS);
+    JobTexts.check(spec);
     for (String name : spec.getEnvMap().keySet()) {
       check(
           ENV_NAME.matcher(name).matches(),
@@ -83,14 +94,48 @@ final class JobValidator {
           name);
     }
     check(
-        (!spec.hasStartTimeout() || Durations.isPositive(spec.getStartTimeout()))
-            && (!spec.hasStopGrace() || !Durations.isNegative(spec.getStopGrace())),
+        (!spec.hasStartTimeout() || isTime(spec.getStartTimeout(), 1))
+            && (!spec.hasWaitTimeout() || isTime(spec.getWaitTimeout(), 0))
+            && (!spec.hasStopGrace() || isTime(spec.getStopGrace(), 0)),
         INVALID_REQUEST,
-        "A time-out of the job is not positive. The start timeout is above 0 s, the stop grace 0 s"
-            + " or more. Correct it.");
+        "A time-out of the job is none. The start timeout is above 0 s, the stop grace and the wait"
+            + " timeout 0 s or more, each at most a year. Correct it.");
+    check(
+        spec.getMaxCrashes() >= 0 && spec.getMinWorkers() >= 0,
+        INVALID_REQUEST,
+        "The job asks for %d crashes and %d workers. Both are 0 or more. Correct them.",
+        spec.getMaxCrashes(),
+        spec.getMinWorkers());
+  }
+
+  private static boolean isTime(Duration time, long leastNanos) {
+    return Durations.isValid(time)
+        && Math.abs(time.getSeconds()) <= MAX_SECONDS
+        && Durations.toNanos(time) >= leastNanos;
+  }
+
+  /** It would be the only thing in the clear where its owner expects nothing to be. */
+  private void checkPlaintext(JobSpec spec) {
+    check(
+        !encrypted || spec.getAllowPlaintext(),
+        INVALID_REQUEST,
+        "The job does not accept plain text, and this cluster encrypts its connections, which"
+            + " TensorFlow cannot do: what a job's tasks tell each other (gradients, variables)"
+            + " travels readable, to servers that ask nobody who he is. A cluster with TLS runs"
+            + " only jobs that accept this. Keep the tasks' network apart (firewall, WireGuard),"
+            + " and submit with --allow-plaintext, in Python allow_plaintext=True.");
   }
 
   private void checkCache(String name) {
+    checkExists(name);
+    check(
+        ignite.cache(name).sizeLong(CachePeekMode.PRIMARY) > 0,
+        CACHE_EMPTY,
+        "The cache '%s' is empty. A job needs at least one row. Load it first.",
+        name);
+  }
+
+  private void checkExists(String name) {
     List<String> known = SystemCache.userCaches(ignite);
     check(
         known.contains(name),
@@ -99,11 +144,6 @@ final class JobValidator {
             + " name another one.",
         name,
         known.isEmpty() ? "none" : String.join(", ", known));
-    check(
-        ignite.cache(name).sizeLong(CachePeekMode.PRIMARY) > 0,
-        CACHE_EMPTY,
-        "The cache '%s' is empty. A job needs at least one row. Load it first.",
-        name);
   }
 
   private void checkAgents() {

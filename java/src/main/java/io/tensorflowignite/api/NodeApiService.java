@@ -4,6 +4,7 @@ import com.google.protobuf.util.Timestamps;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.ClusterSettings;
+import io.tensorflowignite.RareLog;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.JobFiles;
@@ -11,6 +12,8 @@ import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobStore;
 import io.tensorflowignite.job.Retention;
 import io.tensorflowignite.job.Texts;
+import io.tensorflowignite.security.Guard;
+import io.tensorflowignite.storage.tree.FilePath;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.NodeTable;
@@ -33,6 +36,7 @@ import io.tensorflowignite.v1.StreamLogsRequest;
 import io.tensorflowignite.v1.StreamLogsResponse;
 import io.tensorflowignite.v1.SubmitJobRequest;
 import io.tensorflowignite.v1.SubmitJobResponse;
+import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.UploadCodeRequest;
 import io.tensorflowignite.v1.UploadCodeResponse;
 import io.tensorflowignite.v1.WatchJobRequest;
@@ -40,15 +44,16 @@ import io.tensorflowignite.v1.WatchJobResponse;
 import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteLogger;
 
 /** The node API over the system caches. Any node answers: the caches are the same everywhere. */
 public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   private static final int MIN_PREFIX = 4;
 
-  private final IgniteLogger log;
+  private final RareLog log;
   private final JobTable jobs;
   private final NodeTable nodes;
   private final CodeStore code;
@@ -59,7 +64,11 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   private final JobStore files;
   private final Retention retention;
   private final long codeLimitBytes;
+  private final Guard guard;
 
+  /**
+   * @param encrypted whether any connections of the cluster are encrypted
+   */
   public NodeApiService(
       Ignite ignite,
       ClusterSettings settings,
@@ -67,14 +76,17 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
       NodeTable nodes,
       JobChanges changes,
       JobRemoval removal,
-      JobStore files) {
-    this.log = ignite.log().getLogger(NodeApiService.class);
+      JobStore files,
+      Guard guard,
+      boolean encrypted) {
+    this.guard = guard;
+    this.log = new RareLog(ignite.log().getLogger(NodeApiService.class));
     this.jobs = jobs;
     this.nodes = nodes;
     this.code = new CodeStore(files);
     this.logs = new LogTable(ignite);
     this.changes = changes;
-    this.validator = new JobValidator(ignite, nodes, code);
+    this.validator = new JobValidator(ignite, nodes, code, encrypted);
     this.removal = removal;
     this.files = files;
     this.retention = new Retention(settings.jobRetention());
@@ -83,21 +95,40 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
 
   @Override
   public StreamObserver<UploadCodeRequest> uploadCode(StreamObserver<UploadCodeResponse> response) {
+    guard.submit();
     return new CodeUpload(code, codeLimitBytes, response);
   }
 
   @Override
   public void submitJob(SubmitJobRequest request, StreamObserver<SubmitJobResponse> response) {
+    guard.submit();
+    requireReachable(request.getSpec());
     Job job =
         jobs.all().stream()
             .filter(known -> known.getRequestId().equals(request.getRequestId()))
             .findFirst()
             .orElse(null);
-    if (job == null) {
+    if (job != null) {
+      guard.watch(job);
+    } else {
       validator.validate(request.getSpec());
       job = insert(request);
     }
-    answer(response, SubmitJobResponse.newBuilder().setJob(retention.told(job)).build());
+    answer(response, SubmitJobResponse.newBuilder().setJob(told(job)).build());
+  }
+
+  /** A task reads and writes what its job names: so must who submits it be able to. */
+  private void requireReachable(JobSpec spec) {
+    guard.readCache(spec.getCache());
+    spec.getMoreCachesList().forEach(guard::readCache);
+    JobFiles.path(spec.getCheckpointDirectory())
+        .ifPresent(
+            path -> guard.writeFile(FilePath.parse(path).toString(), TaskKey.getDefaultInstance()));
+  }
+
+  /** As clients are told of a job. */
+  private Job told(Job job) {
+    return WithoutSecrets.of(retention.told(job));
   }
 
   private Job insert(SubmitJobRequest request) {
@@ -120,6 +151,7 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
             .setId(id)
             .setRequestId(request.getRequestId())
             .setSpec(spec)
+            .setOwner(guard.owner())
             .setState(JobState.PENDING)
             .setCreatedAt(Timestamps.fromMillis(System.currentTimeMillis()))
             .build();
@@ -139,21 +171,21 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
 
   @Override
   public void getJob(GetJobRequest request, StreamObserver<GetJobResponse> response) {
-    Job job = retention.told(find(request.getJobId()));
+    Job job = told(find(request.getJobId(), guard::mayWatch, guard::watch));
     answer(response, GetJobResponse.newBuilder().setJob(job).build());
   }
 
   @Override
   public void listJobs(ListJobsRequest request, StreamObserver<ListJobsResponse> response) {
-    List<Job> all = jobs.all();
-    all.replaceAll(retention::told);
+    List<Job> all = guard.watchable(jobs.all());
+    all.replaceAll(this::told);
     all.sort(Comparator.comparing(Job::getCreatedAt, Timestamps.comparator()).reversed());
     answer(response, ListJobsResponse.newBuilder().addAllJobs(all).build());
   }
 
   @Override
   public void stopJob(StopJobRequest request, StreamObserver<StopJobResponse> response) {
-    Job found = find(request.getJobId());
+    Job found = find(request.getJobId(), guard::mayStop, guard::stop);
     Job stopped =
         jobs.update(
                 found.getId(),
@@ -169,12 +201,12 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
               + "). Only a job that is not over can be stopped. See: tensorflow-ignite describe "
               + stopped.getId());
     }
-    answer(response, StopJobResponse.newBuilder().setJob(retention.told(stopped)).build());
+    answer(response, StopJobResponse.newBuilder().setJob(told(stopped)).build());
   }
 
   @Override
   public void removeJob(RemoveJobRequest request, StreamObserver<RemoveJobResponse> response) {
-    Job job = find(request.getJobId());
+    Job job = find(request.getJobId(), guard::mayStop, guard::stop);
     if (!job.hasFinishedAt()) {
       throw new TensorFlowIgniteException(
           ErrorCode.JOB_NOT_FINISHED,
@@ -201,12 +233,12 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
                       + user.getId());
             });
     removal.remove(job);
-    answer(response, RemoveJobResponse.newBuilder().setJob(job).build());
+    answer(response, RemoveJobResponse.newBuilder().setJob(WithoutSecrets.of(job)).build());
   }
 
   @Override
   public void watchJob(WatchJobRequest request, StreamObserver<WatchJobResponse> response) {
-    String id = find(request.getJobId()).getId();
+    String id = find(request.getJobId(), guard::mayWatch, guard::watch).getId();
     CallFlow.serve(
         (ServerCallStreamObserver<?>) response, log, flow -> sendChanges(id, response, flow));
   }
@@ -218,7 +250,7 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
       while (flow.awaitReady()) {
         Job job = jobs.get(id).orElseThrow(() -> notFound(id));
         if (!job.equals(last)) {
-          response.onNext(WatchJobResponse.newBuilder().setJob(retention.told(job)).build());
+          response.onNext(WatchJobResponse.newBuilder().setJob(told(job)).build());
           last = job;
         }
         if (job.hasFinishedAt()) {
@@ -234,24 +266,31 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   public void streamLogs(StreamLogsRequest request, StreamObserver<StreamLogsResponse> response) {
     ServerCallStreamObserver<StreamLogsResponse> call =
         (ServerCallStreamObserver<StreamLogsResponse>) response;
-    LogStream stream =
-        new LogStream(jobs, logs, files, changes, find(request.getJobId()).getId(), request);
+    String id = find(request.getJobId(), guard::mayWatch, guard::watch).getId();
+    LogStream stream = new LogStream(jobs, logs, files, changes, id, request);
     CallFlow.serve(call, log, flow -> stream.send(call, flow));
   }
 
   @Override
   public void listNodes(ListNodesRequest request, StreamObserver<ListNodesResponse> response) {
+    guard.nodes();
     answer(response, ListNodesResponse.newBuilder().addAllNodes(nodes.live()).build());
   }
 
-  private Job find(String id) {
-    List<Job> matches =
+  /**
+   * @param may whether the caller may do with a job what it is about to: of several that could be
+   *     meant, only those count
+   * @param require refuses what may not be done
+   */
+  private Job find(String id, Predicate<Job> may, Consumer<Job> require) {
+    List<Job> known =
         jobs.all().stream()
             .filter(
                 job ->
                     job.getId().equals(id)
                         || (id.length() >= MIN_PREFIX && job.getId().startsWith(id)))
             .collect(Collectors.toList());
+    List<Job> matches = known.stream().filter(may).collect(Collectors.toList());
     if (matches.size() > 1) {
       throw new TensorFlowIgniteException(
           ErrorCode.INVALID_REQUEST,
@@ -262,7 +301,12 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
               + " job ids. A prefix of at least 4 characters must fit one job. Give more"
               + " characters.");
     }
-    return matches.stream().findFirst().orElseThrow(() -> notFound(id));
+    Job found =
+        matches.stream()
+            .findFirst()
+            .orElseGet(() -> known.stream().findFirst().orElseThrow(() -> notFound(id)));
+    require.accept(found);
+    return found;
   }
 
   private static TensorFlowIgniteException notFound(String id) {

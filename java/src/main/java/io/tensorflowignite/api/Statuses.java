@@ -43,6 +43,7 @@ public final class Statuses {
       case FILE_CORRUPT:
         return Status.Code.DATA_LOSS;
       case STORAGE_FULL:
+      case LIMIT_EXCEEDED:
         return Status.Code.RESOURCE_EXHAUSTED;
       case PARTITION_NOT_LOCAL:
         return Status.Code.UNAVAILABLE;
@@ -65,7 +66,10 @@ public final class Statuses {
     }
     return Status.INTERNAL
         .withDescription(
-            "The node failed to answer: " + e + ". Its log has the details. [code=INTERNAL_ERROR]")
+            TensorFlowIgniteException.shortened(
+                "The node failed to answer: "
+                    + e
+                    + ". Its log has the details. [code=INTERNAL_ERROR]"))
         .withCause(e);
   }
 }

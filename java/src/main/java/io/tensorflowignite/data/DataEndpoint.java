@@ -1,15 +1,21 @@
 package io.tensorflowignite.data;
 
 import io.grpc.BindableService;
+import io.grpc.ServerInterceptors;
+import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.data.flight.DataProducer;
 import io.tensorflowignite.data.flight.FlightErrors;
+import io.tensorflowignite.data.flight.FlightRequests;
 import io.tensorflowignite.data.read.RowStreams;
 import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.data.schema.Schemas;
+import io.tensorflowignite.data.shared.OwnHostOnly;
 import io.tensorflowignite.data.shared.SegmentMemory;
 import io.tensorflowignite.data.shared.SharedMemoryService;
+import io.tensorflowignite.security.Guard;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.arrow.flight.FlightGrpcUtils;
@@ -22,13 +28,18 @@ import org.apache.ignite.IgniteLogger;
 
 /**
  * The data endpoint of one node: Arrow Flight, and memory shared with readers on this host, as
- * services for an ordinary gRPC server. That server must accept messages of any size, since the
- * batches of a load are as large as their sender makes them. Authentication is the server's.
+ * services for an ordinary gRPC server. That server must accept messages as large as the batches of
+ * a load may be. Authentication is the server's.
  *
  * <p>Close it after the server has ended, which holds on to buffers until they are written.
  */
 public final class DataEndpoint implements AutoCloseable {
   private static final long CLOSE_SECONDS = 10;
+
+  /** One for each stream, and what loads share their rows over. */
+  private static final int MAX_THREADS = 3_000;
+
+  private static final long THREAD_IDLE_SECONDS = 60;
 
   private final IgniteLogger log;
   private final BufferAllocator allocator;
@@ -39,23 +50,33 @@ public final class DataEndpoint implements AutoCloseable {
   /**
    * @param ignite the node whose partitions it reads
    * @param directory tells clients where the other nodes' endpoints are
+   * @param limits of the memory for all batches at once
+   * @param guard judges each call
    */
   // Flight's factory asks for a handler of a deprecated kind; the server's own interceptors
   // authenticate.
   @SuppressWarnings("deprecation")
-  public DataEndpoint(Ignite ignite, NodeDirectory directory) {
+  public DataEndpoint(Ignite ignite, NodeDirectory directory, BatchLimits limits, Guard guard) {
     log = ignite.log().getLogger(DataEndpoint.class);
     // Arrow's own policy, powers of two, would take almost twice the memory that a batch needs.
-    allocator = new RootAllocator(AllocationListener.NOOP, Long.MAX_VALUE, SegmentMemory::aligned);
+    allocator =
+        new RootAllocator(AllocationListener.NOOP, limits.together(), SegmentMemory::aligned);
     AtomicInteger threads = new AtomicInteger();
+    // Flight answers on threads of its own: who calls is known there as well.
     executor =
-        Executors.newCachedThreadPool(
-            task -> {
-              String name = "tensorflow-ignite-data-" + threads.incrementAndGet();
-              Thread thread = new Thread(task, name);
-              thread.setDaemon(true);
-              return thread;
-            });
+        new ContextExecutor(
+            new ThreadPoolExecutor(
+                0,
+                MAX_THREADS,
+                THREAD_IDLE_SECONDS,
+                TimeUnit.SECONDS,
+                new SynchronousQueue<>(),
+                task -> {
+                  String name = "tensorflow-ignite-data-" + threads.incrementAndGet();
+                  Thread thread = new Thread(task, name);
+                  thread.setDaemon(true);
+                  return thread;
+                }));
     DataErrors errors = new DataErrors(log);
     SchemaStore store = new SchemaStore(ignite);
     Schemas schemas = new Schemas(ignite, store);
@@ -69,10 +90,14 @@ public final class DataEndpoint implements AutoCloseable {
             streams,
             allocator,
             executor,
-            new FlightErrors(errors));
-    sharedMemory = new SharedMemoryService(streams, allocator, executor, errors);
-    service =
+            new FlightErrors(errors),
+            guard);
+    SharedMemoryService shared =
+        new SharedMemoryService(streams, allocator, executor, errors, guard);
+    sharedMemory = () -> ServerInterceptors.intercept(shared, new OwnHostOnly());
+    BindableService flight =
         FlightGrpcUtils.createFlightService(allocator, producer, ServerAuthHandler.NO_OP, executor);
+    service = () -> FlightRequests.checked(flight.bindService());
   }
 
   /** Arrow Flight. */

@@ -1,16 +1,18 @@
 package io.tensorflowignite.data;
 
+import io.tensorflowignite.RareLog;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
+import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.IgniteLogger;
 
 /** What a reader or loader is told of an error, whatever carries the telling. */
 public final class DataErrors {
-  private final IgniteLogger log;
+  private final RareLog log;
 
   public DataErrors(IgniteLogger log) {
-    this.log = log;
+    this.log = new RareLog(log);
   }
 
   /** What nobody foresaw is logged here. */
@@ -24,6 +26,15 @@ public final class DataErrors {
           call
               + " was ended because this node's service stops; rows come from running services;"
               + " ask another node");
+    }
+    if (error instanceof OutOfMemoryException) {
+      return new TensorFlowIgniteException(
+          ErrorCode.LIMIT_EXCEEDED,
+          String.format(
+              "%s was ended: %s; the batches of all streams of a node share the memory that its"
+                  + " property batchMemoryMegabytes says; make batches smaller, or try again when"
+                  + " other streams have ended",
+              call, error.getMessage()));
     }
     log.error("Data endpoint failed [call=" + call + "]", error);
     return new TensorFlowIgniteException(

@@ -10,4 +10,7 @@ public interface NodeDirectory {
 
   /** The node that this endpoint reads from. */
   UUID localNode();
+
+  /** Whether endpoints are reached by TLS: either all are, or none is. */
+  boolean encrypted();
 }

@@ -1,12 +1,18 @@
 package io.tensorflowignite.job;
 
 import io.tensorflowignite.v1.TaskKey;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Where the files of jobs lie in the cluster's storage. */
 public final class JobFiles {
   private static final String SCHEME = "ignite:";
   private static final String JOBS = "/jobs/";
   private static final String ARCHIVE = ".zip";
+
+  /** A host may stand between the scheme and the path, which may end in slashes. */
+  private static final Pattern ADDRESS = Pattern.compile("ignite:(?://[^/]*)?/*(.*?)/*");
 
   /** Where all archives of code are. */
   static final String CODE = "/code";
@@ -45,6 +51,14 @@ public final class JobFiles {
   /** The digest of the code that is in a file of this name. */
   static String digest(String name) {
     return name.endsWith(ARCHIVE) ? name.substring(0, name.length() - ARCHIVE.length()) : name;
+  }
+
+  /** The path of an address of files, of whichever cluster; empty: it is of other storage. */
+  public static Optional<String> path(String address) {
+    Matcher matcher = ADDRESS.matcher(address);
+    return matcher.matches()
+        ? Optional.of("/" + matcher.group(1).replaceAll("/+", "/"))
+        : Optional.empty();
   }
 
   /** Whether an address of files leads to those of a job, through whichever node. */

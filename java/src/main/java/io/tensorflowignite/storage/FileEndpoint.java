@@ -4,11 +4,13 @@ import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.api.Pump;
+import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.storage.block.BlockCheck;
 import io.tensorflowignite.storage.block.BlockDownload;
 import io.tensorflowignite.storage.block.BlockUpload;
 import io.tensorflowignite.storage.block.Holders;
 import io.tensorflowignite.storage.pending.Pendings;
+import io.tensorflowignite.storage.tree.FilePath;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AbandonWriteRequest;
 import io.tensorflowignite.v1.AbandonWriteResponse;
@@ -18,6 +20,7 @@ import io.tensorflowignite.v1.CheckBlocksRequest;
 import io.tensorflowignite.v1.CheckBlocksResponse;
 import io.tensorflowignite.v1.Extent;
 import io.tensorflowignite.v1.FileInfo;
+import io.tensorflowignite.v1.FileKind;
 import io.tensorflowignite.v1.FileServiceGrpc;
 import io.tensorflowignite.v1.GetFileRequest;
 import io.tensorflowignite.v1.GetFileResponse;
@@ -27,6 +30,7 @@ import io.tensorflowignite.v1.ListDirectoryRequest;
 import io.tensorflowignite.v1.ListDirectoryResponse;
 import io.tensorflowignite.v1.MakeDirectoryRequest;
 import io.tensorflowignite.v1.MakeDirectoryResponse;
+import io.tensorflowignite.v1.PendingExtent;
 import io.tensorflowignite.v1.PublishWriteRequest;
 import io.tensorflowignite.v1.PublishWriteResponse;
 import io.tensorflowignite.v1.PutBlocksRequest;
@@ -39,6 +43,7 @@ import io.tensorflowignite.v1.RenameFileRequest;
 import io.tensorflowignite.v1.RenameFileResponse;
 import io.tensorflowignite.v1.ReserveBlocksRequest;
 import io.tensorflowignite.v1.ReserveBlocksResponse;
+import io.tensorflowignite.v1.TaskKey;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.function.Supplier;
@@ -52,8 +57,13 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
   private final Ignite ignite;
   private final Storage storage;
   private final Holders holders;
+  private final Guard guard;
 
-  public FileEndpoint(Ignite ignite, Storage storage, NodeTable nodes) {
+  /**
+   * @param guard judges each call
+   */
+  public FileEndpoint(Ignite ignite, Storage storage, NodeTable nodes, Guard guard) {
+    this.guard = guard;
     this.ignite = ignite;
     this.storage = storage;
     this.holders = new Holders(ignite, storage.caches().blocksName(), nodes);
@@ -64,7 +74,11 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
     answer(
         response,
         () -> {
+          boolean reads = guard.seeFile(FilePath.parse(request.getPath()).toString());
           FileInfo file = storage.tree().get(request.getPath());
+          if (!reads && file.getKind() != FileKind.DIRECTORY) {
+            guard.readFile(request.getPath());
+          }
           GetFileResponse.Builder found = GetFileResponse.newBuilder().setFile(file);
           if (request.getLocate()) {
             for (Extent extent : file.getExtentsList()) {
@@ -81,6 +95,7 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
   public void listDirectory(
       ListDirectoryRequest request, StreamObserver<ListDirectoryResponse> response) {
     Queue<ListDirectoryResponse> answers = new ArrayDeque<>();
+    guard.readFile(FilePath.parse(request.getPath()).toString());
     told(
         () -> {
           storage
@@ -100,6 +115,7 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
     answer(
         response,
         () -> {
+          requireWrite(request.getPath(), request.getTask());
           storage.tree().makeDirectory(request);
           return MakeDirectoryResponse.getDefaultInstance();
         });
@@ -110,6 +126,7 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
     answer(
         response,
         () -> {
+          requireWrite(request.getPath(), request.getTask());
           storage.tree().remove(request);
           return RemoveFileResponse.getDefaultInstance();
         });
@@ -120,6 +137,8 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
     answer(
         response,
         () -> {
+          requireWrite(request.getSource(), request.getTask());
+          requireWrite(request.getTarget(), request.getTask());
           storage.tree().rename(request);
           return RenameFileResponse.getDefaultInstance();
         });
@@ -127,11 +146,13 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
 
   @Override
   public void getUsage(GetUsageRequest request, StreamObserver<GetUsageResponse> response) {
+    guard.readFile(FilePath.parse(request.getPath()).toString());
     answer(response, () -> storage.tree().usage(request.getPath()));
   }
 
   @Override
   public void beginWrite(BeginWriteRequest request, StreamObserver<BeginWriteResponse> response) {
+    requireWrite(request.getPath(), request.getTask());
     answer(response, () -> storage.writes().begin(request));
   }
 
@@ -142,6 +163,7 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
         response,
         () -> {
           String extent = request.getExtentId();
+          requireWriter(extent, TaskKey.getDefaultInstance());
           int blocks = storage.writes().reserve(extent, request.getBlocks());
           return ReserveBlocksResponse.newBuilder().setHolders(holders.of(extent, blocks)).build();
         });
@@ -149,7 +171,8 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
 
   @Override
   public StreamObserver<PutBlocksRequest> putBlocks(StreamObserver<PutBlocksResponse> response) {
-    BlockUpload upload = new BlockUpload(storage.blocks(), storage.pendings()::get, response);
+    guard.writeBlocks();
+    BlockUpload upload = new BlockUpload(storage.blocks(), this::writer, response);
     return new StreamObserver<PutBlocksRequest>() {
       @Override
       public void onNext(PutBlocksRequest block) {
@@ -174,6 +197,7 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
 
   @Override
   public void readBlocks(ReadBlocksRequest request, StreamObserver<ReadBlocksResponse> response) {
+    guard.readBlocks();
     BlockDownload download = new BlockDownload(storage.blocks(), storage::needs, request);
     Pump.send((ServerCallStreamObserver<ReadBlocksResponse>) response, () -> told(download::next));
   }
@@ -183,6 +207,7 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
       CheckBlocksRequest request, StreamObserver<CheckBlocksResponse> response) {
     ServerCallStreamObserver<CheckBlocksResponse> call =
         (ServerCallStreamObserver<CheckBlocksResponse>) response;
+    guard.checkBlocks();
     BlockCheck check =
         told(() -> new BlockCheck(ignite, storage.caches(), storage::pending, call::isCancelled));
     Pump.send(call, () -> told(check::next));
@@ -193,7 +218,15 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
       PublishWriteRequest request, StreamObserver<PublishWriteResponse> response) {
     answer(
         response,
-        () -> PublishWriteResponse.newBuilder().setFile(storage.writes().publish(request)).build());
+        () -> {
+          requireWriter(request.getExtentId(), request.getTask());
+          if (!request.getPath().isEmpty()) {
+            requireWrite(request.getPath(), request.getTask());
+          }
+          return PublishWriteResponse.newBuilder()
+              .setFile(storage.writes().publish(request))
+              .build();
+        });
   }
 
   @Override
@@ -202,9 +235,29 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
     answer(
         response,
         () -> {
+          requireWriter(request.getExtentId(), TaskKey.getDefaultInstance());
           storage.writes().abandon(request.getExtentId());
           return AbandonWriteResponse.getDefaultInstance();
         });
+  }
+
+  private void requireWrite(String path, TaskKey task) {
+    guard.writeFile(FilePath.parse(path).toString(), task);
+  }
+
+  /** Who goes on with what is being written must be able to write the file. */
+  private void requireWriter(String extent, TaskKey task) {
+    PendingExtent pending = storage.pendings().get(extent);
+    if (pending == null || !pending.hasWrite()) {
+      guard.writeBlocks();
+    } else {
+      requireWrite(pending.getWrite().getPath(), task);
+    }
+  }
+
+  private PendingExtent writer(String extent) {
+    requireWriter(extent, TaskKey.getDefaultInstance());
+    return storage.pendings().get(extent);
   }
 
   private static <R> void answer(StreamObserver<R> response, Supplier<R> call) {

@@ -6,6 +6,7 @@ import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
@@ -38,6 +39,13 @@ public final class ReportTable {
       }
     }
     return reports;
+  }
+
+  /** What a node has reported of an attempt. */
+  public Optional<NodeReport> get(String jobId, int attempt, String nodeId) {
+    return Optional.ofNullable(
+        Messages.parse(
+            NodeReport.parser(), cache.get(key(jobId, attempt, nodeId)), SystemCache.REPORTS));
   }
 
   public void remove(Job job, Attempt attempt) {

@@ -41,9 +41,14 @@ public enum SystemCache {
   /** The names of the caches that are not the system's, sorted. */
   public static List<String> userCaches(Ignite ignite) {
     return ignite.cacheNames().stream()
-        .filter(name -> !name.startsWith(PREFIX) && !group(ignite, name).startsWith(PREFIX))
+        .filter(name -> !isSystem(ignite, name))
         .sorted()
         .collect(Collectors.toList());
+  }
+
+  /** Whether a cache is the system's, or its name is kept for one. */
+  public static boolean isSystem(Ignite ignite, String name) {
+    return name.startsWith(PREFIX) || group(ignite, name).startsWith(PREFIX);
   }
 
   /** From what every node knows: to look at a cache itself would open it here. */

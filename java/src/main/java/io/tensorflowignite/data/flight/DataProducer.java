@@ -10,7 +10,9 @@ import io.tensorflowignite.data.read.ReadPlan;
 import io.tensorflowignite.data.read.RowStreams;
 import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.data.schema.Schemas;
+import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.ExistingCache;
 import io.tensorflowignite.v1.LoadCommand;
 import io.tensorflowignite.v1.LoadResult;
 import io.tensorflowignite.v1.ReadCommand;
@@ -43,6 +45,7 @@ public final class DataProducer extends NoOpFlightProducer {
   private final SchemaStore store;
   private final Schemas schemas;
   private final RowStreams streams;
+  private final Guard guard;
 
   public DataProducer(
       Ignite ignite,
@@ -52,7 +55,9 @@ public final class DataProducer extends NoOpFlightProducer {
       RowStreams streams,
       BufferAllocator allocator,
       ExecutorService executor,
-      FlightErrors errors) {
+      FlightErrors errors,
+      Guard guard) {
+    this.guard = guard;
     this.ignite = ignite;
     this.directory = directory;
     this.allocator = allocator;
@@ -105,6 +110,7 @@ public final class DataProducer extends NoOpFlightProducer {
     return () -> {
       try {
         LoadCommand command = loadCommand(stream.getDescriptor());
+        requireWrite(command);
         CacheLoader loader = new CacheLoader(ignite, schemas, store, executor);
         FlightBatches batches = new FlightBatches(stream, command.getSealed());
         LoadResult result = loader.load(command, batches);
@@ -115,13 +121,22 @@ public final class DataProducer extends NoOpFlightProducer {
     };
   }
 
+  private void requireWrite(LoadCommand command) {
+    boolean exists = ignite.cacheNames().contains(command.getCache());
+    boolean replaced = command.getExisting() == ExistingCache.EXISTING_CACHE_REPLACE;
+    guard.writeCache(command.getCache(), !exists || replaced, exists && replaced);
+  }
+
   private ReadPlan plan(ReadCommand command) {
+    guard.readCache(command.getCache());
     return ReadPlan.of(ignite, directory.localNode(), schemas, command);
   }
 
   private void read(byte[] ticket, FlightCarrier carrier) {
     try {
-      ReadPlan plan = streams.plan(parse(ReadCommand.parser(), ticket, "ticket"));
+      ReadCommand command = parse(ReadCommand.parser(), ticket, "ticket");
+      guard.readCache(command.getCache());
+      ReadPlan plan = streams.plan(command);
       carrier.start(plan.schema());
       carrier.complete(streams.read(plan, allocator, carrier), allocator);
     } catch (Throwable error) {
@@ -154,8 +169,11 @@ public final class DataProducer extends NoOpFlightProducer {
                                 + " node (node filter)",
                             node.id(), partitions)));
     int colon = address.lastIndexOf(':');
-    return Location.forGrpcInsecure(
-        address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
+    String host = address.substring(0, colon);
+    int port = Integer.parseInt(address.substring(colon + 1));
+    return directory.encrypted()
+        ? Location.forGrpcTls(host, port)
+        : Location.forGrpcInsecure(host, port);
   }
 
   /** Of a command, or of a path that is a cache's name. */
@@ -167,6 +185,11 @@ public final class DataProducer extends NoOpFlightProducer {
   }
 
   private static LoadCommand loadCommand(FlightDescriptor descriptor) {
+    if (descriptor == null) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST,
+          "the rows come without a descriptor; the first message names the cache in it; send one");
+    }
     if (!descriptor.isCommand()) {
       return LoadCommand.newBuilder().setCache(String.join("/", descriptor.getPath())).build();
     }

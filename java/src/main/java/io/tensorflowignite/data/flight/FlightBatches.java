@@ -10,6 +10,7 @@ import org.apache.arrow.flight.FlightStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.pojo.Schema;
+import org.apache.arrow.vector.util.ValueVectorUtility;
 
 /** The batches that a client puts. */
 final class FlightBatches implements BatchSource {
@@ -35,7 +36,9 @@ final class FlightBatches implements BatchSource {
     while (stream.next()) {
       ArrowBuf metadata = sealed ? stream.getLatestMetadata() : null;
       if (metadata == null) {
-        return stream.getRoot();
+        VectorSchemaRoot batch = stream.getRoot();
+        requireSound(batch);
+        return batch;
       }
       seal = OptionalLong.of(rows(metadata));
     }
@@ -45,6 +48,21 @@ final class FlightBatches implements BatchSource {
   @Override
   public OptionalLong seal() {
     return seal;
+  }
+
+  /** Its reader takes positions and lengths as they stand there. */
+  private static void requireSound(VectorSchemaRoot batch) {
+    try {
+      ValueVectorUtility.validateFull(batch);
+    } catch (RuntimeException unsound) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST,
+          String.format(
+              "a batch of rows contradicts itself (%s); positions in it grow, and lie within its"
+                  + " buffers; send what Arrow's own writers write",
+              unsound.getMessage()),
+          unsound);
+    }
   }
 
   private static long rows(ArrowBuf metadata) {

@@ -34,6 +34,12 @@ public final class FlightErrors {
       case CLUSTER_NOT_ACTIVE:
       case NO_AGENT:
         return CallStatus.UNAVAILABLE;
+      case UNAUTHENTICATED:
+        return CallStatus.UNAUTHENTICATED;
+      case PERMISSION_DENIED:
+        return CallStatus.UNAUTHORIZED;
+      case LIMIT_EXCEEDED:
+        return CallStatus.RESOURCE_EXHAUSTED;
       case INTERNAL_ERROR:
         return CallStatus.INTERNAL;
       default:

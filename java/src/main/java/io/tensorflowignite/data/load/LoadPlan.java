@@ -9,6 +9,7 @@ import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LoadCommand;
 import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
 import java.sql.Time;
 import java.sql.Timestamp;
 import java.util.ArrayList;
@@ -29,6 +30,7 @@ import org.apache.arrow.vector.types.pojo.Schema;
  */
 final class LoadPlan {
   private static final int MAX_PARTITIONS = 65_000;
+  private static final int MAX_NAME_BYTES = 200;
   private static final Set<Class<?>> KEYS =
       Set.of(
           Byte.class,
@@ -164,6 +166,17 @@ final class LoadPlan {
           "cache %s cannot be loaded; names that begin with %s are kept for this system; choose"
               + " another name",
           command.getCache(), SystemCache.PREFIX);
+    }
+    String cache = command.getCache();
+    if (cache.getBytes(StandardCharsets.UTF_8).length > MAX_NAME_BYTES
+        || cache.chars().anyMatch(letter -> Character.isISOControl(letter))
+        || cache.indexOf('/') >= 0
+        || cache.indexOf('\\') >= 0) {
+      throw invalid(
+          "'%s' cannot be the name of a cache that is loaded; where data are on disk it names a"
+              + " directory: at most %d bytes, without slashes and control characters; choose"
+              + " another name",
+          cache, MAX_NAME_BYTES);
     }
     if (command.getBackups() < 0
         || command.getPartitions() < 0

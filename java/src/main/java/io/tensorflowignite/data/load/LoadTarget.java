@@ -8,6 +8,7 @@ import io.tensorflowignite.data.schema.ColumnType;
 import io.tensorflowignite.data.schema.ColumnTypes;
 import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.data.schema.Schemas;
+import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ExistingCache;
 import java.util.ArrayList;
@@ -60,6 +61,7 @@ final class LoadTarget {
     caches.requireActive();
     ExistingCache existing = plan.command().getExisting();
     if (caches.exists(plan.cache())) {
+      requireUsers(ignite, plan.cache());
       if (existing == ExistingCache.EXISTING_CACHE_APPEND) {
         return found(ignite, schemas, store, plan, caches.binary(plan.cache()));
       }
@@ -69,6 +71,17 @@ final class LoadTarget {
       new CacheRemoval(ignite).destroy(plan.cache());
     }
     return make(ignite, store, plan);
+  }
+
+  /** The store of files is called as its configuration says. */
+  private static void requireUsers(Ignite ignite, String cache) {
+    if (!SystemCache.userCaches(ignite).contains(cache)) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST,
+          String.format(
+              "cache %s cannot be loaded; it is one of this system's own; choose another name",
+              cache));
+    }
   }
 
   String cache() {

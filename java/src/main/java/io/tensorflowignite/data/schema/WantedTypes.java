@@ -2,6 +2,7 @@ package io.tensorflowignite.data.schema;
 
 import com.google.protobuf.ByteString;
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.data.column.ArrowHeaders;
 import io.tensorflowignite.data.column.Columns;
 import io.tensorflowignite.data.column.RowField;
 import io.tensorflowignite.v1.ErrorCode;
@@ -39,6 +40,7 @@ public final class WantedTypes {
     if (message.isEmpty()) {
       return new WantedTypes(new Schema(Collections.emptyList()));
     }
+    ArrowHeaders.checkSchema(message.asReadOnlyByteBuffer());
     try {
       return new WantedTypes(Schema.deserializeMessage(message.asReadOnlyByteBuffer()));
     } catch (RuntimeException malformed) {

@@ -3,7 +3,9 @@ package io.tensorflowignite.data.shared;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.Segment;
+import java.io.FileDescriptor;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
@@ -12,8 +14,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
-import java.nio.file.StandardOpenOption;
-import java.util.Arrays;
+import java.security.MessageDigest;
 import org.apache.arrow.memory.util.MemoryUtil;
 
 /**
@@ -46,26 +47,21 @@ final class MappedSegment implements AutoCloseable {
   static MappedSegment open(int pid, byte[] nonce, Segment offer) {
     Path path = Paths.get("/proc/" + pid + "/fd/" + offer.getFd());
     try {
-      String file = Files.readSymbolicLink(path).toString();
-      if (!file.equals(FILE)) {
-        throw unavailable(pid, path + " is " + file, null);
-      }
-      try (FileChannel channel =
-          FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      // Twice: nothing else shall be opened, and what was opened may be another by then.
+      requireOurs(pid, path, path);
+      try (RandomAccessFile file = new RandomAccessFile(path.toString(), "rw")) {
+        requireOurs(pid, path, Paths.get("/proc/self/fd/" + Descriptors.number(file.getFD())));
+        FileChannel channel = file.getChannel();
         if (offer.getBytes() < nonce.length
             || offer.getBytes() > MAX_BYTES
             || offer.getBytes() > channel.size()) {
           throw unavailable(
               pid, "it offers " + offer.getBytes() + " bytes of " + channel.size(), null);
         }
+        requireNonce(pid, path, channel, nonce);
+        requireSealed(pid, path, channel);
         // The channel may be closed: a mapping holds the memory by itself.
         MappedByteBuffer memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, offer.getBytes());
-        byte[] found = new byte[nonce.length];
-        memory.get(found).clear();
-        if (!Arrays.equals(found, nonce)) {
-          unmap(memory);
-          throw unavailable(pid, path + " belongs to another reader", null);
-        }
         // A page fault for each page as it is first written would cost more than the writing.
         memory.load();
         return new MappedSegment(offer, memory);
@@ -73,6 +69,40 @@ final class MappedSegment implements AutoCloseable {
     } catch (IOException | UnsupportedOperationException failure) {
       throw unavailable(pid, failure.toString(), failure);
     }
+  }
+
+  private static void requireOurs(int pid, Path path, Path link) throws IOException {
+    String file = Files.readSymbolicLink(link).toString();
+    if (!file.equals(FILE)) {
+      throw unavailable(pid, path + " is " + file, null);
+    }
+  }
+
+  private static void requireNonce(int pid, Path path, FileChannel channel, byte[] nonce)
+      throws IOException {
+    ByteBuffer found = ByteBuffer.allocate(nonce.length);
+    while (found.hasRemaining() && channel.read(found, found.position()) > 0) {
+      // On until all is there.
+    }
+    if (!MessageDigest.isEqual(found.array(), nonce)) {
+      throw unavailable(pid, path + " belongs to another reader", null);
+    }
+  }
+
+  /**
+   * Memory that its owner could cut off would end this JVM when it is written. Java cannot ask for
+   * a seal; it can try what the seal forbids.
+   */
+  private static void requireSealed(int pid, Path path, FileChannel channel) throws IOException {
+    long size = channel.size();
+    try {
+      channel.truncate(size - 1);
+    } catch (IOException sealed) {
+      if (channel.size() == size) {
+        return;
+      }
+    }
+    throw unavailable(pid, path + " is not sealed against shrinking", null);
   }
 
   int id() {
@@ -115,6 +145,19 @@ final class MappedSegment implements AutoCloseable {
                 + " (transport=\"flight\")",
             pid, reason),
         cause);
+  }
+
+  /** The number of a file that this process has open; Ignite needs java.io opened as well. */
+  private static final class Descriptors {
+    static int number(FileDescriptor descriptor) throws IOException {
+      try {
+        Field number = FileDescriptor.class.getDeclaredField("fd");
+        number.setAccessible(true);
+        return number.getInt(descriptor);
+      } catch (ReflectiveOperationException | RuntimeException failure) {
+        throw new IOException("the JVM does not tell what it has opened", failure);
+      }
+    }
   }
 
   /** The JVM's only way to unmap at once; Java 11 has none that is public. */

@@ -10,9 +10,16 @@ import java.util.Map;
 
 /**
  * The segments that a reader lends to one call. The call's events bring offers; the thread that
- * reads rows takes, maps and closes.
+ * reads rows takes, maps and closes. What the reader says of its memory is not relied upon: what
+ * counts is what was mapped.
  */
 final class SegmentOffers implements AutoCloseable {
+  /** Readers offer a handful. */
+  private static final int MAX_WAITING = 1_024;
+
+  private static final int MAX_MAPPED = 64;
+  private static final long MAX_MAPPED_BYTES = 8L << 30;
+
   private final int pid;
   private final byte[] nonce;
   private final Deque<Segment> waiting = new ArrayDeque<>();
@@ -26,6 +33,9 @@ final class SegmentOffers implements AutoCloseable {
   }
 
   synchronized void add(Segment offer) {
+    if (waiting.size() == MAX_WAITING) {
+      throw tooMany("offers " + (MAX_WAITING + 1) + " segments that are not used yet");
+    }
     waiting.add(offer);
     notifyAll();
   }
@@ -56,18 +66,47 @@ final class SegmentOffers implements AutoCloseable {
       Segment offer = await();
       if (offer.getBytes() >= bytes) {
         MappedSegment known = mapped.get(offer.getId());
-        if (known != null) {
-          return known;
-        }
-        MappedSegment segment = MappedSegment.open(pid, nonce, offer);
-        mapped.put(offer.getId(), segment);
-        return segment;
+        return known == null ? map(offer) : same(known, offer);
       }
       MappedSegment small = mapped.remove(offer.getId());
       if (small != null) {
         small.close();
       }
     }
+  }
+
+  private MappedSegment map(Segment offer) {
+    long bytes = mapped.values().stream().mapToLong(MappedSegment::bytes).sum();
+    if (mapped.size() == MAX_MAPPED || bytes + offer.getBytes() > MAX_MAPPED_BYTES) {
+      throw tooMany(
+          "lends " + (mapped.size() + 1) + " segments of " + (bytes + offer.getBytes()) + " bytes");
+    }
+    MappedSegment segment = MappedSegment.open(pid, nonce, offer);
+    mapped.put(offer.getId(), segment);
+    return segment;
+  }
+
+  /** A segment that was said to be larger than it is would be written beyond its end. */
+  private static MappedSegment same(MappedSegment known, Segment offer) {
+    if (known.bytes() != offer.getBytes()) {
+      throw new TensorFlowIgniteException(
+          ErrorCode.INVALID_REQUEST,
+          String.format(
+              "the reader offers segment %d with %d bytes, and has offered it with %d before; a"
+                  + " number that is offered again is the same memory; give other memory another"
+                  + " number",
+              offer.getId(), offer.getBytes(), known.bytes()));
+    }
+    return known;
+  }
+
+  private static TensorFlowIgniteException tooMany(String what) {
+    return new TensorFlowIgniteException(
+        ErrorCode.LIMIT_EXCEEDED,
+        String.format(
+            "the reader %s; a call has at most %d waiting, and %d with %d bytes in all that are"
+                + " mapped; offer segments as they become free",
+            what, MAX_WAITING, MAX_MAPPED, MAX_MAPPED_BYTES));
   }
 
   /** To be called when its batch has been announced, or is not going to be. */

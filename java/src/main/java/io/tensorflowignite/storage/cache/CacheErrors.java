@@ -47,7 +47,9 @@ public final class CacheErrors {
             what
                 + " timed out: the cluster did not take the change ("
                 + e.getMessage()
-                + "). A change is given 10 s. Look at the nodes' logs, and try it again.",
+                + "). A change is given "
+                + Changes.DEADLINE_MS / 1000
+                + " s. Look at the nodes' logs, and try it again.",
             e);
       }
       throw e;

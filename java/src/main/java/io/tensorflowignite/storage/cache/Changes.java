@@ -24,7 +24,12 @@ import org.apache.ignite.transactions.TransactionRollbackException;
  * has read has changed meanwhile. Otherwise it is made again, after a random pause.
  */
 public final class Changes {
-  private static final long DEADLINE_MS = 10_000;
+  /**
+   * Within it a cluster settles that loses a frozen node, which takes Ignite 10 s to notice;
+   * callers wait for 30 s.
+   */
+  static final long DEADLINE_MS = 25_000;
+
   private static final long FIRST_PAUSE_MS = 2;
   private static final long LONGEST_PAUSE_MS = 128;
 

@@ -23,6 +23,9 @@ public final class Writes {
   private static final int MIN_BLOCK_BYTES = 4 << 10;
   private static final int MAX_BLOCK_BYTES = 4 << 20;
 
+  /** Who reserves is told of each block; and each is looked for when a writer is given up. */
+  private static final int MAX_BLOCKS = 1 << 20;
+
   private final StorageSettings settings;
   private final Changes changes;
   private final TaskFence fence;
@@ -146,6 +149,12 @@ public final class Writes {
 
   /** A sign of life; how many blocks are reserved now, in all. */
   public int reserve(String extent, int blocks) {
+    if (blocks < 0 || blocks > MAX_BLOCKS) {
+      throw TreeErrors.invalid(
+          "%,d blocks of extent %s are to be reserved. One writer has 0 to %,d. Choose larger"
+              + " blocks, or write several files.",
+          blocks, extent, MAX_BLOCKS);
+    }
     return changes.make(
         "Reserving blocks of " + extent,
         change -> {

@@ -1,0 +1,226 @@
+package io.tensorflowignite.security;
+
+import static io.tensorflowignite.security.RawCalls.basic;
+import static io.tensorflowignite.security.RawCalls.bearer;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertTrue;
+
+import com.google.common.hash.Hashing;
+import com.google.protobuf.Message;
+import io.grpc.Status;
+import io.tensorflowignite.TensorFlowService;
+import io.tensorflowignite.v1.GetFileRequest;
+import io.tensorflowignite.v1.ListNodesRequest;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.Ignition;
+import org.apache.ignite.cluster.ClusterState;
+import org.apache.ignite.configuration.IgniteConfiguration;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.security.IgniteSecurity;
+import org.apache.ignite.internal.processors.security.OperationSecurityContext;
+import org.apache.ignite.logger.NullLogger;
+import org.apache.ignite.plugin.security.AuthenticationContext;
+import org.apache.ignite.plugin.security.SecurityCredentials;
+import org.apache.ignite.plugin.security.SecuritySubjectType;
+import org.apache.ignite.services.ServiceConfiguration;
+import org.junit.After;
+import org.junit.Before;
+import org.junit.Rule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+/** The bean on nodes whose Ignite knows users, and on nodes that everybody reaches. */
+public class ItUsers {
+  private static final long TIMEOUT_S = 30;
+  private static final String METHOD = "tensorflow_ignite.v1.NodeApi/ListNodes";
+  private static final Message NODES = ListNodesRequest.getDefaultInstance();
+  private static final String TOKEN = "aToken";
+
+  @Rule public final TemporaryFolder folder = new TemporaryFolder();
+
+  private final Queue<String> logged = new ConcurrentLinkedQueue<>();
+  private final TensorFlowService bean = new TensorFlowService();
+  private Ignite node;
+
+  @Before
+  public void setUp() {
+    System.setProperty("tensorflow.ignite.python", "/bin/false");
+    System.setProperty("tensorflow.ignite.port", "0");
+  }
+
+  @After
+  public void tearDown() {
+    if (node != null) {
+      node.close();
+    }
+    System.clearProperty("tensorflow.ignite.python");
+    System.clearProperty("tensorflow.ignite.port");
+    System.clearProperty("tensorflow.ignite.host");
+  }
+
+  @Test
+  public void ignitesUsersAreAskedForTheirPasswords() throws Exception {
+    bean.setAccess(Arrays.asList("ignite all", "bob files-read /*", "etl watch"));
+    bean.setTokens(
+        Collections.singletonMap(
+            "etl", Hashing.sha256().hashString(TOKEN, StandardCharsets.UTF_8).toString()));
+    start(true);
+    addUser("bob", "bobs password: with a colon");
+    try (RawCalls calls = new RawCalls(address())) {
+      calls.call(METHOD, NODES, basic("ignite", "ignite")).assertAnswered();
+      calls.call(METHOD, NODES, basic("ignite", "ignite")).assertAnswered();
+      calls.call(METHOD, NODES, bearer(TOKEN)).assertAnswered();
+      calls.call(METHOD, NODES).assertRefused(Status.Code.UNAUTHENTICATED);
+
+      String bob = basic("bob", "bobs password: with a colon");
+      calls.call(METHOD, NODES, bob).assertRefused(Status.Code.PERMISSION_DENIED);
+      calls
+          .call(
+              "tensorflow_ignite.v1.FileService/GetFile",
+              GetFileRequest.newBuilder().setPath("/").build(),
+              bob)
+          .assertAnswered();
+
+      String wrong = refused(calls, basic("bob", "guessed"));
+      assertEquals("tells not which of the two is wrong", wrong, refused(calls, basic("eve", "x")));
+      assertTrue(wrong, wrong.contains("The user name or the password is wrong."));
+      refused(calls, basic("bob", ""));
+      refused(calls, basic("", "ignite"));
+      refused(calls, "Basic no base64!");
+      refused(calls, "Basic " + "AAAA".repeat(1_500));
+      guessUntilToldToWait(calls);
+      // What is known to be right goes on for a few seconds, and tokens are not guessed.
+      calls.call(METHOD, NODES, bearer(TOKEN)).assertAnswered();
+    }
+    String log = String.join("\n", logged);
+    assertTrue(log, log.contains("Call refused"));
+    assertFalse("no password in the log", log.contains("guessed"));
+    assertFalse("no password in the log", log.contains("bobs password"));
+    assertFalse("no token in the log", log.contains(TOKEN));
+  }
+
+  @Test
+  public void aNodeThatEverybodyReachesRefusesToServeUnaskedCallers() throws Exception {
+    System.setProperty("tensorflow.ignite.host", "0.0.0.0");
+    start(false);
+    String failure = await(() -> service().failure());
+    assertTrue(failure, failure.contains("0.0.0.0"));
+    assertTrue(failure, failure.contains("allowUnauthenticated=true"));
+    assertNull(service().address());
+  }
+
+  @Test
+  public void whoDecidesForAnOpenNodeIsWarned() throws Exception {
+    System.setProperty("tensorflow.ignite.host", "0.0.0.0");
+    bean.setAllowUnauthenticated(true);
+    start(false);
+    try (RawCalls calls = new RawCalls(address())) {
+      calls.call(METHOD, NODES).assertAnswered();
+      calls.call(METHOD, NODES, bearer("any")).assertAnswered();
+    }
+    assertTrue(
+        logged.toString(),
+        logged.stream().anyMatch(line -> line.contains("can run code on this cluster")));
+  }
+
+  private static void guessUntilToldToWait(RawCalls calls) {
+    for (int i = 0; i < 3 * Passwords.TRIES_AT_ONCE; i++) {
+      if (refused(calls, basic("bob", "guess " + i)).contains("Too many passwords")) {
+        return;
+      }
+    }
+    throw new AssertionError("could go on guessing");
+  }
+
+  private static String refused(RawCalls calls, String authorization) {
+    return calls.call(METHOD, NODES, authorization).assertRefused(Status.Code.UNAUTHENTICATED);
+  }
+
+  private void start(boolean users) throws IOException {
+    ServiceConfiguration service = new ServiceConfiguration();
+    service.setName(TensorFlowService.NAME);
+    service.setMaxPerNodeCount(1);
+    service.setService(bean);
+    Path work = folder.getRoot().toPath();
+    IgniteConfiguration configuration =
+        Nodes.configuration(work, users)
+            .setAuthenticationEnabled(users)
+            .setGridLogger(new Log())
+            .setServiceConfiguration(service);
+    node = Ignition.start(configuration);
+    node.cluster().state(ClusterState.ACTIVE);
+  }
+
+  /** As the cluster's own user, which is the only one that may. */
+  private void addUser(String name, String password) throws Exception {
+    IgniteSecurity security = ((IgniteEx) node).context().security();
+    AuthenticationContext context = new AuthenticationContext();
+    context.subjectType(SecuritySubjectType.REMOTE_CLIENT);
+    context.credentials(new SecurityCredentials("ignite", "ignite"));
+    try (OperationSecurityContext admin = security.withContext(security.authenticate(context))) {
+      security.createUser(name, password.toCharArray());
+    }
+  }
+
+  private String address() {
+    String address = await(() -> service() == null ? null : service().address());
+    return address.replace("0.0.0.0", "127.0.0.1");
+  }
+
+  @SuppressWarnings("deprecation")
+  private TensorFlowService service() {
+    return await(() -> node.services().service(TensorFlowService.NAME));
+  }
+
+  private static <T> T await(Supplier<T> look) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_S);
+    for (T seen = look.get(); ; seen = look.get()) {
+      if (seen != null) {
+        return seen;
+      }
+      assertTrue("in time", System.nanoTime() < deadline);
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+    }
+  }
+
+  /** Keeps what is said. */
+  private final class Log extends NullLogger {
+    @Override
+    public IgniteLogger getLogger(Object category) {
+      return this;
+    }
+
+    @Override
+    public void error(String line) {
+      logged.add(line);
+    }
+
+    @Override
+    public void warning(String line) {
+      logged.add(line);
+    }
+
+    @Override
+    public void warning(String line, Throwable why) {
+      logged.add(line + why);
+    }
+
+    @Override
+    public void error(String line, Throwable why) {
+      logged.add(line + why);
+    }
+  }
+}

@@ -1,0 +1,137 @@
+package io.tensorflowignite.data.flight;
+
+import com.google.common.io.ByteStreams;
+import io.grpc.MethodDescriptor.Marshaller;
+import io.grpc.ServerServiceDefinition;
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.api.RequestMarshallers;
+import io.tensorflowignite.data.column.ArrowHeaders;
+import io.tensorflowignite.v1.ErrorCode;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * Judges the messages that clients put before Flight reads them. Flight makes room for what a
+ * length says before it looks whether so much is there, keeps that room when it is not, and takes
+ * the content of a field that it does not know for further fields.
+ */
+public final class FlightRequests {
+  private static final String PUT = "/DoPut";
+  private static final String EXCHANGE = "/DoExchange";
+  private static final int DESCRIPTOR = 1 << 3 | 2;
+  private static final int HEADER = 2 << 3 | 2;
+  private static final int METADATA = 3 << 3 | 2;
+  private static final int BODY = 1000 << 3 | 2;
+
+  private FlightRequests() {}
+
+  /** Flight's service, which answers INVALID_ARGUMENT to messages that are no such ones. */
+  public static ServerServiceDefinition checked(ServerServiceDefinition flight) {
+    return RequestMarshallers.changed(
+        flight,
+        new RequestMarshallers.Change() {
+          @Override
+          public <Q> Marshaller<Q> of(String method, Marshaller<Q> requests) {
+            return method.endsWith(PUT) || method.endsWith(EXCHANGE)
+                ? new Checked<>(requests)
+                : requests;
+          }
+        });
+  }
+
+  private static final class Checked<Q> extends RequestMarshallers.Reading<Q> {
+    private final Marshaller<Q> requests;
+
+    Checked(Marshaller<Q> requests) {
+      super(requests);
+      this.requests = requests;
+    }
+
+    @Override
+    public Q parse(InputStream stream) {
+      try {
+        InputStream again =
+            stream.markSupported()
+                ? stream
+                : new ByteArrayInputStream(ByteStreams.toByteArray(stream));
+        again.mark(Integer.MAX_VALUE);
+        check(again);
+        again.reset();
+        return requests.parse(again);
+      } catch (IOException broken) {
+        throw invalid(broken.getMessage());
+      }
+    }
+  }
+
+  /** Throws unless a stream holds one FlightData. */
+  static void check(InputStream data) throws IOException {
+    Set<Integer> seen = new HashSet<>();
+    ByteBuffer header = null;
+    long body = 0;
+    while (data.available() > 0) {
+      int tag = varint(data);
+      int length = varint(data);
+      if (length < 0 || length > data.available()) {
+        throw invalid("a part says that it has " + Integer.toUnsignedString(length) + " bytes");
+      }
+      if (!seen.add(tag)) {
+        throw invalid("it has a part twice");
+      }
+      switch (tag) {
+        case HEADER:
+          if (length > ArrowHeaders.MAX_BYTES) {
+            throw invalid("its header has " + length + " bytes");
+          }
+          byte[] bytes = new byte[length];
+          ByteStreams.readFully(data, bytes);
+          header = ByteBuffer.wrap(bytes);
+          break;
+        case BODY:
+          body = length;
+          ByteStreams.skipFully(data, length);
+          break;
+        case DESCRIPTOR:
+        case METADATA:
+          ByteStreams.skipFully(data, length);
+          break;
+        default:
+          throw invalid("it has a part that is not known");
+      }
+    }
+    if (header != null) {
+      ArrowHeaders.check(header, body);
+    } else if (body > 0) {
+      throw invalid("it has a body without a header");
+    }
+  }
+
+  private static int varint(InputStream data) throws IOException {
+    int value = 0;
+    for (int shift = 0; shift < Integer.SIZE; shift += 7) {
+      int next = data.read();
+      if (next < 0) {
+        break;
+      }
+      value |= (next & 0x7f) << shift;
+      if (next < 0x80) {
+        return value;
+      }
+    }
+    throw invalid("it is cut off");
+  }
+
+  private static TensorFlowIgniteException invalid(String why) {
+    return new TensorFlowIgniteException(
+        ErrorCode.INVALID_REQUEST,
+        String.format(
+            "a message of DoPut cannot be read: %s; it is a FlightData: a descriptor, a header of"
+                + " %,d bytes at most, metadata and a body, each once; send what Flight's own"
+                + " clients send",
+            why, ArrowHeaders.MAX_BYTES));
+  }
+}

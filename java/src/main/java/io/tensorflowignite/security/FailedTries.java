@@ -1,0 +1,68 @@
+package io.tensorflowignite.security;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * How fast one peer may try passwords: some at once, then one for each interval. A try is counted
+ * when it begins, so that many at a time are no way round, and given back when it succeeds.
+ */
+final class FailedTries {
+  private static final int MAX_PEERS = 10_000;
+
+  private final int atOnce;
+  private final long intervalNanos;
+  private final LongSupplier clock;
+  private final Cache<String, Tries> peers;
+
+  /** The moment at which a peer's tries will all be given back. */
+  private static final class Tries {
+    long usedUntil;
+
+    Tries(long now) {
+      usedUntil = now;
+    }
+  }
+
+  FailedTries(int atOnce, Duration interval, LongSupplier clock) {
+    this.atOnce = atOnce;
+    this.intervalNanos = interval.toNanos();
+    this.clock = clock;
+    this.peers =
+        CacheBuilder.newBuilder()
+            .maximumSize(MAX_PEERS)
+            .expireAfterAccess(atOnce * intervalNanos, TimeUnit.NANOSECONDS)
+            .build();
+  }
+
+  /** False: it must wait. */
+  boolean begin(String peer) {
+    long now = clock.getAsLong();
+    Tries tries = of(peer, now);
+    synchronized (tries) {
+      if (tries.usedUntil - now < 0) {
+        tries.usedUntil = now;
+      }
+      if (tries.usedUntil - now > (atOnce - 1) * intervalNanos) {
+        return false;
+      }
+      tries.usedUntil += intervalNanos;
+      return true;
+    }
+  }
+
+  void succeeded(String peer) {
+    Tries tries = of(peer, clock.getAsLong());
+    synchronized (tries) {
+      tries.usedUntil -= intervalNanos;
+    }
+  }
+
+  private Tries of(String peer, long now) {
+    Tries tries = peers.getIfPresent(peer);
+    return tries != null ? tries : peers.asMap().computeIfAbsent(peer, any -> new Tries(now));
+  }
+}

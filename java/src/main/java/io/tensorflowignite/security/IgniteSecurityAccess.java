@@ -1,0 +1,76 @@
+package io.tensorflowignite.security;
+
+import java.net.InetSocketAddress;
+import java.security.cert.Certificate;
+import java.util.Collections;
+import java.util.Optional;
+import java.util.UUID;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCheckedException;
+import org.apache.ignite.IgniteException;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.security.IgniteSecurity;
+import org.apache.ignite.internal.processors.security.OperationSecurityContext;
+import org.apache.ignite.internal.processors.security.SecurityContext;
+import org.apache.ignite.plugin.security.AuthenticationContext;
+import org.apache.ignite.plugin.security.SecurityCredentials;
+import org.apache.ignite.plugin.security.SecurityException;
+import org.apache.ignite.plugin.security.SecurityPermission;
+import org.apache.ignite.plugin.security.SecuritySubjectType;
+
+/**
+ * The one place that knows how Ignite judges users. It asks as Ignite's own listener of thin
+ * clients does, by an internal interface, which stock authentication and security plugins share.
+ * The public way, a thin client that connects to its own node for each user, would need the node's
+ * client port, which a configuration may turn off, with its encryption and limits; and it does not
+ * tell what a user may do.
+ */
+public final class IgniteSecurityAccess {
+  private final IgniteSecurity security;
+  private final boolean stock;
+
+  /** A user that Ignite has accepted. */
+  interface User {
+    /** Whether the user may do this, as Ignite sees it; stock Ignite lets every user do all. */
+    boolean allows(SecurityPermission permission, String name);
+  }
+
+  public IgniteSecurityAccess(Ignite ignite) {
+    this.security = ((IgniteEx) ignite).context().security();
+    this.stock = ignite.configuration().isAuthenticationEnabled();
+  }
+
+  /** Whether Ignite knows users: by its own authentication, or by a security plugin. */
+  public boolean knowsUsers() {
+    return stock || security.enabled();
+  }
+
+  /** Empty: there is no such user, or the password is another one. */
+  Optional<User> authenticate(
+      String user, String password, InetSocketAddress peer, Certificate... certificates) {
+    AuthenticationContext context = new AuthenticationContext();
+    context.subjectType(SecuritySubjectType.REMOTE_CLIENT);
+    context.subjectId(UUID.randomUUID());
+    context.nodeAttributes(Collections.emptyMap());
+    context.credentials(new SecurityCredentials(user, password));
+    context.address(peer);
+    context.certificates(certificates);
+    try {
+      SecurityContext accepted = security.authenticate(context);
+      return Optional.ofNullable(accepted)
+          .map(known -> (permission, name) -> allows(known, permission, name));
+    } catch (IgniteCheckedException | IgniteException refused) {
+      // What it says names the user, and may say more: a plugin is free to.
+      return Optional.empty();
+    }
+  }
+
+  private boolean allows(SecurityContext user, SecurityPermission permission, String name) {
+    try (OperationSecurityContext asUser = security.withContext(user)) {
+      security.authorize(name, permission);
+      return true;
+    } catch (SecurityException refused) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,374 @@
+package io.tensorflowignite.security.tls;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNotEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import com.google.common.io.BaseEncoding;
+import com.google.common.io.ByteStreams;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyChannelBuilder;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.apache.ignite.logger.NullLogger;
+import org.apache.ignite.ssl.SslContextFactory;
+import org.junit.Before;
+import org.junit.BeforeClass;
+import org.junit.Rule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+/** A real server and real connections, with certificates made here. */
+public class NodeTlsTest {
+  private static final Duration DAY = Duration.ofDays(1);
+  private static final Duration OFTEN = Duration.ofMillis(20);
+  private static final int TIMEOUT_S = 20;
+  private static final char[] PASSWORD = "store's own".toCharArray();
+  private static final TlsSettings AUTO = new TlsSettings(TlsSettings.Mode.AUTO, false);
+  private static final TlsSettings MUTUAL = new TlsSettings(TlsSettings.Mode.AUTO, true);
+
+  private static Authority ours;
+  private static Authority foreign;
+  private static KeyPair keys;
+  private static KeyPair callersKeys;
+
+  @Rule public final TemporaryFolder folder = new TemporaryFolder();
+
+  private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
+  private final NullLogger log =
+      new NullLogger() {
+        @Override
+        public void info(String text) {
+          told.add(text);
+        }
+
+        @Override
+        public void warning(String text) {
+          told.add(text);
+        }
+      };
+  private Path certificate;
+  private Path key;
+  private Path authorities;
+  private Path keyStore;
+  private Path trustStore;
+
+  @BeforeClass
+  public static void makeAuthorities() {
+    ours = new Authority("ours");
+    foreign = new Authority("foreign");
+    keys = Authority.keys("RSA");
+    callersKeys = Authority.keys("EC");
+  }
+
+  @Before
+  public void writeFiles() throws Exception {
+    Path directory = folder.getRoot().toPath();
+    certificate = directory.resolve("node.pem");
+    key = directory.resolve("node.key");
+    authorities = directory.resolve("authorities.pem");
+    keyStore = directory.resolve("node.jks");
+    trustStore = directory.resolve("trust.p12");
+    Authority.write(certificate, ours.sign("node", keys.getPublic(), DAY));
+    Authority.write(key, keys.getPrivate());
+    Authority.write(authorities, ours.certificate());
+  }
+
+  @Test
+  public void protocols12And13AreSpoken() throws Exception {
+    try (TlsServer server = server(AUTO)) {
+      for (String protocol : new String[] {"TLSv1.2", "TLSv1.3"}) {
+        assertEquals(protocol, server.handshake(ours.certificate(), protocol).getProtocol());
+      }
+    }
+  }
+
+  @Test
+  public void protocol11IsRefusedByTheServerItself() throws Exception {
+    // A greeting in TLS 1.1, by hand: Java's own client would not even send it.
+    String hello =
+        "1603010031" // record: handshake, 49 bytes
+            + "0100002d0302" // ClientHello, 45 bytes, TLS 1.1
+            + "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f" // random
+            + "00" // no session
+            + "0006c013002f0035" // suites that TLS 1.1 and the server's key allow
+            + "0100"; // no compression
+    try (TlsServer server = server(AUTO);
+        Socket socket = new Socket("127.0.0.1", server.port())) {
+      socket.setSoTimeout(TIMEOUT_S * 1000);
+      socket.getOutputStream().write(BaseEncoding.base16().lowerCase().decode(hello));
+      byte[] alert = new byte[7];
+      ByteStreams.readFully(socket.getInputStream(), alert);
+      assertEquals("an alert", 21, alert[0]);
+      assertArrayEquals("fatal, protocol_version", new byte[] {2, 70}, tail(alert));
+    }
+  }
+
+  @Test
+  public void plainCallOnAnEncryptedPortFails() throws Exception {
+    try (TlsServer server = server(AUTO)) {
+      ManagedChannel plain =
+          NettyChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext().build();
+      assertUnavailable(() -> TlsServer.name(plain));
+      plain.shutdownNow().awaitTermination(TIMEOUT_S, TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
+  public void renewedCertificateOfTheSameKeyIsShownToNewConnectionsAndOldOnesStay()
+      throws Exception {
+    try (TlsServer server = server(AUTO)) {
+      X509Certificate old = server.shown(ours);
+      ManagedChannel open = server.channel(ours, null, null);
+      assertEquals(TlsServer.NOBODY, TlsServer.name(open));
+      Authority.write(certificate, ours.sign("node", keys.getPublic(), DAY));
+      assertTold("New connections get the new certificate");
+      assertNotEquals(old, server.shown(ours));
+      assertEquals(TlsServer.NOBODY, TlsServer.name(open));
+      open.shutdownNow().awaitTermination(TIMEOUT_S, TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
+  public void changedFilesThatDoNotFitAreToldOnceAndTheOldOnesStayUntilTheyFit() throws Exception {
+    try (TlsServer server = server(AUTO)) {
+      X509Certificate old = server.shown(ours);
+      Authority.write(certificate, ours.sign("node", callersKeys.getPublic(), DAY));
+      assertTold("does not fit the certificate");
+      assertEquals(old, server.shown(ours));
+      Authority.write(key, callersKeys.getPrivate());
+      assertTold("New connections get the new certificate");
+      assertEquals(callersKeys.getPublic(), server.shown(ours).getPublicKey());
+    }
+  }
+
+  @Test
+  public void callersVerifiedCertificateIsInTheContextOfItsCalls() throws Exception {
+    X509Certificate callers = ours.sign("etl", callersKeys.getPublic(), DAY);
+    try (TlsServer server = server(MUTUAL)) {
+      assertEquals("CN=etl", server.name(ours, callersKeys.getPrivate(), callers));
+    }
+  }
+
+  @Test
+  public void callerWithoutACertificateIsServedAndTheContextHasNone() throws Exception {
+    try (TlsServer server = server(MUTUAL)) {
+      assertEquals(TlsServer.NOBODY, server.name(ours, null, null));
+    }
+  }
+
+  @Test
+  public void callerIsNotAskedForACertificateUnlessTheSettingSaysSo() throws Exception {
+    X509Certificate callers = foreign.sign("etl", callersKeys.getPublic(), DAY);
+    try (TlsServer server = server(AUTO)) {
+      assertEquals(TlsServer.NOBODY, server.name(ours, callersKeys.getPrivate(), callers));
+    }
+  }
+
+  @Test
+  public void callersCertificateOfAForeignAuthorityOrOutOfItsTimeEndsTheConnection()
+      throws Exception {
+    X509Certificate stranger = foreign.sign("etl", callersKeys.getPublic(), DAY);
+    X509Certificate expired = ours.sign("etl", callersKeys.getPublic(), Duration.ofSeconds(-1));
+    try (TlsServer server = server(MUTUAL)) {
+      for (X509Certificate shown : new X509Certificate[] {stranger, expired}) {
+        assertUnavailable(() -> server.name(ours, callersKeys.getPrivate(), shown));
+      }
+    }
+  }
+
+  @Test
+  public void authorityThatIsTakenAwayIsBelievedByNoNewConnection() throws Exception {
+    X509Certificate callers = ours.sign("etl", callersKeys.getPublic(), DAY);
+    try (TlsServer server = server(MUTUAL)) {
+      assertEquals("CN=etl", server.name(ours, callersKeys.getPrivate(), callers));
+      Authority.write(authorities, foreign.certificate());
+      assertTold("New connections get the new certificate");
+      assertUnavailable(() -> server.name(ours, callersKeys.getPrivate(), callers));
+    }
+  }
+
+  @Test
+  public void ignitesOwnStoresServeAndAreReadAgainWhenTheyChange() throws Exception {
+    SslContextFactory factory = stores(DAY);
+    X509Certificate callers = ours.sign("etl", callersKeys.getPublic(), DAY);
+    try (TlsServer server = server(MUTUAL, none(), factory)) {
+      X509Certificate old = server.shown(ours);
+      assertEquals("CN=etl", server.name(ours, callersKeys.getPrivate(), callers));
+      assertEquals(TlsServer.NOBODY, server.name(ours, null, null));
+      stores(DAY);
+      assertTold("New connections get the new certificate");
+      assertNotEquals(old, server.shown(ours));
+    }
+  }
+
+  @Test
+  public void factoryOfAnyOtherKindServesAsItIs() throws Exception {
+    SslContextFactory stores = stores(DAY);
+    try (TlsServer server =
+        server(
+            AUTO,
+            none(),
+            new SslContextFactory() {
+              @Override
+              public javax.net.ssl.SSLContext create() {
+                return stores.create();
+              }
+            })) {
+      assertEquals("CN=node", server.shown(ours).getSubjectX500Principal().getName());
+    }
+  }
+
+  @Test
+  public void nodesOwnFilesComeBeforeIgnitesFactoryAndOffBeforeBoth() throws Exception {
+    SslContextFactory factory = stores(DAY);
+    Authority.write(certificate, ours.sign("files", keys.getPublic(), DAY));
+    try (TlsServer server = server(AUTO, files(), factory)) {
+      assertEquals("CN=files", server.shown(ours).getSubjectX500Principal().getName());
+    }
+    TlsSettings off = new TlsSettings(TlsSettings.Mode.OFF, false);
+    try (NodeTls tls = tls(off, files(), factory)) {
+      assertFalse(tls.isOn());
+      assertFalse(tls.context().isPresent());
+    }
+  }
+
+  @Test
+  public void nodeWithoutACertificateIsPlainUnlessTheClusterRequiresOne() throws Exception {
+    try (NodeTls tls = tls(AUTO, none(), null)) {
+      assertFalse(tls.isOn());
+    }
+    assertRefused(
+        () -> tls(new TlsSettings(TlsSettings.Mode.REQUIRED, false), none(), null),
+        "has no certificate",
+        "TensorFlowService.tls is 'required'",
+        "tensorflow.ignite.tls.certificate");
+    assertRefused(() -> tls(MUTUAL, none(), null), "clientCertificates is 'required'");
+  }
+
+  @Test
+  public void whichFileIsMissingOrUnfitIsTold() throws Exception {
+    PemFiles half = new PemFiles(certificate, null, null);
+    assertRefused(() -> tls(AUTO, half, null), "tensorflow.ignite.tls.key is not set");
+    PemFiles bare = new PemFiles(certificate, key, null);
+    assertRefused(() -> tls(MUTUAL, bare, null), "tensorflow.ignite.tls.ca is not set");
+    PemFiles absent = new PemFiles(certificate, folder.getRoot().toPath().resolve("no.key"), null);
+    assertRefused(() -> tls(AUTO, absent, null), "no.key cannot be read (NoSuchFileException)");
+    PemFiles swapped = new PemFiles(key, certificate, null);
+    assertRefused(() -> tls(AUTO, swapped, null), key + " holds no certificate");
+    Files.writeString(certificate, "");
+    assertRefused(() -> server(AUTO), certificate + " holds no certificate");
+    Authority.write(certificate, ours.sign("node", callersKeys.getPublic(), DAY));
+    assertRefused(() -> server(AUTO), key + " does not fit the certificate " + certificate);
+    Authority.write(certificate, ours.sign("node", keys.getPublic(), Duration.ofSeconds(-1)));
+    assertRefused(() -> server(AUTO), certificate + " (CN=node) is valid from ", "Renew it");
+    Authority.write(certificate, ours.sign("node", keys.getPublic(), DAY));
+    Files.writeString(authorities, "none\n");
+    assertRefused(() -> server(AUTO), authorities + " holds no certificate");
+  }
+
+  @Test
+  public void keyThatCannotBeReadIsNotQuoted() throws Exception {
+    for (String text :
+        new String[] {
+          "Zm9vYmFy",
+          "-----BEGIN PRIVATE KEY-----\nZm9v!YmFy\n-----END PRIVATE KEY-----\n",
+          "-----BEGIN PRIVATE KEY-----\nZm9vYmFy\n-----END PRIVATE KEY-----\n",
+          "-----BEGIN ENCRYPTED PRIVATE KEY-----\nZm9vYmFy\n-----END ENCRYPTED PRIVATE KEY-----\n"
+        }) {
+      Files.writeString(key, text);
+      Exception refused =
+          assertRefused(() -> server(AUTO), key + " holds no such key", "BEGIN PRIVATE KEY");
+      for (Throwable e = refused; e != null; e = e.getCause()) {
+        assertFalse(e.toString(), e.toString().contains("Zm9v"));
+      }
+    }
+  }
+
+  @Test
+  public void storeThatIsUnfitIsToldWithoutItsPassword() throws Exception {
+    SslContextFactory expired = stores(Duration.ofSeconds(-1));
+    assertRefused(() -> tls(AUTO, none(), expired), keyStore + " (CN=node) is valid from ");
+    SslContextFactory anybody = stores(DAY);
+    anybody.setTrustManagers(SslContextFactory.getDisabledTrustManager());
+    assertRefused(() -> tls(MUTUAL, none(), anybody), "verifies nobody's certificate");
+    SslContextFactory closed = stores(DAY);
+    closed.setKeyStorePassword("another one".toCharArray());
+    Exception refused =
+        assertRefused(() -> tls(AUTO, none(), closed), keyStore + " cannot be read");
+    for (Throwable e = refused; e != null; e = e.getCause()) {
+      assertFalse(e.toString(), e.toString().contains("another one"));
+    }
+  }
+
+  private SslContextFactory stores(Duration left) throws Exception {
+    Authority.writeStore(
+        keyStore, "JKS", PASSWORD, keys.getPrivate(), ours.sign("node", keys.getPublic(), left));
+    Authority.writeStore(trustStore, "PKCS12", PASSWORD, null, ours.certificate());
+    SslContextFactory factory = new SslContextFactory();
+    factory.setKeyStoreType("JKS");
+    factory.setKeyStoreFilePath(keyStore.toString());
+    factory.setKeyStorePassword(PASSWORD);
+    factory.setTrustStoreType("PKCS12");
+    factory.setTrustStoreFilePath(trustStore.toString());
+    factory.setTrustStorePassword(PASSWORD);
+    return factory;
+  }
+
+  private PemFiles files() {
+    return new PemFiles(certificate, key, authorities);
+  }
+
+  private static PemFiles none() {
+    return new PemFiles(null, null, null);
+  }
+
+  private NodeTls tls(TlsSettings settings, PemFiles files, SslContextFactory factory) {
+    return NodeTls.of(settings, files, factory, OFTEN, "1a2b3c4d", log);
+  }
+
+  private TlsServer server(TlsSettings settings) {
+    return server(settings, files(), null);
+  }
+
+  private TlsServer server(TlsSettings settings, PemFiles files, SslContextFactory factory) {
+    return new TlsServer(tls(settings, files, factory), log);
+  }
+
+  private void assertTold(String part) throws InterruptedException {
+    String text = told.poll(TIMEOUT_S, TimeUnit.SECONDS);
+    assertTrue(text, text != null && text.contains(part));
+  }
+
+  private static Exception assertRefused(
+      org.junit.function.ThrowingRunnable start, String... parts) {
+    Exception refused = assertThrows(io.tensorflowignite.TensorFlowIgniteException.class, start);
+    String text = refused.getMessage();
+    assertTrue(text, text.startsWith("Node 1a2b3c4d has no usable TLS: "));
+    for (String part : parts) {
+      assertTrue(text, text.contains(part));
+    }
+    return refused;
+  }
+
+  private static void assertUnavailable(org.junit.function.ThrowingRunnable call) {
+    StatusRuntimeException failed = assertThrows(StatusRuntimeException.class, call);
+    assertEquals(failed.toString(), Status.Code.UNAVAILABLE, failed.getStatus().getCode());
+  }
+
+  private static byte[] tail(byte[] alert) {
+    return new byte[] {alert[5], alert[6]};
+  }
+}

@@ -1,0 +1,72 @@
+"""``token``: a secret that callers say who they are with, and what the nodes are told of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+from typing import Annotated
+
+import typer
+
+from tensorflow_ignite.cli.errors import CommandLineError
+from tensorflow_ignite.cli.options import Json
+from tensorflow_ignite.cli.render import print_json
+
+__all__ = ["token"]
+
+_BYTES = 32
+
+
+def token(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who calls with it, in rules.", show_default=False)],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write it there, with mode 600, in place of printing it."),
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Make a token for somebody who calls the cluster, and tell what its nodes must know of it.
+
+    Nothing is sent and nothing is kept: nodes know a token by its SHA-256,
+    in the property `tokens` of the service's bean.
+
+    \b
+    Examples:
+      tensorflow-ignite token etl
+      tensorflow-ignite token etl --output ~/.secrets/etl
+      tensorflow-ignite --token-file ~/.secrets/etl ps
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_.@-]{1,64}", name):
+        raise CommandLineError(
+            f"{name!r} cannot be a name. It has 1 to 64 letters, digits, '_', '.', '@' and '-'. For example: etl"
+        )
+    made = secrets.token_urlsafe(_BYTES)
+    digest = hashlib.sha256(made.encode()).hexdigest()
+    if output is not None:
+        _write(output, made)
+    if json_output:
+        print_json({"name": name, "sha256": digest, **({} if output is not None else {"token": made})})
+        return
+    if output is None:
+        print(f"The token of {name}, which is shown only this once:\n\n  {made}\n")
+    else:
+        print(f"The token of {name} is in {output}.\n")
+    print(
+        f"Who has it calls as {name}: --token-file FILE, TENSORFLOW_IGNITE_TOKEN, or token = in a profile.\n"
+        "The nodes know it by its SHA-256, in the service's bean:\n\n"
+        f'  <property name="tokens"><map><entry key="{name}" value="{digest}"/></map></property>'
+    )
+
+
+def _write(path: str, made: str) -> None:
+    """A file that is there already is left alone: it may be another secret."""
+    try:
+        descriptor = os.open(os.path.expanduser(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CommandLineError(
+            f"{path} cannot be made ({error.strerror}). A token is written into a new file. Name another."
+        ) from None
+    with open(descriptor, "w") as file:
+        file.write(f"{made}\n")

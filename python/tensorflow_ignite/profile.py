@@ -1,0 +1,178 @@
+"""Profiles: addresses and credentials under a name, in a file that only its owner reads.
+
+# ~/.config/tensorflow-ignite/profiles.toml, mode 600
+[default]
+address = "node1:10820,node2:10820"
+cafile = "~/.config/tensorflow-ignite/ca.pem"
+token = "..."
+
+[laboratory]
+username = "alice"
+password_file = "~/.secrets/laboratory"
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tensorflow_ignite.addresses import parse_addresses
+from tensorflow_ignite.credentials import Credentials, read_secret
+from tensorflow_ignite.errors import InvalidRequestError
+
+__all__ = ["DEFAULT", "PROFILES_VARIABLE", "PROFILE_VARIABLE", "Profile", "load"]
+
+#: Names the file of profiles; empty: there are none.
+PROFILES_VARIABLE = "TENSORFLOW_IGNITE_PROFILES"
+#: Names the profile.
+PROFILE_VARIABLE = "TENSORFLOW_IGNITE_PROFILE"
+#: The profile that is used when none is named.
+DEFAULT = "default"
+
+_FILE = Path("~/.config/tensorflow-ignite/profiles.toml")
+_PATHS = ("certfile", "keyfile", "cafile")
+_SECRET_FILES = {"password_file": "password", "token_file": "token"}
+_KEYS = ("address", *(attribute.name for attribute in fields(Credentials)), *_SECRET_FILES)
+_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One section of the file.
+
+    Attributes:
+        name: Of the section.
+        address: ``"host:port[,host:port]"``; None: it names none.
+        credentials: Who calls; None: it does not say.
+        chosen: Somebody has asked for it by its name.
+    """
+
+    name: str
+    address: str | None
+    credentials: Credentials | None
+    chosen: bool
+
+    def credentials_for(self, addresses: Sequence[str]) -> Credentials | None:
+        """Who calls the nodes at some addresses: a profile that nobody chose is for its own nodes, if it has some."""
+        if self.chosen or self.address is None or set(parse_addresses(self.address)) & set(addresses):
+            return self.credentials
+        return None
+
+
+def load(name: str | None = None, env: Mapping[str, str] = os.environ) -> Profile | None:
+    """Reads a profile.
+
+    Args:
+        name: Its name; None: that in the environment variable TENSORFLOW_IGNITE_PROFILE, else ``default``.
+        env: The environment.
+
+    Returns:
+        The profile; None when nobody asked for one and there is no default.
+
+    Raises:
+        InvalidRequestError: There is no profile of that name; or the file is not the user's own with mode 600, or
+            cannot be read as profiles. The text holds nothing of a secret.
+    """
+    asked = name or env.get(PROFILE_VARIABLE) or None
+    named = env.get(PROFILES_VARIABLE)
+    path = (_FILE if named is None else Path(named)).expanduser()
+    content = None if named == "" else _read(path)
+    if content is None and (asked or named):
+        raise InvalidRequestError(
+            f"there is no file of profiles {str(path) if named != '' else repr('')}, which "
+            f"{f'{PROFILES_VARIABLE} names' if named is not None else f'is to have the profile {asked!r}'}. Profiles "
+            f"stand in a file of TOML that only you may read, {_FILE} unless {PROFILES_VARIABLE} names another. Make "
+            "it, or leave the profile out"
+        )
+    sections = _parse(content, path) if content is not None else {}
+    section = sections.get(asked or DEFAULT)
+    if section is None:
+        if asked is None:
+            return None
+        raise InvalidRequestError(
+            f"there is no profile {asked!r} in {path}. It has: {', '.join(map(repr, sections)) or 'none'}. Name one of "
+            "these, or add it"
+        )
+    return _profile(asked or DEFAULT, section, path, chosen=asked is not None)
+
+
+def _read(path: Path) -> bytes | None:
+    """The content of the file; None when there is none. Who may read it is asked of the very file that is read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise InvalidRequestError(
+            f"the file of profiles {path} cannot be read ({error.strerror}). It is a file that only you may read. "
+            "Correct that"
+        ) from None
+    with open(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        fault = None
+        if not stat.S_ISREG(found.st_mode):
+            fault = "is no plain file"
+        elif found.st_uid != os.geteuid():
+            fault = f"belongs to the user {found.st_uid}, and you are {os.geteuid()}"
+        elif stat.S_IMODE(found.st_mode) & 0o077:
+            fault = f"has mode {stat.S_IMODE(found.st_mode):o}, so others than you can open it"
+        if fault:
+            raise InvalidRequestError(
+                f"the file of profiles {path} {fault}. It may hold secrets: it is a file of your own with mode 600. "
+                f"Make it so: chmod 600 {path}"
+            )
+        return file.read(_BYTES)
+
+
+def _parse(content: bytes, path: Path) -> dict[str, dict[str, Any]]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        sections = tomllib.loads(content.decode())
+    except UnicodeDecodeError:
+        fault = "is no text in UTF-8"
+    except tomllib.TOMLDecodeError as error:
+        # Where it is, not what: it may be a secret.
+        line = getattr(error, "lineno", None)
+        fault = "is no TOML" + (f" in line {line}" if line else f" ({str(error).rpartition('(')[2].rstrip(')')})")
+    else:
+        if all(isinstance(section, dict) for section in sections.values()):
+            return sections
+        fault = "has a value outside a section"
+    raise InvalidRequestError(
+        f"the file of profiles {path} cannot be read: it {fault}. Each profile is a section [NAME] with lines such as "
+        f'token = "...". Correct it'
+    )
+
+
+def _profile(name: str, section: dict[str, Any], path: Path, *, chosen: bool) -> Profile:
+    where = f"the profile {name!r} in {path}"
+    unknown = [key for key in section if key not in _KEYS]
+    if unknown:
+        raise InvalidRequestError(
+            f"{where} has {', '.join(map(repr, unknown))}. A profile has some of {', '.join(_KEYS)}. Correct it"
+        )
+    found = dict(section)
+    address = found.pop("address", None)
+    if address is not None and not isinstance(address, str):
+        raise InvalidRequestError(f'the address of {where} is no text. It is "host:port[,host:port]". Correct it')
+    try:
+        for key, secret in _SECRET_FILES.items():
+            if key in found:
+                found[secret] = read_secret(str(found.pop(key)), f"{key} of {where}")
+        for key in _PATHS:
+            if isinstance(found.get(key), str):
+                found[key] = os.path.expanduser(found[key])
+        credentials = Credentials(**found) if found else None
+    except InvalidRequestError as error:
+        raise InvalidRequestError(f"{where} cannot be used: {error}") from None
+    if address is not None:
+        parse_addresses(address)
+    return Profile(name, address, credentials, chosen)

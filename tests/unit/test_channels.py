@@ -1,0 +1,365 @@
+"""Connections to nodes: TLS, who calls, and what is said when either is wrong; gRPC and Flight on real sockets."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from secured import REFUSAL, TABLE, DataEndpoint, node_api
+from shared_memory_node import Node as SharedNode
+
+import tensorflow_ignite as tfi
+from certificates import Authority, Certificate, make_authority
+from tensorflow_ignite import channels, errors, handshake
+from tensorflow_ignite.data.transport import segments
+from tensorflow_ignite.data.transport.flight import Endpoint
+from tensorflow_ignite.data.transport.shared import SharedStream
+from tensorflow_ignite.storage.files import Files
+
+# Seconds for a failure to be told; most take hundredths of one.
+QUICK = 5.0
+PASSWORD = "swordfish"
+TOKEN = "s3cr3t-t0k3n"
+BASIC = "Basic YWxpY2U6c3dvcmRmaXNo"
+CALLERS = [
+    ({}, None),
+    ({"username": "alice", "password": PASSWORD}, BASIC),
+    ({"token": TOKEN}, f"Bearer {TOKEN}"),
+]
+
+
+@dataclass(frozen=True)
+class Papers:
+    """All certificates of these tests; they take a second to make."""
+
+    authority: Authority
+    foreign: Authority
+    node: Certificate
+    expired: Certificate
+    elsewhere: Certificate
+    of_foreign: Certificate
+    alice: Certificate
+    old_alice: Certificate
+    mallory: Certificate
+
+    def trusting(self, **more: object) -> tfi.Credentials:
+        """Credentials that trust the authority."""
+        return tfi.Credentials(cafile=str(self.authority.certificate), **more)  # type: ignore[arg-type]
+
+    def of(self, client: Certificate) -> tfi.Credentials:
+        """The same with a client's certificate."""
+        return self.trusting(certfile=str(client.certificate), keyfile=str(client.key))
+
+
+@pytest.fixture(scope="module")
+def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
+    folder = tmp_path_factory.mktemp("papers")
+    ours, foreign = make_authority(folder / "ours", "ours"), make_authority(folder / "foreign", "foreign")
+    return Papers(
+        ours,
+        foreign,
+        node=ours.issue("node", ["localhost", "127.0.0.1"]),
+        expired=ours.issue("expired", ["127.0.0.1"], expired=True),
+        elsewhere=ours.issue("elsewhere", ["node9.example"]),
+        of_foreign=foreign.issue("node", ["127.0.0.1"]),
+        alice=ours.issue("alice"),
+        old_alice=ours.issue("old_alice", expired=True),
+        mallory=foreign.issue("mallory"),
+    )
+
+
+@pytest.fixture(autouse=True)
+def _nobody_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("USERNAME", "PASSWORD", "TOKEN", "CERTFILE", "KEYFILE", "CAFILE", "TLS", "CONTEXT", "PROFILE"):
+        monkeypatch.delenv(f"TENSORFLOW_IGNITE_{name}", raising=False)
+
+
+@contextmanager
+def quickly() -> Iterator[None]:
+    begin = time.monotonic()
+    yield
+    assert time.monotonic() - begin < QUICK
+
+
+@contextmanager
+def endpoint(certificate: Certificate | None = None, wanted: str | None = None) -> Iterator[DataEndpoint]:
+    with DataEndpoint(certificate, wanted) as started:
+        yield started
+
+
+def call(address: str, credentials: tfi.Credentials | None) -> None:
+    """Every kind of call of the node API."""
+    with tfi.connect(address, credentials=credentials) as client:
+        client.nodes()
+        client.jobs()
+        list(client.job("7f3a").watch())
+
+
+def read(address: str, credentials: tfi.Credentials | None) -> None:
+    found = tfi.read_table("c", address=address, credentials=credentials)
+    assert found.equals(TABLE)
+
+
+# What works
+
+
+@pytest.mark.parametrize(("who", "header"), CALLERS, ids=["nobody", "password", "token"])
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_every_call_of_the_node_api_says_who_makes_it(
+    papers: Papers, tls: bool, who: dict[str, str], header: str | None
+) -> None:
+    credentials = papers.trusting(**who) if tls else tfi.Credentials(**who) if who else None  # type: ignore[arg-type]
+    with node_api(papers.node if tls else None, wanted=header) as node:
+        call(node.address, credentials)
+        assert len(node.told) >= 5
+        assert set(node.told) == {header}
+
+
+@pytest.mark.parametrize(("who", "header"), CALLERS, ids=["nobody", "password", "token"])
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_reading_and_loading_say_who_does_it(
+    papers: Papers, tls: bool, who: dict[str, str], header: str | None
+) -> None:
+    credentials = papers.trusting(**who) if tls else tfi.Credentials(**who) if who else None  # type: ignore[arg-type]
+    with endpoint(papers.node if tls else None, header) as node:
+        read(node.address, credentials)
+        assert tfi.load("c", {"x": np.arange(7)}, address=node.address, credentials=credentials) == 7
+        assert set(node.told) == {header}
+
+
+class AskingNode(SharedNode):
+    """Notes who reads."""
+
+    def __init__(self) -> None:
+        self.told: list[str | None] = []
+        super().__init__()
+
+    def Read(self, requests: Any, context: Any) -> Any:
+        self.told.append(dict(context.invocation_metadata()).get("authorization"))
+        return super().Read(requests, context)
+
+
+def test_shared_memory_says_who_reads() -> None:
+    node = AskingNode()
+    try:
+        stream = SharedStream(node.endpoint, "c", credentials=tfi.Credentials(token=TOKEN))
+        assert sum(batch.num_rows for batch in stream) == 50_000
+    finally:
+        node.stop()
+        segments.pool().clear()
+    assert node.told == [f"Bearer {TOKEN}"]
+
+
+def test_shared_memory_of_a_node_with_tls_is_not_read_without(papers: Papers) -> None:
+    with node_api(papers.node) as node, quickly():
+        stream = SharedStream(Endpoint(node.address, b""), "c")
+        with pytest.raises(errors.ConnectionFailedError, match="the node speaks TLS, and this client does not"):
+            list(stream)
+    segments.pool().clear()
+
+
+def test_a_client_certificate_is_shown(papers: Papers) -> None:
+    with node_api(papers.node, clients=papers.authority) as node:
+        call(node.address, papers.of(papers.alice))
+        assert set(node.callers) == {b"alice"}
+
+
+def test_a_node_is_called_by_each_name_in_its_certificate(papers: Papers) -> None:
+    with node_api(papers.node) as node:
+        call(node.address.replace("127.0.0.1", "localhost"), papers.trusting())
+
+
+def test_an_encrypted_key_needs_its_password_and_the_package_that_reads_it(
+    papers: Papers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked = papers.authority.issue("locked", password=PASSWORD)
+    files = {"certfile": str(locked.certificate), "keyfile": str(locked.key)}
+    with pytest.raises(errors.InvalidRequestError, match="another password"):
+        channels.grpc_channel("127.0.0.1:1", papers.trusting(**files, key_password="wrong"))
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
+    with pytest.raises(errors.InvalidRequestError, match=r"locked-key\.pem .*pip install cryptography") as caught:
+        channels.grpc_channel("127.0.0.1:1", papers.trusting(**files, key_password=PASSWORD))
+    assert PASSWORD not in "".join(traceback.format_exception(caught.value))
+
+
+def test_an_encrypted_key_is_opened_in_memory(papers: Papers) -> None:
+    pytest.importorskip("cryptography")
+    locked = papers.authority.issue("opened", password=PASSWORD)
+    files = {"certfile": str(locked.certificate), "keyfile": str(locked.key)}
+    with node_api(papers.node, clients=papers.authority) as node:
+        call(node.address, papers.trusting(**files, key_password=PASSWORD))
+        assert set(node.callers) == {b"opened"}
+
+
+# What does not
+
+
+@pytest.mark.parametrize("use", [call, read], ids=["grpc", "flight"])
+@pytest.mark.parametrize(
+    ("certificate", "credentials", "cause"),
+    [
+        ("node", lambda papers: None, "the node speaks TLS, and this client does not"),
+        ("node", lambda papers: tfi.Credentials(token=TOKEN), "the node speaks TLS, and this client does not"),
+        (None, lambda papers: papers.trusting(), "this client speaks TLS, and what answers there does not"),
+        ("expired", lambda papers: papers.trusting(), "the node's certificate has expired"),
+        ("elsewhere", lambda papers: papers.trusting(), "the node's certificate is for other hosts than 127.0.0.1"),
+        ("of_foreign", lambda papers: papers.trusting(), "signed by no authority that this client trusts"),
+        ("node", lambda papers: tfi.Credentials(tls=True), "signed by no authority that this client trusts"),
+    ],
+    ids=["plain", "plain-token", "not-tls", "expired", "wrong-host", "foreign", "machine-trusts-not"],
+)
+def test_what_tls_fails_of_is_told_within_seconds(
+    papers: Papers,
+    use: Callable[[str, tfi.Credentials | None], None],
+    certificate: str | None,
+    credentials: Callable[[Papers], tfi.Credentials | None],
+    cause: str,
+) -> None:
+    given = getattr(papers, certificate) if certificate else None
+    with node_api(given) if use is call else endpoint(given) as node, quickly():
+        with pytest.raises(errors.ConnectionFailedError, match=f"{node.address} .*{cause}") as caught:
+            use(node.address, credentials(papers))
+        assert TOKEN not in "".join(traceback.format_exception(caught.value))
+        assert node.told == []
+
+
+@pytest.mark.parametrize(
+    ("client", "cause"),
+    [
+        (None, "ends the connection when TLS has begun"),
+        ("old_alice", "refuses this client's certificate"),
+        ("mallory", "refuses this client's certificate"),
+    ],
+)
+def test_a_client_whose_certificate_is_not_taken_is_told_so_within_seconds(
+    papers: Papers, client: str | None, cause: str
+) -> None:
+    credentials = papers.of(getattr(papers, client)) if client else papers.trusting()
+    with (
+        node_api(papers.node, clients=papers.authority) as node,
+        quickly(),
+        pytest.raises(errors.ConnectionFailedError, match=cause),
+    ):
+        call(node.address, credentials)
+
+
+@pytest.mark.parametrize("use", [call, read], ids=["grpc", "flight"])
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+@pytest.mark.parametrize("who", [{}, {"username": "alice", "password": PASSWORD}, {"token": TOKEN}])
+def test_somebody_unknown_is_refused_within_seconds_and_no_secret_is_told(
+    papers: Papers, use: Callable[[str, tfi.Credentials | None], None], tls: bool, who: dict[str, str]
+) -> None:
+    credentials = papers.trusting(**who) if tls else tfi.Credentials(**who) if who else None  # type: ignore[arg-type]
+    given = papers.node if tls else None
+    with (
+        node_api(given, wanted="other") if use is call else endpoint(given, "other") as node,
+        quickly(),
+        pytest.raises(errors.UnauthenticatedError) as caught,
+    ):
+        use(node.address, credentials)
+    assert str(caught.value) == REFUSAL.removesuffix(" [code=UNAUTHENTICATED]")
+    told = "".join(traceback.format_exception(caught.value))
+    assert not [secret for secret in (PASSWORD, TOKEN, BASIC.split()[1]) if secret in told]
+
+
+def test_files_are_called_as_their_credentials_say(papers: Papers) -> None:
+    with node_api(papers.node) as node, quickly():
+        with pytest.raises(errors.ConnectionFailedError, match="the node speaks TLS"):
+            Files.at((node.address,)).stat("/")
+        with pytest.raises(errors.ConnectionFailedError, match="does not serve"):
+            Files.at((node.address,), credentials=papers.trusting()).stat("/")
+
+
+def test_files_of_one_cluster_are_others_for_another_caller() -> None:
+    alice = ("alice", PASSWORD)
+    assert Files.at(("h:1",), credentials=alice) is Files.at(("h:1",), credentials=alice)
+    assert Files.at(("h:1",), credentials=alice) is not Files.at(("h:1",), credentials=("bob", PASSWORD))
+    assert Files.at(("h:1",), credentials=alice) is not Files.at(("h:1",))
+
+
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [
+        ({"cafile": "/nowhere/ca.pem"}, r"cafile /nowhere/ca\.pem .*cannot be read"),
+        ({"cafile": __file__}, r"cafile .*holds no certificate"),
+        ({"tls": True, "verify": False}, "always verified"),
+    ],
+)
+def test_files_that_cannot_be_used_are_told_before_a_call(files: dict[str, str], text: str) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=text):
+        tfi.connect("127.0.0.1:1", credentials=files)
+
+
+def test_a_key_of_another_certificate_is_told_before_a_call(papers: Papers) -> None:
+    files = {"certfile": papers.alice.certificate, "keyfile": papers.mallory.key}
+    with pytest.raises(errors.InvalidRequestError, match=r"alice\.pem and keyfile .*mallory-key\.pem"):
+        tfi.connect("127.0.0.1:1", credentials=files)
+
+
+def test_a_secret_without_encryption_is_warned_of_once_for_each_host(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels, "_warned", set())
+    for address in ("127.0.0.1:1", "localhost:1", "far.example:1", "far.example:2"):
+        channels.grpc_channel(address, tfi.Credentials(token=TOKEN)).close()
+    # What a task has from its cluster is the cluster's business.
+    channels.grpc_channel("other.example:1", tfi.Credentials(token=f"task.7f3a.{TOKEN}")).close()
+    assert [record.args for record in caplog.records] == [("far.example",)]
+    assert TOKEN not in caplog.text
+
+
+def test_a_healthy_node_has_no_diagnosis_and_tells_when_its_certificate_ends(papers: Papers) -> None:
+    with node_api(papers.node) as node:
+        assert handshake.diagnose(node.address, papers.trusting()) is None
+        end = handshake.expiry(node.address, papers.trusting())
+        assert end is not None
+        assert end > time.time()
+    with node_api(papers.expired) as node:
+        assert handshake.expiry(node.address, papers.trusting()) is None
+
+
+def test_the_endpoint_of_a_node_with_tls_is_found(papers: Papers) -> None:
+    from tensorflow_ignite.data.transport import flight
+    from tensorflow_ignite.v1 import data_pb2
+
+    with endpoint(papers.node) as node:
+        told = flight.describe(node.address, data_pb2.ReadCommand(cache="c"), papers.trusting())
+        assert told.endpoints == (Endpoint(node.address, told.endpoints[0].ticket),)
+
+
+def test_what_a_job_is_submitted_with_arrives(papers: Papers, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("print(1)\n")
+    with node_api(papers.node) as node, tfi.connect(node.address, credentials=papers.trusting()) as client:
+        job = client.submit(script, cache="a", more_caches=["b", "c"], allow_plaintext=True).status
+        assert (job.owner, job.spec.more_caches, job.spec.allow_plaintext) == ("alice", ("b", "c"), True)
+        with pytest.raises(errors.InvalidRequestError, match="more_caches"):
+            client.submit(script, cache="a", more_caches="b")
+
+
+def test_a_node_is_no_pickle_of_secrets(papers: Papers) -> None:
+    """What is pickled of a file system is the name that its credentials are kept under."""
+    import fsspec
+
+    fs = fsspec.filesystem("ignite", address="h:1", credentials=("alice", PASSWORD))
+    again = fsspec.filesystem("ignite", address="h:1", credentials={"username": "alice", "password": PASSWORD})
+    other = fsspec.filesystem("ignite", address="h:1", credentials=("bob", PASSWORD))
+    assert fs is again
+    assert fs is not other
+    assert fs.files is not other.files
+    for text in (pickle.dumps(fs), repr(fs).encode(), fs.to_json().encode()):
+        assert PASSWORD.encode() not in text
+        assert b"alice" not in text
+    assert pickle.loads(pickle.dumps(fs)).files is fs.files
+    with pytest.raises(errors.InvalidRequestError) as caught:
+        fsspec.filesystem("ignite", address="h:1", credentials=PASSWORD)
+    assert PASSWORD not in str(caught.value)
