@@ -10,9 +10,9 @@ from typing import Any
 
 import grpc
 import pyarrow as pa
-from certificates import Authority, Certificate
 from pyarrow import flight
 
+from certificates import Authority, Certificate
 from tensorflow_ignite.v1 import data_pb2, job_pb2, job_pb2_grpc
 
 TABLE = pa.table({"x": list(range(10))})
@@ -26,17 +26,19 @@ class NodeApi(job_pb2_grpc.NodeApiServicer):  # type: ignore[misc]
         wanted: The header that it wants; None: it asks nobody.
         told: The headers that came.
         callers: Names in the certificates of those who called.
+        nodes: The nodes that it tells of; empty: itself.
     """
 
     def __init__(self, wanted: str | None = None) -> None:
         self.wanted = wanted
         self.told: list[str | None] = []
         self.callers: list[bytes | None] = []
+        self.nodes: list[job_pb2.Node] = []
         self.address = ""
 
     def ListNodes(self, request: Any, context: Any) -> Any:
         self._admit(context)
-        return job_pb2.ListNodesResponse(nodes=[job_pb2.Node(id="n", address=self.address)])
+        return job_pb2.ListNodesResponse(nodes=self.nodes or [job_pb2.Node(id="n", address=self.address)])
 
     def ListJobs(self, request: Any, context: Any) -> Any:
         self._admit(context)
@@ -135,8 +137,7 @@ class DataEndpoint(flight.FlightServerBase):  # type: ignore[misc]
         """All rows, and their number at the end."""
 
         def batches() -> Iterator[Any]:
-            for batch in TABLE.to_batches():
-                yield batch
+            yield from TABLE.to_batches()
             last = TABLE.to_batches()[0].slice(0, 0)
             yield last, data_pb2.ReadResult(rows=TABLE.num_rows).SerializeToString()
 

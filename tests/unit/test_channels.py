@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificates import Authority, Certificate, make_authority
 from secured import REFUSAL, TABLE, DataEndpoint, node_api
 from shared_memory_node import Node as SharedNode
 
 import tensorflow_ignite as tfi
+from certificates import Authority, Certificate, make_authority
 from tensorflow_ignite import channels, errors, handshake
 from tensorflow_ignite.data.transport import segments
 from tensorflow_ignite.data.transport.flight import Endpoint
@@ -260,9 +260,12 @@ def test_somebody_unknown_is_refused_within_seconds_and_no_secret_is_told(
 ) -> None:
     credentials = papers.trusting(**who) if tls else tfi.Credentials(**who) if who else None  # type: ignore[arg-type]
     given = papers.node if tls else None
-    with node_api(given, wanted="other") if use is call else endpoint(given, "other") as node, quickly():
-        with pytest.raises(errors.UnauthenticatedError) as caught:
-            use(node.address, credentials)
+    with (
+        node_api(given, wanted="other") if use is call else endpoint(given, "other") as node,
+        quickly(),
+        pytest.raises(errors.UnauthenticatedError) as caught,
+    ):
+        use(node.address, credentials)
     assert str(caught.value) == REFUSAL.removesuffix(" [code=UNAUTHENTICATED]")
     told = "".join(traceback.format_exception(caught.value))
     assert not [secret for secret in (PASSWORD, TOKEN, BASIC.split()[1]) if secret in told]
@@ -360,5 +363,3 @@ def test_a_node_is_no_pickle_of_secrets(papers: Papers) -> None:
     with pytest.raises(errors.InvalidRequestError) as caught:
         fsspec.filesystem("ignite", address="h:1", credentials=PASSWORD)
     assert PASSWORD not in str(caught.value)
-
-

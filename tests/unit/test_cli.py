@@ -23,7 +23,7 @@ LIMIT = 20  # seconds; what takes longer hangs
 PYTHON = Path(__file__).parents[2] / "python"
 COMMANDS = [
     *("submit", "ps", "describe", "events", "logs", "attach", "stop", "rm"),
-    *("load", "fs", "node", "nodes", "doctor", "quickstart"),
+    *("load", "fs", "node", "nodes", "doctor", "token", "quickstart"),
 ]
 
 

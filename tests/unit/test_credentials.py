@@ -214,7 +214,7 @@ def test_a_file_of_profiles_that_others_can_open_is_refused(mode: int) -> None:
 def test_a_file_of_profiles_that_is_somebody_elses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     profiles("[default]\n")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    with pytest.raises(errors.InvalidRequestError, match="belongs to the user .*, and you are 12345"):
+    with pytest.raises(errors.InvalidRequestError, match=r"belongs to the user .*, and you are 12345"):
         profile.load()
 
 
@@ -243,7 +243,7 @@ def test_a_profile_that_is_asked_for_must_be_there(monkeypatch: pytest.MonkeyPat
         profile.load("far")
     profiles("[near]\n")
     assert profile.load() is None
-    with pytest.raises(errors.InvalidRequestError, match="no profile 'far' .*It has: 'near'"):
+    with pytest.raises(errors.InvalidRequestError, match=r"no profile 'far' .*It has: 'near'"):
         profile.load("far")
     monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILES", "/nowhere/profiles")
     with pytest.raises(errors.InvalidRequestError, match=r"/nowhere/profiles, which TENSORFLOW_IGNITE_PROFILES names"):

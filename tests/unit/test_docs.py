@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 JAVA_TESTS = (ROOT / "java/src/test/java", ROOT / "java/src/integrationTest/java")
-DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -34,3 +34,16 @@ def test_the_guarantees_of_storage_are_each_shown_by_a_test() -> None:
     assert len(rows) >= 15
     for event, _, _, shown in rows:
         assert re.search(r"::test_|It[A-Z]\w+\.", shown), event
+
+
+def test_every_threat_has_a_defence_that_a_test_shows() -> None:
+    tables = (ROOT / "SECURITY.md").read_text().partition("## Threats, defences, tests")[2]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in tables.splitlines() if line.startswith("|")]
+    rows = [row for row in lines if row != ["threat", "defence", "test"] and set("".join(row)) - set("- ")]
+    assert len(rows) >= 25
+    for row in rows:
+        assert len(row) == 3, row
+        threat, defence, shown = row
+        assert threat, row
+        assert defence, row
+        assert re.fullmatch(r"(`(tests/\w+/\w+\.py::test_\w+|(It[A-Z]\w*|[A-Z]\w*Test)\.\w+)`(, )?)+", shown), row

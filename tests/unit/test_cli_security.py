@@ -1,0 +1,288 @@
+"""Who the command line is, how it learns secrets, and what it makes of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from secured import node_api
+
+from certificates import Authority, Certificate, make_authority
+from tensorflow_ignite.cli import main
+from tensorflow_ignite.cli.tensorboard import _in_memory
+from tensorflow_ignite.v1 import job_pb2
+
+LIMIT = 20  # seconds; what takes longer hangs
+PYTHON = Path(__file__).parents[2] / "python"
+SECRET = "swordfish"
+BASIC = "Basic YWxpY2U6c3dvcmRmaXNo"
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith("TENSORFLOW_IGNITE_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Runs a command in this process; gives its exit code, standard output and standard error."""
+
+    def run(*args: object) -> tuple[int, str, str]:
+        code = main([str(arg) for arg in args])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return make_authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def certificate(authority: Authority) -> Certificate:
+    return authority.issue("node", ["127.0.0.1"])
+
+
+@pytest.fixture
+def password_file(tmp_path: Path) -> Path:
+    path = tmp_path / "password"
+    path.write_text(f"{SECRET}\n")
+    return path
+
+
+def write_profiles(text: str) -> None:
+    path = Path.home() / ".config/tensorflow-ignite/profiles.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    path.chmod(0o600)
+
+
+# Who calls
+
+
+def test_a_user_calls_with_a_password_from_a_file(cli: Cli, password_file: Path) -> None:
+    with node_api(wanted=BASIC) as node:
+        who = ["--address", node.address, "--user", "alice"]
+        assert cli(*who, "--password-file", password_file, "ps")[0] == 0
+        assert set(node.told) == {BASIC}
+
+
+def test_a_user_calls_with_a_password_from_the_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENSORFLOW_IGNITE_PASSWORD", SECRET)
+    with node_api(wanted=BASIC) as node:
+        assert cli("--address", node.address, "--user", "alice", "nodes")[0] == 0
+
+
+def test_a_token_file_wins_over_the_user_of_the_environment(
+    cli: Cli, password_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENSORFLOW_IGNITE_USERNAME", "bob")
+    monkeypatch.setenv("TENSORFLOW_IGNITE_PASSWORD", "other")
+    with node_api(wanted=f"Bearer {SECRET}") as node:
+        assert cli("--token-file", password_file, "ps", "--address", node.address)[0] == 0
+
+
+def test_files_of_tls_complete_who_calls(
+    cli: Cli, authority: Authority, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", SECRET)
+    alice = authority.issue("alice")
+    files = ["--certfile", alice.certificate, "--keyfile", alice.key, "--cafile", authority.certificate]
+    with node_api(certificate, clients=authority, wanted=f"Bearer {SECRET}") as node:
+        assert cli("--address", node.address, *files, "ps")[0] == 0
+        assert set(node.callers) == {b"alice"}
+
+
+def test_a_profile_gives_the_address_and_who_calls(cli: Cli, authority: Authority, certificate: Certificate) -> None:
+    with node_api(certificate, wanted=BASIC) as node:
+        write_profiles(
+            f'[far]\naddress = "{node.address}"\ncafile = "{authority.certificate}"\n'
+            f'username = "alice"\npassword = "{SECRET}"\n'
+        )
+        assert cli("--profile", "far", "ps")[0] == 0
+        code, _, err = cli("--profile", "near", "ps")
+        assert (code, "no profile 'near'" in err) == (2, True)
+        # The profile's user with another name is another user, whose password nobody has given.
+        code, _, err = cli("--profile", "far", "--user", "bob", "ps")
+        assert (code, "no password of bob is known" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--user", "alice", "--token-file", "t"], "--user and --token-file are both given"),
+        (["--password-file", "p"], "--password-file is given without --user"),
+        (["--user", "alice"], "no terminal to ask"),
+        (["--token-file", "/nowhere"], "/nowhere cannot be read"),
+        (["--cafile", "/nowhere"], "cafile /nowhere"),
+        (["--keyfile", "k"], "a key without a certificate"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told(cli: Cli, options: list[str], text: str) -> None:
+    code, out, err = cli("--address", "127.0.0.1:1", *options, "ps")
+    assert code in (1, 2)
+    assert out == ""
+    assert text in err
+    assert SECRET not in err
+
+
+def test_a_password_is_asked_for_on_a_terminal_and_not_shown() -> None:
+    with node_api(wanted=BASIC) as node:
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "tensorflow_ignite.cli", "--address", node.address, "--user", "alice", "ps"]
+        ran = subprocess.Popen(
+            command,
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": str(PYTHON)},
+        )
+        os.close(theirs)
+        shown = ""
+        deadline = time.monotonic() + LIMIT
+        while time.monotonic() < deadline:
+            if not select.select([ours], [], [], 0.1)[0]:
+                continue
+            try:
+                shown += os.read(ours, 65536).decode()
+            except OSError:  # the other end is closed
+                break
+            if shown.endswith("Password of alice: "):
+                os.write(ours, f"{SECRET}\n".encode())
+        os.close(ours)
+        assert ran.communicate(timeout=LIMIT)[0].startswith(b"no jobs")
+        assert ran.returncode == 0
+        assert "Password of alice" in shown
+        assert SECRET not in shown
+
+
+def test_help_asks_for_nothing(cli: Cli) -> None:
+    assert cli("--user", "alice", "ps", "--help")[0] == 0
+
+
+def test_a_wrong_password_is_an_error_of_one_line_without_it(cli: Cli, password_file: Path) -> None:
+    with node_api(wanted="other") as node:
+        code, out, err = cli("--address", node.address, "--user", "alice", "--password-file", password_file, "ps")
+        assert (code, out) == (1, "")
+        assert err.startswith("error: The caller is not known")
+        assert SECRET not in err
+
+
+def test_another_program_is_given_a_secret_in_a_file_without_a_name() -> None:
+    path = _in_memory(SECRET)
+    descriptor = int(path.rpartition("/")[2])
+    try:
+        # It is read as often as it is wanted.
+        code = f"print(open({path!r}).read(), open({path!r}).read())"
+        command = [sys.executable, "-c", code]
+        ran = subprocess.run(command, pass_fds=[descriptor], capture_output=True, text=True, check=True)
+        assert ran.stdout.split() == [SECRET, SECRET]
+    finally:
+        os.close(descriptor)
+
+
+# Tokens
+
+
+def test_a_token_is_shown_once_with_what_the_nodes_must_know(cli: Cli) -> None:
+    code, out, _ = cli("token", "etl")
+    assert code == 0
+    token, digest = re.search(r"\n  ([\w-]{43})\n", out), re.search(r'<entry key="etl" value="([0-9a-f]{64})"/>', out)
+    assert token is not None
+    assert digest is not None
+    assert hashlib.sha256(token[1].encode()).hexdigest() == digest[1]
+    assert 'property name="tokens"' in out
+    assert token[1] not in cli("token", "etl")[1]
+
+
+def test_a_token_is_written_into_a_new_file_of_the_users_own(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    code, out, _ = cli("token", "etl", "--output", path, "--json")
+    told = json.loads(out)
+    assert (code, set(told)) == (0, {"name", "sha256"})
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert hashlib.sha256(path.read_text().strip().encode()).hexdigest() == told["sha256"]
+    with node_api(wanted=f"Bearer {path.read_text().strip()}") as node:
+        assert cli("--token-file", path, "--address", node.address, "ps")[0] == 0
+    code, _, err = cli("token", "etl", "--output", path)
+    assert (code, "File exists" in err) == (2, True)
+    assert cli("token", "no name")[0] == 2
+
+
+# Jobs
+
+
+def test_submit_tells_what_the_user_accepts(cli: Cli, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("print(1)\n")
+    with node_api() as node:
+        more = ["--with-cache", "b", "--with-cache", "c", "--allow-plaintext"]
+        code, out, _ = cli("--address", node.address, "submit", "--detach", "--json", "--cache", "a", *more, script)
+        told = json.loads(out)
+        assert (code, told["owner"]) == (0, "alice")
+        assert told["spec"]["more_caches"] == ["b", "c"]
+        assert told["spec"]["allow_plaintext"] is True
+
+
+# The doctor
+
+
+def doctor(cli: Cli, address: str, *options: object) -> tuple[int, dict[str, dict[str, str]]]:
+    """The exit code, and findings by their step."""
+    code, out, _ = cli("--address", address, *options, "doctor", "--only", "cluster", "--json")
+    return code, {finding["step"]: finding for finding in json.loads(out)["findings"]}
+
+
+def test_the_doctor_tells_how_long_a_certificate_holds_and_that_callers_are_asked(
+    cli: Cli, authority: Authority, certificate: Certificate, password_file: Path
+) -> None:
+    with node_api(certificate, wanted=f"Bearer {SECRET}") as node:
+        _, found = doctor(cli, node.address, "--cafile", authority.certificate, "--token-file", password_file)
+        assert found["encryption"]["outcome"] == found["authentication"]["outcome"] == "ok"
+        assert re.search(r"by TLS; the certificate of .* holds for \d{4,} more days", found["encryption"]["text"])
+        assert found["authentication"]["text"] == "callers are asked who they are"
+
+
+def test_the_doctor_warns_of_an_open_cluster_that_other_machines_reach(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with node_api() as node:
+        _, found = doctor(cli, node.address)
+        assert found["encryption"]["outcome"] == found["authentication"]["outcome"] == "ok"
+        outside = job_pb2.Node(id="n", address="node9.invalid:10820")
+        monkeypatch.setattr(node, "nodes", [outside])
+        _, found = doctor(cli, node.address)
+        assert found["encryption"]["outcome"] == found["authentication"]["outcome"] == "warning"
+        assert "node9.invalid:10820" in found["authentication"]["text"]
+        assert "tensorflow-ignite token" in found["authentication"]["remedy"]
+
+
+def test_the_doctor_has_a_remedy_for_a_client_without_tls_and_for_one_without_a_name(
+    cli: Cli, authority: Authority, certificate: Certificate
+) -> None:
+    with node_api(certificate, wanted="other") as node:
+        code, found = doctor(cli, node.address)
+        assert (code, found["address"]["outcome"]) == (1, "failed")
+        assert "the node speaks TLS, and this client does not" in found["address"]["text"]
+        assert "--cafile" in found["address"]["remedy"]
+        code, found = doctor(cli, node.address, "--cafile", authority.certificate)
+        assert (code, found["address"]["outcome"]) == (1, "failed")
+        assert "--token-file" in found["address"]["remedy"]
