@@ -15,7 +15,8 @@ JARS = ROOT / "dependencies" / "jars.txt"
 # What a licence is called by those who use it, beside its SPDX name.
 _NAMES = {
     "Apache-2.0": r"(the )?apache( software)?( license)?(,? v(ersion )?| |-)?(2(\.0)?)?",
-    "MIT": r"(the )?mit( license)?|mit-license",
+    # The text of Bouncy Castle's is that of the MIT.
+    "MIT": r"(the )?mit( license)?|mit-license|bouncy castle licen[cs]e",
     "BSD-2-Clause": r"bsd[ -]2[ -]clause( license)?|simplified bsd( license)?",
     "BSD-3-Clause": r"(the |new )?bsd( license)?|(revised|modified) bsd( license)?|bsd[ -]3[ -]clause( license)?"
     r"|3-clause bsd license|bsd license 3|go license",

@@ -106,7 +106,8 @@ def test_task_works_in_a_directory_of_its_own_with_the_code_in_reach(agent: Agen
         "modes = [os.stat(p).st_mode & 0o777 for p in ('.', os.environ['TMPDIR'], 'made', 'folder')]\n"
         "secret = os.stat(os.environ['TENSORFLOW_IGNITE_CONTEXT']).st_mode & 0o777\n"
         "child = subprocess.run(['sh', '-c', 'umask'], capture_output=True, text=True).stdout.strip()\n"
-        "beside = sorted(os.listdir(os.path.dirname(__file__) + '/data'))\n"
+        "assert os.path.dirname(__file__) == os.getcwd() == sys.path[0]\n"
+        "beside = sorted(os.listdir('../../../../code/data'))\n"
         "print(json.dumps([modes, secret, child, open('data/a.txt').read(), sorted(os.listdir('.')), beside,"
         " sorted(os.listdir('data'))]))"
     )

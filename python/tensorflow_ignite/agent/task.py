@@ -102,7 +102,7 @@ class Task:
             code = await self._code()
             await asyncio.to_thread(self._furnish, code)
             if self._ending is None:
-                self._start(code)
+                self._start()
         except (BadArchiveError, BadScriptError) as error:
             # The next attempt gets the same code.
             self.status.hopeless = True
@@ -136,21 +136,28 @@ class Task:
             self.output.close()
 
     def _furnish(self, code: Path) -> None:
-        """Makes what the task finds: its context, and directories of its own; with links to the code, to save space."""
+        """Makes what the task finds: its context, and directories of its own, one of them with links to the code."""
         self._temporary.mkdir(mode=0o700)
-        shutil.copytree(code, self._working, copy_function=os.symlink)
+        # Hard ones: Python would look for modules where a symbolic link leads to.
+        shutil.copytree(code, self._working, copy_function=os.link)
         self._working.chmod(0o700)
         # It holds the task's token.
         fd = os.open(self._context, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="utf-8") as opened:
             opened.write(json_format.MessageToJson(self._request.context))
 
-    def _start(self, code: Path) -> None:
+    def _start(self) -> None:
         self._process = subprocess.Popen(
-            environment.command(self._request, code),
+            environment.command(self._request, self._working),
             cwd=self._working,
             env=environment.environment(
-                self._request, code, self.mark, self._context, self._progress.path, self._temporary, os.environ
+                self._request,
+                self._working,
+                self.mark,
+                self._context,
+                self._progress.path,
+                self._temporary,
+                os.environ,
             ),
             stdin=subprocess.DEVNULL,
             stdout=self.output.fd,

@@ -171,7 +171,16 @@ final class NodeRuntime implements AutoCloseable {
     String address = host + ":" + server.port();
     AgentSupervisor supervisor =
         new AgentSupervisor(local.python, agentStart(host), new AgentEvents(), log);
-    runner = new NodeRunner(ignite, settings, supervisor, jobs, address, code, agentDirectory());
+    runner =
+        new NodeRunner(
+            ignite,
+            settings,
+            supervisor,
+            jobs,
+            address,
+            tls::taskEnvironment,
+            code,
+            agentDirectory());
     Reconciler reconciler =
         new Reconciler(ignite, settings, jobs, nodes, removal, archive, code, serviceFilter());
     opened(
@@ -217,6 +226,7 @@ final class NodeRuntime implements AutoCloseable {
         settings.tls(),
         local.tls,
         ignite.configuration().getSslContextFactory(),
+        local.work.resolve("authorities.pem"),
         NodeTls.LOOK_AGAIN,
         Texts.shortId(nodeId),
         log);

@@ -568,6 +568,11 @@ public class ItAccess {
       public UUID localNode() {
         return local;
       }
+
+      @Override
+      public boolean encrypted() {
+        return false;
+      }
     };
   }
 }

@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
@@ -45,6 +46,7 @@ public final class NodeRunner implements AutoCloseable {
   private final ClusterSettings settings;
   private final String nodeId;
   private final String nodeAddress;
+  private final Supplier<Map<String, String>> tlsEnvironment;
   private final String taskHost;
   private final CodeArchives archives;
   private final AgentSupervisor supervisor;
@@ -59,6 +61,7 @@ public final class NodeRunner implements AutoCloseable {
 
   /**
    * @param nodeAddress host:port of this node's API and data endpoint.
+   * @param tlsEnvironment what a task has in its environment to call it.
    */
   public NodeRunner(
       Ignite ignite,
@@ -66,6 +69,7 @@ public final class NodeRunner implements AutoCloseable {
       AgentSupervisor supervisor,
       JobTable jobs,
       String nodeAddress,
+      Supplier<Map<String, String>> tlsEnvironment,
       CodeStore code,
       Path agentDirectory) {
     this.ignite = ignite;
@@ -73,6 +77,7 @@ public final class NodeRunner implements AutoCloseable {
     this.settings = settings;
     this.nodeId = ignite.cluster().localNode().id().toString();
     this.nodeAddress = nodeAddress;
+    this.tlsEnvironment = tlsEnvironment;
     this.taskHost = nodeAddress.substring(0, nodeAddress.lastIndexOf(':'));
     this.archives = new CodeArchives(agentDirectory, code);
     this.supervisor = supervisor;
@@ -259,6 +264,7 @@ public final class NodeRunner implements AutoCloseable {
               .setSpec(job.getSpec())
               .setCodeArchive(archive.toString())
               .putAllEnv(TaskEnvironment.of(job, attempt, task, nodeAddress))
+              .putAllEnv(tlsEnvironment.get())
               .setContext(
                   TaskEnvironment.context(job, attempt, task, nodeAddress).toBuilder()
                       .setToken(local.token(key)));

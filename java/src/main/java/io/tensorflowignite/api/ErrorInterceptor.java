@@ -21,7 +21,15 @@ final class ErrorInterceptor implements ServerInterceptor {
   public <Q, R> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
     CloseOnce<Q, R> once = new CloseOnce<>(call);
-    return new SimpleForwardingServerCallListener<Q>(next.startCall(once, headers)) {
+    ServerCall.Listener<Q> begun;
+    try {
+      begun = next.startCall(once, headers);
+    } catch (RuntimeException e) {
+      // A method that takes a stream of messages runs, and may refuse, before the first one.
+      once.fail(told(call, e));
+      return new ServerCall.Listener<Q>() {};
+    }
+    return new SimpleForwardingServerCallListener<Q>(begun) {
       @Override
       public void onMessage(Q message) {
         // Also what is under way when a call has failed arrives.
@@ -48,12 +56,7 @@ final class ErrorInterceptor implements ServerInterceptor {
         try {
           body.run();
         } catch (RuntimeException e) {
-          Status status = Statuses.of(e);
-          if (status.getCode() == Status.Code.INTERNAL) {
-            log.error(
-                "Call failed [method=" + call.getMethodDescriptor().getFullMethodName() + "]", e);
-          }
-          fail(status);
+          fail(told(call, e));
         }
       }
 
@@ -64,6 +67,15 @@ final class ErrorInterceptor implements ServerInterceptor {
         }
       }
     };
+  }
+
+  /** What nobody foresaw is logged here. */
+  private Status told(ServerCall<?, ?> call, RuntimeException e) {
+    Status status = Statuses.of(e);
+    if (status.getCode() == Status.Code.INTERNAL) {
+      log.error("Call failed [method=" + call.getMethodDescriptor().getFullMethodName() + "]", e);
+    }
+    return status;
   }
 
   private static final class CloseOnce<Q, R> extends SimpleForwardingServerCall<Q, R> {

@@ -12,7 +12,6 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.api.Statuses;
-import io.tensorflowignite.security.tls.PeerCertificate;
 import io.tensorflowignite.v1.ErrorCode;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;

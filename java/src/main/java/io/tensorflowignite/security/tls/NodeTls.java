@@ -13,12 +13,13 @@ import io.tensorflowignite.TensorFlowIgniteException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -38,6 +39,8 @@ public final class NodeTls implements AutoCloseable {
 
   private final IgniteLogger log;
   private final CertificateSource source;
+  private final AuthorityFile authorities;
+  private final Refusal refusal;
   private final CurrentSslContext current;
   private final SslContext context;
   private final ScheduledExecutorService thread;
@@ -48,10 +51,13 @@ public final class NodeTls implements AutoCloseable {
   private NodeTls(
       CertificateSource source,
       boolean clientCertificates,
+      AuthorityFile authorities,
       Duration lookAgain,
       Refusal refusal,
       IgniteLogger log) {
     this.source = source;
+    this.authorities = authorities;
+    this.refusal = refusal;
     this.log = log;
     if (source == null) {
       current = null;
@@ -62,6 +68,7 @@ public final class NodeTls implements AutoCloseable {
     used = digest(source.files());
     current = new CurrentSslContext(source.read());
     context = context(current, clientCertificates, refusal);
+    authorities.write(source.authorities(), refusal);
     if (source.files().isEmpty()) {
       thread = null;
       return;
@@ -82,6 +89,7 @@ public final class NodeTls implements AutoCloseable {
    * before the factory of its Ignite configuration.
    *
    * @param factory of the Ignite configuration; null: it has none
+   * @param authorities where this may put by what the node's tasks verify nodes
    * @param node the node's name in errors
    * @throws TensorFlowIgniteException if the node cannot have the TLS that it ought to have
    */
@@ -89,6 +97,7 @@ public final class NodeTls implements AutoCloseable {
       TlsSettings settings,
       PemFiles files,
       Factory<SSLContext> factory,
+      Path authorities,
       Duration lookAgain,
       String node,
       IgniteLogger log) {
@@ -103,12 +112,12 @@ public final class NodeTls implements AutoCloseable {
           "Set tensorflow.ignite.tls.certificate, .key and .ca on this node, or"
               + " clientCertificates to 'none'");
     }
-    return new NodeTls(source, clients, lookAgain, refusal, log);
+    return new NodeTls(source, clients, new AuthorityFile(authorities), lookAgain, refusal, log);
   }
 
   /** No TLS. */
   public static NodeTls off() {
-    return new NodeTls(null, false, LOOK_AGAIN, null, null);
+    return new NodeTls(null, false, null, LOOK_AGAIN, null, null);
   }
 
   private static CertificateSource source(
@@ -147,11 +156,19 @@ public final class NodeTls implements AutoCloseable {
   }
 
   /**
-   * The authorities by which callers on this node can verify the cluster's nodes; empty: those that
-   * their machine trusts.
+   * What a task of this node has in its environment, to call the cluster's nodes as their server
+   * wants it.
    */
-  public List<X509Certificate> authorities() {
-    return isOn() ? source.authorities() : Collections.emptyList();
+  public Map<String, String> taskEnvironment() {
+    if (!isOn()) {
+      return Collections.emptyMap();
+    }
+    Map<String, String> env = new HashMap<>();
+    env.put("TENSORFLOW_IGNITE_TLS", "true");
+    if (authorities.exists()) {
+      env.put("TENSORFLOW_IGNITE_CAFILE", authorities.toString());
+    }
+    return env;
   }
 
   @Override
@@ -166,7 +183,9 @@ public final class NodeTls implements AutoCloseable {
       return;
     }
     try {
-      current.set(source.read());
+      SSLContext next = source.read();
+      authorities.write(source.authorities(), refusal);
+      current.set(next);
       used = now;
       log.info("New connections get the new certificate [source=" + source + "]");
     } catch (RuntimeException e) {

@@ -7,18 +7,23 @@ import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import com.google.common.collect.ImmutableMap;
 import com.google.common.io.BaseEncoding;
 import com.google.common.io.ByteStreams;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.util.CertificateUtils;
+import java.io.InputStream;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -64,6 +69,7 @@ public class NodeTlsTest {
   private Path authorities;
   private Path keyStore;
   private Path trustStore;
+  private Path trusted;
 
   @BeforeClass
   public static void makeAuthorities() {
@@ -81,6 +87,7 @@ public class NodeTlsTest {
     authorities = directory.resolve("authorities.pem");
     keyStore = directory.resolve("node.jks");
     trustStore = directory.resolve("trust.p12");
+    trusted = directory.resolve("work/trusted.pem");
     Authority.write(certificate, ours.sign("node", keys.getPublic(), DAY));
     Authority.write(key, keys.getPrivate());
     Authority.write(authorities, ours.certificate());
@@ -313,6 +320,36 @@ public class NodeTlsTest {
     }
   }
 
+  @Test
+  public void tasksAreToldToEncryptAndByWhatTheyVerifyNodes() throws Exception {
+    try (NodeTls tls = tls(AUTO, none(), null)) {
+      assertEquals(Collections.emptyMap(), tls.taskEnvironment());
+    }
+    Map<String, String> verified =
+        ImmutableMap.of(
+            "TENSORFLOW_IGNITE_TLS", "true", "TENSORFLOW_IGNITE_CAFILE", trusted.toString());
+    try (NodeTls tls = tls(AUTO, files(), null)) {
+      assertEquals(verified, tls.taskEnvironment());
+      assertEquals(ours.certificate(), read(trusted));
+      Authority.write(authorities, foreign.certificate());
+      assertTold("New connections get the new certificate");
+      assertEquals(foreign.certificate(), read(trusted));
+    }
+    try (NodeTls tls = tls(AUTO, none(), stores(DAY))) {
+      assertEquals(verified, tls.taskEnvironment());
+      assertEquals(ours.certificate(), read(trusted));
+    }
+    try (NodeTls tls = tls(AUTO, new PemFiles(certificate, key, null), null)) {
+      assertEquals(ImmutableMap.of("TENSORFLOW_IGNITE_TLS", "true"), tls.taskEnvironment());
+    }
+  }
+
+  private static X509Certificate read(Path file) throws Exception {
+    try (InputStream bytes = Files.newInputStream(file)) {
+      return CertificateUtils.getX509Certificates(bytes)[0];
+    }
+  }
+
   private SslContextFactory stores(Duration left) throws Exception {
     Authority.writeStore(
         keyStore, "JKS", PASSWORD, keys.getPrivate(), ours.sign("node", keys.getPublic(), left));
@@ -336,7 +373,7 @@ public class NodeTlsTest {
   }
 
   private NodeTls tls(TlsSettings settings, PemFiles files, SslContextFactory factory) {
-    return NodeTls.of(settings, files, factory, OFTEN, "1a2b3c4d", log);
+    return NodeTls.of(settings, files, factory, trusted, OFTEN, "1a2b3c4d", log);
   }
 
   private TlsServer server(TlsSettings settings) {

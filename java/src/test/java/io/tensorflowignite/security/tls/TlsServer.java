@@ -6,6 +6,7 @@ import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
 import io.grpc.util.AdvancedTlsX509KeyManager;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.security.PeerCertificate;
 import io.tensorflowignite.v1.ListNodesRequest;
@@ -16,6 +17,7 @@ import java.net.Socket;
 import java.security.KeyStore;
 import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
+import java.util.Collections;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -34,7 +36,9 @@ final class TlsServer implements AutoCloseable {
 
   TlsServer(NodeTls tls, IgniteLogger log) {
     this.tls = tls;
-    server = ApiServer.start("127.0.0.1", 0, 0, log, tls, new Names());
+    server =
+        ApiServer.start(
+            "127.0.0.1", 0, 0, BatchLimits.DEFAULT, log, tls, Collections.emptyList(), new Names());
   }
 
   int port() {
