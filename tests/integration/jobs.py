@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +39,25 @@ _CONFIGURATION = """<?xml version="1.0" encoding="UTF-8"?>
         </property>
       </bean>
     </property>
+    {node}
   </bean>
 </beans>
 """
 
 
-def configuration(**properties: float) -> str:
-    """A Spring XML file for nodes whose service has these properties."""
-    beans = (f'<property name="{name}" value="{value}"/>' for name, value in properties.items())
-    return _CONFIGURATION.format(properties="".join(beans))
+def configuration(*, node: str = "", **properties: float | str | Sequence[str] | Mapping[str, str]) -> str:
+    """A Spring XML file for nodes whose service has these properties; ``node`` is XML of properties of the node."""
+    beans = (f'<property name="{name}">{_value(value)}</property>' for name, value in properties.items())
+    return _CONFIGURATION.format(properties="".join(beans), node=node)
+
+
+def _value(value: float | str | Sequence[str] | Mapping[str, str]) -> str:
+    if isinstance(value, Mapping):
+        entries = (f'<entry key="{key}" value="{each}"/>' for key, each in value.items())
+        return f"<map>{''.join(entries)}</map>"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"<list>{''.join(f'<value>{each}</value>' for each in value)}</list>"
+    return f"<value>{value}</value>"
 
 
 def cli(*arguments: str, address: str | None, seconds: float = LIMIT) -> subprocess.CompletedProcess[str]:

@@ -27,7 +27,7 @@ final class AuthorityFile {
   void write(List<X509Certificate> authorities, Refusal refusal) {
     try {
       if (authorities.isEmpty()) {
-        Files.deleteIfExists(file);
+        remove();
         return;
       }
       StringBuilder text = new StringBuilder();
@@ -47,6 +47,10 @@ final class AuthorityFile {
           "A node's tasks verify the nodes that they call by the certificates in this file",
           "Name a directory that can be written as tensorflow.ignite.work of this node");
     }
+  }
+
+  void remove() throws IOException {
+    Files.deleteIfExists(file);
   }
 
   boolean exists() {

@@ -197,10 +197,13 @@ public final class NodeTls implements AutoCloseable {
   }
 
   @Override
-  public void close() throws InterruptedException {
+  public void close() throws InterruptedException, IOException {
     if (thread != null) {
       thread.shutdownNow();
       thread.awaitTermination(END_TIMEOUT_S, TimeUnit.SECONDS);
+    }
+    if (authorities != null) {
+      authorities.remove();
     }
   }
 

@@ -1,0 +1,231 @@
+"""Every service of a node, by every way to encrypt and to say who calls: who may gets in, who may not is told why."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jobs import configuration
+
+import tensorflow_ignite as tfi
+from certificates import Authority, Certificate, make_authority
+from tensorflow_ignite import Credentials, errors
+from tensorflow_ignite.data.transport import streams, ways
+from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.ports import PortBlock
+from tensorflow_ignite.v1 import data_pb2
+
+ENCRYPTIONS = ["plain", "tls", "mutual"]
+# A cluster that knows users is asked by password and by token.
+KINDS = [(encryption, asks) for encryption in ENCRYPTIONS for asks in ("nobody", "users")]
+ROWS = 64
+CACHE = "guarded"
+TOKEN = "dGhlIHRva2VuIG9mIHRoZSB0ZXN0cywgMzIgYnl0ZXM"
+STORE = "changeit"
+# A refusal comes at once; this is for busy machines.
+SOON = 20.0
+_THIN = """
+<property name="clientConnectorConfiguration">
+  <bean class="org.apache.ignite.configuration.ClientConnectorConfiguration">
+    <property name="port" value="{port}"/>
+    <property name="portRange" value="0"/>
+    {tls}
+  </bean>
+</property>
+{more}
+"""
+_THIN_TLS = """
+<property name="sslEnabled" value="true"/>
+<property name="sslClientAuth" value="{mutual}"/>
+<property name="useIgniteSslContextFactory" value="false"/>
+<property name="sslContextFactory">
+  <bean class="org.apache.ignite.ssl.SslContextFactory">
+    <property name="keyStoreFilePath" value="{store}"/>
+    <property name="keyStorePassword" value="changeit"/>
+    <property name="keyStoreType" value="PKCS12"/>
+    <property name="trustStoreFilePath" value="{trust}"/>
+    <property name="trustStorePassword" value="changeit"/>
+    <property name="trustStoreType" value="PKCS12"/>
+  </bean>
+</property>
+"""
+
+
+@dataclass(frozen=True)
+class Makers:
+    """Certificates, and what is made of them."""
+
+    authority: Authority
+    stranger: Authority
+    store: Path
+    trust: Path
+    mine: Certificate
+    strangers: Certificate
+
+    def configuration(self, encryption: str, asks: str, port: int) -> str:
+        """A node's."""
+        secured = _THIN_TLS.format(store=self.store, trust=self.trust, mutual=str(encryption == "mutual").lower())
+        users = '<property name="authenticationEnabled" value="true"/>' if asks == "users" else ""
+        properties: dict[str, Any] = {}
+        if asks == "users":
+            properties["tokens"] = {"etl": hashlib.sha256(TOKEN.encode()).hexdigest()}
+        if encryption == "mutual":
+            properties["clientCertificates"] = "required"
+        client = _THIN.format(port=port, tls="" if encryption == "plain" else secured, more=users)
+        return configuration(node=client, **properties)
+
+    def environment(self) -> dict[str, str]:
+        """Of a node with TLS."""
+        folder = self.authority.folder
+        pems = {"CERTIFICATE": folder / "node.pem", "KEY": folder / "node-key.pem", "CA": self.authority.certificate}
+        return {f"TENSORFLOW_IGNITE_TLS_{name}": str(path) for name, path in pems.items()}
+
+    def wrong(self, encryption: str, way: str, right: Credentials) -> list[Credentials]:
+        """Who must not get in where this one does."""
+        found = []
+        if way == "password":
+            found += [replace(right, password="not that"), replace(right, username=None, password=None)]
+        if way == "token":
+            found.append(replace(right, token="not-that-one"))
+        if encryption != "plain":
+            found.append(replace(right, cafile=None, certfile=None, keyfile=None))
+            # Nobody whom this client trusts has signed the node's certificate.
+            found.append(replace(right, cafile=str(self.stranger.certificate)))
+        if encryption == "mutual":
+            found.append(replace(right, certfile=None, keyfile=None))
+            strange = self.strangers
+            found.append(replace(right, certfile=str(strange.certificate), keyfile=str(strange.key)))
+        return found
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A node, and who gets in by each way."""
+
+    address: str
+    thin: str
+    right: dict[str, Credentials]
+    wrong: dict[str, list[Credentials]]
+
+
+def stores(folder: Path, authority: Authority) -> tuple[Path, Path]:
+    """A node's key and the authority as Java's stores."""
+    node = authority.issue("node", ["127.0.0.1", "localhost"])
+    store, trust = folder / "node.p12", folder / "trust.p12"
+    export = ["openssl", "pkcs12", "-export", "-name", "node", "-passout", f"pass:{STORE}"]
+    put = ["keytool", "-importcert", "-noprompt", "-alias", "authority", "-storetype", "PKCS12", "-storepass", STORE]
+    for command in (
+        [*export, "-in", str(node.certificate), "-inkey", str(node.key), "-out", str(store)],
+        [*put, "-keystore", str(trust), "-file", str(authority.certificate)],
+    ):
+        subprocess.run(command, check=True, capture_output=True)
+    return store, trust
+
+
+@pytest.fixture(scope="session")
+def makers(tmp_path_factory: pytest.TempPathFactory) -> Makers:
+    """Certificates: those of the cluster, and others'."""
+    folder = tmp_path_factory.mktemp("guarded")
+    authority, stranger = make_authority(folder / "authority"), make_authority(folder / "stranger")
+    store, trust = stores(folder, authority)
+    return Makers(authority, stranger, store, trust, authority.issue("client"), stranger.issue("other"))
+
+
+@pytest.fixture(scope="module")
+def node(request: pytest.FixtureRequest, makers: Makers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A node that encrypts and asks as it is to; tests of one kind share it."""
+    encryption, asks = request.param
+    whom: dict[str, Any] = {} if encryption == "plain" else {"cafile": str(makers.authority.certificate)}
+    if encryption == "mutual":
+        whom |= {"certfile": str(makers.mine.certificate), "keyfile": str(makers.mine.key)}
+    right = {"none": Credentials(**whom)}
+    if asks == "users":
+        right = {"password": Credentials("ignite", "ignite", **whom), "token": Credentials(token=TOKEN, **whom)}
+    knows = next(iter(right.values()))
+    config = tmp_path_factory.mktemp("guarded") / "node.xml"
+    with contextlib.ExitStack() as stack:
+        ports = PortBlock()
+        stack.callback(ports.release)
+        config.write_text(makers.configuration(encryption, asks, ports.last))
+        environment = makers.environment() if encryption != "plain" else {}
+        with LocalCluster(
+            1, config=config, persistent=asks == "users", environment=environment, credentials=knows
+        ) as cluster:
+            tfi.load(CACHE, {"x": np.arange(ROWS)}, partitions=8, address=cluster.address, credentials=knows)
+            wrong = {way: makers.wrong(encryption, way, who) for way, who in right.items()}
+            yield Guarded(cluster.address, f"127.0.0.1:{ports.last}", right, wrong)
+
+
+def api(node: Guarded, who: Credentials | None) -> None:
+    """The node API."""
+    with tfi.connect(node.address, credentials=who) as client:
+        assert len(client.nodes()) == 1
+
+
+def data_remote(node: Guarded, who: Credentials | None) -> None:
+    """Rows over the network."""
+    table = tfi.read_table(CACHE, address=node.address, transport="flight", credentials=who)
+    assert sorted(table["x"].to_pylist()) == list(range(ROWS))
+
+
+def data_local(node: Guarded, who: Credentials | None) -> None:
+    """Rows through shared memory."""
+    command = data_pb2.ReadCommand(cache=CACHE)
+    told = ways.flight.describe(node.address, command, credentials=who)
+    rows = [
+        value
+        for endpoint in told.endpoints
+        for batch in streams.open_stream(endpoint, CACHE, streams.SHARED, credentials=who)
+        for value in batch.column("x").to_pylist()
+    ]
+    assert sorted(rows) == list(range(ROWS))
+
+
+def storage(node: Guarded, who: Credentials | None) -> None:
+    """Files in the cluster."""
+    files = Files.at((node.address,), credentials=who)
+    with files.open_writer("/matrix") as writer:
+        writer.write(b"kept")
+    with files.open_reader("/matrix") as reader:
+        assert reader.read(0, 10) == b"kept"
+
+
+def thin(node: Guarded, who: Credentials | None) -> None:
+    """Ignite's own port for clients."""
+    table = tfi.read_table(CACHE, address=node.thin, transport="thin", credentials=who)
+    assert sorted(table["x"].to_pylist()) == list(range(ROWS))
+
+
+SERVICES = [api, data_remote, data_local, storage, thin]
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.__name__)
+@pytest.mark.parametrize("node", KINDS, indirect=True, scope="module", ids="-".join)
+def test_who_may_gets_in_and_who_may_not_is_told_why_at_once(
+    node: Guarded, service: Callable[[Guarded, Credentials | None], None]
+) -> None:
+    for way, right in node.right.items():
+        if service is thin and way == "token":
+            with pytest.raises(errors.InvalidRequestError, match="knows users and"):
+                service(node, right)
+            continue
+        service(node, right)
+        for who in node.wrong[way]:
+            begun = time.monotonic()
+            with pytest.raises(errors.TensorFlowIgniteError) as caught:
+                service(node, who)
+            assert time.monotonic() - begun < SOON
+            # Ignite's own port says it in its own way.
+            if service is not thin:
+                assert isinstance(caught.value, (errors.UnauthenticatedError, errors.ConnectionFailedError))
+            for secret in (TOKEN, "not that", "not-that-one"):
+                assert secret not in str(caught.value)
