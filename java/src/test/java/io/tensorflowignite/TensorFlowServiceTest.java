@@ -7,11 +7,13 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Durations;
+import io.tensorflowignite.security.SecuritySettings;
 import io.tensorflowignite.security.tls.TlsSettings;
 import io.tensorflowignite.storage.StorageSettings;
 import io.tensorflowignite.v1.TaskLimits;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Collections;
 import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 
@@ -103,6 +105,23 @@ public class TensorFlowServiceTest {
     assertFalse(bean.settings().tls().clientCertificates());
     assertRefused("tls", () -> bean.setTls("on"));
     assertRefused("clientCertificates", () -> bean.setClientCertificates("optional"));
+  }
+
+  @Test
+  public void whoIsAskedAndWhoMayWhatReachTheNodes() {
+    String digest = String.join("", Collections.nCopies(64, "0"));
+    bean.setAuthentication("required");
+    bean.setTokens(Collections.singletonMap("etl", digest));
+    bean.setAccess(Arrays.asList("etl read raw_*", "root all"));
+    bean.setAllowUnauthenticated(true);
+    SecuritySettings settings = bean.settings().security();
+    assertEquals(SecuritySettings.Mode.REQUIRED, settings.mode());
+    assertEquals(Collections.singletonMap("etl", digest), settings.tokens());
+    assertEquals(Arrays.asList("etl read raw_*", "root all"), settings.access());
+    assertTrue(settings.allowsUnauthenticated());
+    assertRefused("authentication", () -> bean.setAuthentication("maybe"));
+    assertRefused("tokens", () -> bean.setTokens(Collections.singletonMap("etl", "secret")));
+    assertRefused("access", () -> bean.setAccess(Collections.singletonList("etl raed x")));
   }
 
   private static void assertRefused(String property, ThrowingRunnable call) {

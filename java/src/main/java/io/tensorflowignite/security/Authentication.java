@@ -18,6 +18,8 @@ import java.net.SocketAddress;
 import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.internal.util.typedef.internal.LT;
@@ -35,7 +37,7 @@ public final class Authentication implements ServerInterceptor {
   private final Policy policy;
   private final Tokens tokens;
   private final Passwords passwords;
-  private final TaskTokens tasks;
+  private final Function<TaskToken, Optional<TaskScope>> tasks;
   private final Predicate<InetSocketAddress> ownHosts;
   private final IgniteLogger log;
 
@@ -47,6 +49,16 @@ public final class Authentication implements ServerInterceptor {
       SecuritySettings settings,
       IgniteSecurityAccess ignite,
       TaskTokens tasks,
+      Predicate<InetSocketAddress> ownHosts,
+      IgniteLogger log) {
+    this(policy, settings, ignite, tasks::judge, ownHosts, log);
+  }
+
+  Authentication(
+      Policy policy,
+      SecuritySettings settings,
+      IgniteSecurityAccess ignite,
+      Function<TaskToken, Optional<TaskScope>> tasks,
       Predicate<InetSocketAddress> ownHosts,
       IgniteLogger log) {
     this.policy = policy;
@@ -155,7 +167,7 @@ public final class Authentication implements ServerInterceptor {
     }
     TaskScope scope =
         TaskToken.parse(text)
-            .flatMap(tasks::judge)
+            .flatMap(tasks)
             .orElseThrow(
                 () ->
                     unauthenticated(

@@ -1,5 +1,6 @@
 package io.tensorflowignite.security;
 
+import com.google.common.collect.Lists;
 import java.security.cert.X509Certificate;
 import javax.naming.InvalidNameException;
 import javax.naming.ldap.LdapName;
@@ -15,7 +16,8 @@ final class CertificateNames {
   static String principal(X509Certificate certificate) {
     try {
       String subject = certificate.getSubjectX500Principal().getName();
-      for (Rdn part : new LdapName(subject).getRdns()) {
+      // The part that is the subject's own comes last.
+      for (Rdn part : Lists.reverse(new LdapName(subject).getRdns())) {
         if (part.getType().equalsIgnoreCase("CN") && part.getValue() instanceof String) {
           return PREFIX + part.getValue();
         }

@@ -1,0 +1,182 @@
+package io.tensorflowignite.security;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import io.grpc.Attributes;
+import io.grpc.Context;
+import io.grpc.Grpc;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerCall;
+import io.grpc.Status;
+import io.tensorflowignite.security.tls.Authority;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.ListNodesRequest;
+import io.tensorflowignite.v1.ListNodesResponse;
+import io.tensorflowignite.v1.NodeApiGrpc;
+import io.tensorflowignite.v1.Role;
+import io.tensorflowignite.v1.TaskKey;
+import java.net.InetSocketAddress;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.Optional;
+import org.apache.ignite.logger.NullLogger;
+import org.junit.Test;
+
+/** Calls of a cluster that asks for certificates. */
+public class AuthenticationTest {
+  private static final Metadata.Key<String> AUTHORIZATION =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+  private static final TaskToken TASK =
+      TaskToken.make(
+          TaskKey.newBuilder().setJobId("3f2a1b00").setAttempt(1).setRole(Role.WORKER).build());
+
+  private final SecuritySettings settings = new SecuritySettings();
+  private final Authentication authentication =
+      new Authentication(
+          Policy.of(settings, false, true),
+          settings,
+          null,
+          token ->
+              token.digest().equals(TASK.digest())
+                  ? Optional.of(TaskScope.of(token.task(), Job.getDefaultInstance()))
+                  : Optional.empty(),
+          peer -> peer.getHostString().equals("10.0.0.1"),
+          new NullLogger());
+  private final Metadata headers = new Metadata();
+  private Caller caller;
+
+  @Test
+  public void aCertificatesCommonNameIsThePrincipal() {
+    Call call = call("192.0.2.7", certificate());
+    assertNull(call.closed);
+    assertEquals("cn:alice", caller.principal().name());
+    assertEquals(Principal.Kind.CERTIFICATE, caller.principal().kind());
+  }
+
+  @Test
+  public void withoutACertificateNobodyComesIn() {
+    Call call = call("10.0.0.1", null);
+    assertEquals(Status.Code.UNAUTHENTICATED, call.closed.getCode());
+    assertTrue(call.closed.toString(), call.closed.getDescription().contains("no certificate"));
+    assertNull(caller);
+  }
+
+  @Test
+  public void aTaskNeedsNoneOnTheHostsOfTheCluster() {
+    headers.put(AUTHORIZATION, "Bearer " + TASK.text());
+    assertNull(call("10.0.0.1", null).closed);
+    assertEquals(Principal.Kind.TASK, caller.principal().kind());
+  }
+
+  @Test
+  public void aTasksTokenElsewhereIsWorthNothingWithoutACertificate() {
+    headers.put(AUTHORIZATION, "Bearer " + TASK.text());
+    Call call = call("192.0.2.7", null);
+    assertEquals(Status.Code.UNAUTHENTICATED, call.closed.getCode());
+    assertFalse(call.closed.toString(), call.closed.toString().contains(TASK.text()));
+    assertNull(caller);
+  }
+
+  @Test
+  public void aTokenThatSaysItIsATasksIsNeverAnythingElse() {
+    headers.put(AUTHORIZATION, "Bearer " + TaskToken.make(TASK.task()).text());
+    assertEquals(Status.Code.UNAUTHENTICATED, call("10.0.0.1", certificate()).closed.getCode());
+  }
+
+  @Test
+  public void whatACallerShowsIsNotHandedOn() {
+    headers.put(AUTHORIZATION, "Bearer " + TASK.text());
+    call("10.0.0.1", null);
+    assertFalse(headers.containsKey(AUTHORIZATION));
+  }
+
+  @Test
+  public void noAnswerLeavesAMethodThatHasAskedForNoPermission() {
+    Call call = new Call("192.0.2.7");
+    Context.current()
+        .withValue(PeerCertificate.KEY, certificate())
+        .run(
+            () ->
+                authentication.interceptCall(
+                    call,
+                    headers,
+                    (behind, given) -> {
+                      ListNodesResponse answer = ListNodesResponse.getDefaultInstance();
+                      assertThrows(IllegalStateException.class, () -> behind.sendMessage(answer));
+                      Caller.KEY.get().judged();
+                      behind.sendMessage(answer);
+                      return new ServerCall.Listener<ListNodesRequest>() {};
+                    }));
+    assertEquals(1, call.sent);
+  }
+
+  private Call call(String host, X509Certificate certificate) {
+    Call call = new Call(host);
+    Context.current()
+        .withValue(PeerCertificate.KEY, certificate)
+        .run(
+            () ->
+                authentication.interceptCall(
+                    call,
+                    headers,
+                    (behind, given) -> {
+                      caller = Caller.KEY.get();
+                      return new ServerCall.Listener<ListNodesRequest>() {};
+                    }));
+    return call;
+  }
+
+  private static X509Certificate certificate() {
+    return new Authority("authority")
+        .sign("alice", Authority.keys("EC").getPublic(), Duration.ofHours(1));
+  }
+
+  private static final class Call extends ServerCall<ListNodesRequest, ListNodesResponse> {
+    private final Attributes attributes;
+    private Status closed;
+    private int sent;
+
+    Call(String host) {
+      attributes =
+          Attributes.newBuilder()
+              .set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, new InetSocketAddress(host, 1))
+              .build();
+    }
+
+    @Override
+    public void request(int messages) {}
+
+    @Override
+    public void sendHeaders(Metadata headers) {}
+
+    @Override
+    public void sendMessage(ListNodesResponse message) {
+      sent++;
+    }
+
+    @Override
+    public void close(Status status, Metadata trailers) {
+      closed = status;
+    }
+
+    @Override
+    public boolean isCancelled() {
+      return false;
+    }
+
+    @Override
+    public Attributes getAttributes() {
+      return attributes;
+    }
+
+    @Override
+    public MethodDescriptor<ListNodesRequest, ListNodesResponse> getMethodDescriptor() {
+      return NodeApiGrpc.getListNodesMethod();
+    }
+  }
+}
