@@ -29,7 +29,7 @@ public final class ApiServer implements AutoCloseable {
   private static final long END_TIMEOUT_S = 2;
 
   /** A connection that has not said in this time that it speaks HTTP/2 is closed. */
-  private static final long HANDSHAKE_S = 10;
+  private static final long HANDSHAKE_S = 5;
 
   /** Of a client that has nothing to ask; its library connects again when it has. */
   private static final long IDLE_MIN = 10;

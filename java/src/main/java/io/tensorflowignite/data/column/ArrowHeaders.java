@@ -40,8 +40,9 @@ public final class ArrowHeaders {
    *
    * @param header a Message of Arrow's format
    * @param body how many bytes come with it
+   * @return whether it is that of a schema
    */
-  public static void check(ByteBuffer header, long body) {
+  public static boolean check(ByteBuffer header, long body) {
     try {
       Message message = Message.getRootAsMessage(header.duplicate().order(ByteOrder.LITTLE_ENDIAN));
       switch (message.headerType()) {
@@ -49,13 +50,13 @@ public final class ArrowHeaders {
           Schema schema = (Schema) message.header(new Schema());
           new ArrowHeaders().checkSchema(schema);
           org.apache.arrow.vector.types.pojo.Schema.convertSchema(schema);
-          break;
+          return true;
         case MessageHeader.RecordBatch:
           checkBatch((RecordBatch) message.header(new RecordBatch()), body);
-          break;
+          return false;
         case MessageHeader.DictionaryBatch:
           checkBatch(((DictionaryBatch) message.header(new DictionaryBatch())).data(), body);
-          break;
+          return false;
         default:
           throw invalid("it is of kind " + message.headerType());
       }

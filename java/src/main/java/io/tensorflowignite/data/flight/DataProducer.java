@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import org.apache.arrow.flight.FlightDescriptor;
 import org.apache.arrow.flight.FlightEndpoint;
 import org.apache.arrow.flight.FlightInfo;
@@ -37,6 +38,9 @@ import org.apache.ignite.cluster.ClusterNode;
 
 /** Answers Flight's calls as proto data.proto says. */
 public final class DataProducer extends NoOpFlightProducer {
+  private static final int SCHEMA_SECONDS = 20;
+  private static final int POLL_MILLIS = 2;
+
   private final Ignite ignite;
   private final NodeDirectory directory;
   private final BufferAllocator allocator;
@@ -109,6 +113,7 @@ public final class DataProducer extends NoOpFlightProducer {
       CallContext context, FlightStream stream, StreamListener<PutResult> acknowledgements) {
     return () -> {
       try {
+        awaitSchema(stream, context);
         LoadCommand command = loadCommand(stream.getDescriptor());
         requireWrite(command);
         CacheLoader loader = new CacheLoader(ignite, schemas, store, executor);
@@ -119,6 +124,25 @@ public final class DataProducer extends NoOpFlightProducer {
         acknowledgements.onError(errors.of("DoPut", error));
       }
     };
+  }
+
+  /** Flight itself would wait for ever for a client that ends, or breaks off, before its schema. */
+  private static void awaitSchema(FlightStream stream, CallContext context)
+      throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SCHEMA_SECONDS);
+    while (!stream.hasRoot()) {
+      if (context.isCancelled() || System.nanoTime() - deadline > 0) {
+        throw new TensorFlowIgniteException(
+            ErrorCode.INVALID_REQUEST,
+            String.format(
+                "no schema of rows came within %d s; a load begins with its descriptor and the"
+                    + " schema of its batches, in one message; send them",
+                SCHEMA_SECONDS));
+      }
+      TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
+    }
+    // Throws what has come in its place, of which a descriptor does not hear.
+    stream.getSchema();
   }
 
   private void requireWrite(LoadCommand command) {

@@ -128,7 +128,10 @@ public final class FlightRequests {
       }
     }
     if (header != null) {
-      ArrowHeaders.check(header, body);
+      boolean schema = ArrowHeaders.check(header, body);
+      if (schema && !seen.contains(DESCRIPTOR)) {
+        throw invalid("its schema comes without a descriptor");
+      }
     } else if (body > 0) {
       throw invalid("it has a body without a header");
     }

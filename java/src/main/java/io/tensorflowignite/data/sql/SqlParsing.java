@@ -5,6 +5,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import net.sf.jsqlparser.JSQLParserException;
 import net.sf.jsqlparser.expression.Expression;
@@ -59,13 +61,17 @@ final class SqlParsing {
     String what = what("sql", sql);
     requireLength(what, sql);
     List<Statement> parsed;
+    // The parser's own one is left behind by every text that cannot be read.
+    ExecutorService executor = Executors.newSingleThreadExecutor(SqlParsing::thread);
     try {
       requireShallow(what, sql, ONE_SELECT);
       parsed =
           CCJSqlParserUtil.parseStatements(
-              sql, parser -> parser.withTimeOut(TimeUnit.SECONDS.toMillis(SECONDS)));
+              sql, executor, parser -> parser.withTimeOut(TimeUnit.SECONDS.toMillis(SECONDS)));
     } catch (JSQLParserException | TokenMgrException | StackOverflowError error) {
       throw unreadable(what, error, ONE_SELECT);
+    } finally {
+      executor.shutdownNow();
     }
     if (parsed == null || parsed.size() != 1) {
       int count = parsed == null ? 0 : parsed.size();
@@ -87,6 +93,12 @@ final class SqlParsing {
               + " characters at most is read; load long lists of values into"
               + " a column, and filter by that");
     }
+  }
+
+  private static Thread thread(Runnable body) {
+    Thread thread = new Thread(body, "tensorflow-ignite-sql");
+    thread.setDaemon(true);
+    return thread;
   }
 
   /** The parser tries every way to read what is nested: each level multiplies its time. */
