@@ -59,6 +59,7 @@ import io.tensorflowignite.v1.StopJobRequest;
 import io.tensorflowignite.v1.SubmitJobRequest;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
+import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
 import io.tensorflowignite.v1.WriteMode;
 import java.io.IOException;
@@ -403,9 +404,14 @@ public class ItAccess {
     jobs.update(
         "7a5c0000",
         job -> {
-          Job.Builder stopping = job.toBuilder();
-          stopping.getAttemptsBuilder(0).setPhase(AttemptPhase.STOP);
-          return stopping.build();
+          Job.Builder stopped = job.toBuilder();
+          stopped
+              .getAttemptsBuilder(0)
+              .setPhase(AttemptPhase.STOP)
+              .getTasksBuilder(0)
+              .getStatusBuilder()
+              .setState(TaskState.TASK_STOPPED);
+          return stopped.build();
         });
     text = info("images", task).assertRefused(Status.Code.UNAUTHENTICATED);
     assertFalse(text, text.contains(token.text()));

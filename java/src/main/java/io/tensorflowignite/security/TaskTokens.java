@@ -4,19 +4,28 @@ import com.google.protobuf.ByteString;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Attempt;
-import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
+import io.tensorflowignite.v1.TaskState;
 import java.security.MessageDigest;
+import java.util.EnumSet;
 import java.util.Optional;
+import java.util.Set;
 
 /**
- * Judges the tokens of tasks by the row of their job, read for each call: as soon as the attempt is
- * to stop, or another process takes a task's place, its token is worth nothing on any node.
+ * Judges the tokens of tasks by the row of their job, read for each call: as soon as the task has
+ * ended, or another process takes its place, its token is worth nothing on any node.
  */
 public final class TaskTokens {
+  private static final Set<TaskState> ENDED =
+      EnumSet.of(
+          TaskState.TASK_SUCCEEDED,
+          TaskState.TASK_FAILED,
+          TaskState.TASK_STOPPED,
+          TaskState.TASK_LOST);
+
   /** What has been reported of an attempt and may not stand in the job's row yet. */
   interface Reports {
     Optional<NodeReport> of(String jobId, int attempt, String nodeId);
@@ -40,11 +49,12 @@ public final class TaskTokens {
       return Optional.empty();
     }
     Attempt newest = job.getAttempts(job.getAttemptsCount() - 1);
-    if (newest.getNumber() != token.task().getAttempt() || newest.getPhase() == AttemptPhase.STOP) {
+    if (newest.getNumber() != token.task().getAttempt()) {
       return Optional.empty();
     }
+    // A task that is asked to end may still save what it has.
     return newest.getTasksList().stream()
-        .filter(task -> isSame(task, token.task()))
+        .filter(task -> isSame(task, token.task()) && !ENDED.contains(task.getStatus().getState()))
         .filter(task -> matches(token, digest(task, job, newest, reports)))
         .findFirst()
         .map(task -> TaskScope.of(token.task(), job));

@@ -15,6 +15,7 @@ import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
+import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
 import java.util.Optional;
 import org.junit.Test;
@@ -88,8 +89,12 @@ public class TaskTokensTest {
   }
 
   @Test
-  public void itIsWorthNothingAsSoonAsTheAttemptIsToStop() {
-    assertFalse(opens(job(attempt(2, AttemptPhase.STOP, 3, token.digest()))));
+  public void aTaskThatIsAskedToEndMayStillSaveAndNobodyWithItsTokenAfterwards() {
+    Attempt stopping = attempt(2, AttemptPhase.STOP, 3, token.digest());
+    assertTrue(opens(job(stopping)));
+    Attempt.Builder stopped = stopping.toBuilder();
+    stopped.getTasksBuilder(0).getStatusBuilder().setState(TaskState.TASK_STOPPED);
+    assertFalse(opens(job(stopped.build())));
   }
 
   @Test
