@@ -8,6 +8,7 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.tensorflowignite.RareLog;
+import org.apache.arrow.util.AutoCloseables;
 
 /** Turns what a call throws into a status. */
 final class ErrorInterceptor implements ServerInterceptor {
@@ -37,6 +38,9 @@ final class ErrorInterceptor implements ServerInterceptor {
           fail(((RequestDecoding.Malformed) message).status);
         } else if (!once.failed()) {
           guard(() -> super.onMessage(message));
+        } else if (message instanceof AutoCloseable) {
+          // A batch, which holds memory that no collector knows.
+          guard(() -> AutoCloseables.closeNoChecked((AutoCloseable) message));
         }
       }
 

@@ -100,7 +100,7 @@ public final class DataEndpoint implements AutoCloseable {
     sharedMemory = () -> ServerInterceptors.intercept(shared, new OwnHostOnly());
     BindableService flight =
         FlightGrpcUtils.createFlightService(received, producer, ServerAuthHandler.NO_OP, executor);
-    service = () -> FlightRequests.checked(flight.bindService());
+    service = () -> FlightRequests.checked(flight.bindService(), received);
   }
 
   /** Arrow makes room for as many values as a batch says, whatever the bytes that came. */

@@ -40,23 +40,22 @@ public final class ArrowHeaders {
    *
    * @param header a Message of Arrow's format
    * @param body how many bytes come with it
-   * @return whether it is that of a schema
+   * @return the schema that it is; null: it is of a batch
    */
-  public static boolean check(ByteBuffer header, long body) {
+  public static org.apache.arrow.vector.types.pojo.Schema check(ByteBuffer header, long body) {
     try {
       Message message = Message.getRootAsMessage(header.duplicate().order(ByteOrder.LITTLE_ENDIAN));
       switch (message.headerType()) {
         case MessageHeader.Schema:
           Schema schema = (Schema) message.header(new Schema());
           new ArrowHeaders().checkSchema(schema);
-          org.apache.arrow.vector.types.pojo.Schema.convertSchema(schema);
-          return true;
+          return org.apache.arrow.vector.types.pojo.Schema.convertSchema(schema);
         case MessageHeader.RecordBatch:
           checkBatch((RecordBatch) message.header(new RecordBatch()), body);
-          return false;
+          return null;
         case MessageHeader.DictionaryBatch:
           checkBatch(((DictionaryBatch) message.header(new DictionaryBatch())).data(), body);
-          return false;
+          return null;
         default:
           throw invalid("it is of kind " + message.headerType());
       }

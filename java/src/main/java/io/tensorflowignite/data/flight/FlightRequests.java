@@ -14,6 +14,9 @@ import java.nio.ByteBuffer;
 import java.util.HashSet;
 import java.util.Set;
 import org.apache.arrow.flight.impl.Flight;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.types.pojo.Schema;
 
 /**
  * Judges the messages that clients put before Flight reads them. Flight makes room for what a
@@ -31,14 +34,15 @@ public final class FlightRequests {
   private FlightRequests() {}
 
   /** Flight's service, which answers INVALID_ARGUMENT to messages that are no such ones. */
-  public static ServerServiceDefinition checked(ServerServiceDefinition flight) {
+  public static ServerServiceDefinition checked(
+      ServerServiceDefinition flight, BufferAllocator allocator) {
     return RequestMarshallers.changed(
         flight,
         new RequestMarshallers.Change() {
           @Override
           public <Q> Marshaller<Q> of(String method, Marshaller<Q> requests) {
             return method.endsWith(PUT) || method.endsWith(EXCHANGE)
-                ? new Checked<>(requests)
+                ? new Checked<>(requests, allocator)
                 : new Described<>(requests);
           }
         });
@@ -46,10 +50,12 @@ public final class FlightRequests {
 
   private static final class Checked<Q> extends RequestMarshallers.Reading<Q> {
     private final Marshaller<Q> requests;
+    private final BufferAllocator allocator;
 
-    Checked(Marshaller<Q> requests) {
+    Checked(Marshaller<Q> requests, BufferAllocator allocator) {
       super(requests);
       this.requests = requests;
+      this.allocator = allocator;
     }
 
     @Override
@@ -60,7 +66,7 @@ public final class FlightRequests {
                 ? stream
                 : new ByteArrayInputStream(ByteStreams.toByteArray(stream));
         again.mark(Integer.MAX_VALUE);
-        check(again);
+        check(again, allocator);
         again.reset();
         return requests.parse(again);
       } catch (IOException broken) {
@@ -96,7 +102,7 @@ public final class FlightRequests {
   }
 
   /** Throws unless a stream holds one FlightData. */
-  static void check(InputStream data) throws IOException {
+  static void check(InputStream data, BufferAllocator allocator) throws IOException {
     Set<Integer> seen = new HashSet<>();
     ByteBuffer header = null;
     long body = 0;
@@ -128,12 +134,24 @@ public final class FlightRequests {
       }
     }
     if (header != null) {
-      boolean schema = ArrowHeaders.check(header, body);
-      if (schema && !seen.contains(DESCRIPTOR)) {
-        throw invalid("its schema comes without a descriptor");
+      Schema schema = ArrowHeaders.check(header, body);
+      if (schema != null) {
+        if (!seen.contains(DESCRIPTOR)) {
+          throw invalid("its schema comes without a descriptor");
+        }
+        requireVectors(schema, allocator);
       }
     } else if (body > 0) {
       throw invalid("it has a body without a header");
+    }
+  }
+
+  /** Not every schema that can be written can be made; empty vectors take no memory. */
+  private static void requireVectors(Schema schema, BufferAllocator allocator) {
+    try {
+      VectorSchemaRoot.create(schema, allocator).close();
+    } catch (RuntimeException impossible) {
+      throw invalid("its schema contradicts itself: " + impossible.getMessage());
     }
   }
 

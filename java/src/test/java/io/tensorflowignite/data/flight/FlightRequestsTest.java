@@ -5,12 +5,15 @@ import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.TensorFlowIgniteException;
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
 import org.junit.Test;
 
 public class FlightRequestsTest {
   @Test
   public void aMessageOfMetadataAloneIsTaken() throws Exception {
-    FlightRequests.check(stream(3 << 3 | 2, 2, 'a', 'b'));
+    check(3 << 3 | 2, 2, 'a', 'b');
   }
 
   @Test
@@ -31,8 +34,14 @@ public class FlightRequestsTest {
 
   private static void refused(String why, int... bytes) {
     TensorFlowIgniteException refused =
-        assertThrows(TensorFlowIgniteException.class, () -> FlightRequests.check(stream(bytes)));
+        assertThrows(TensorFlowIgniteException.class, () -> check(bytes));
     assertTrue(refused.getMessage(), refused.getMessage().contains(why));
+  }
+
+  private static void check(int... bytes) throws IOException {
+    try (BufferAllocator allocator = new RootAllocator()) {
+      FlightRequests.check(stream(bytes), allocator);
+    }
   }
 
   private static ByteArrayInputStream stream(int... values) {
