@@ -101,10 +101,12 @@ class Agent:
     def watch(self) -> None:
         """Collects what the agent tells."""
         self._all_events = events = []
+        # Begun here, so that gRPC's thread belongs to whoever makes the agent, not to the first test that uses it.
+        stream = self.stream()
 
         def collect() -> None:
             try:
-                for event in self.stream():
+                for event in stream:
                     with self._changed:
                         events.append(event)
                         self._changed.notify_all()
