@@ -33,6 +33,8 @@ keyUsage = critical,keyCertSign,cRLSign
 subjectKeyIdentifier = hash
 """
 
+STORE_PASSWORD = "changeit"
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -105,6 +107,16 @@ def make_authority(folder: Path, name: str = "authority") -> Authority:
     return Authority(folder, certificate)
 
 
+def java_stores(folder: Path, authority: Authority, certificate: Certificate) -> tuple[Path, Path]:
+    """Makes PKCS12 files as Java reads them, with `STORE_PASSWORD`: a certificate with its key, and its authority."""
+    store, trust = folder / f"{certificate.name}.p12", folder / "trust.p12"
+    files = ["-in", certificate.certificate, "-inkey", certificate.key, "-out", store]
+    _openssl(folder, "pkcs12", "-export", "-name", "node", "-passout", f"pass:{STORE_PASSWORD}", *files)
+    put = ["-importcert", "-noprompt", "-alias", "authority", "-storetype", "PKCS12", "-storepass", STORE_PASSWORD]
+    _run(folder, "keytool", *put, "-keystore", trust, "-file", authority.certificate)
+    return store, trust
+
+
 def _make_key(path: Path) -> None:
     path.touch(mode=0o600)
     curve = ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
@@ -120,5 +132,9 @@ def _is_address(host: str) -> bool:
 
 
 def _openssl(folder: Path, *arguments: object) -> None:
-    ran = subprocess.run(["openssl", *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=30)
-    assert ran.returncode == 0, f"openssl {arguments[0]} failed: {ran.stderr}"
+    _run(folder, "openssl", *arguments)
+
+
+def _run(folder: Path, *command: object) -> None:
+    ran = subprocess.run([*map(str, command)], cwd=folder, capture_output=True, text=True, timeout=30)
+    assert ran.returncode == 0, f"{command[0]} {command[1]} failed: {ran.stdout}{ran.stderr}"

@@ -14,13 +14,14 @@ import pytest
 from jobs import LIMIT, SCRIPTS, configuration, read
 
 import tensorflow_ignite as tfi
-from certificates import make_authority
+from certificates import STORE_PASSWORD, java_stores, make_authority
 from tensorflow_ignite import Credentials, errors
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
 
 SCRIPT = SCRIPTS / "guarded.py"
+EXAMPLE = Path(__file__).parents[2] / "java" / "config" / "tensorflow-ignite-secured.xml"
 NAMES = ["alice", "bob"]
 RULES = ["alice submit,watch", "alice read,write *", "alice files /*", "bob watch", "bob read own"]
 
@@ -167,3 +168,23 @@ def test_rules_say_who_may_submit_watch_and_read(secured: Secured) -> None:
 def test_a_cluster_that_encrypts_wants_to_hear_that_tensorflow_does_not(secured: Secured) -> None:
     with secured.connect("alice") as client, pytest.raises(errors.InvalidRequestError, match="allow_plaintext"):
         client.submit(SCRIPT, cache="own")
+
+
+def test_the_secured_example_lets_in_whom_it_names_and_nobody_else(tmp_path: Path) -> None:
+    authority = make_authority(tmp_path / "authority")
+    certificate = authority.issue("node", ["127.0.0.1"])
+    store, trust = java_stores(tmp_path, authority, certificate)
+    environment = {
+        "IGNITE_KEY_STORE": str(store),
+        "IGNITE_TRUST_STORE": str(trust),
+        "IGNITE_STORE_PASSWORD": STORE_PASSWORD,
+        "ALICE_TOKEN_SHA256": hashlib.sha256(token("alice").encode()).hexdigest(),
+    }
+    alice = Credentials(token=token("alice"), cafile=str(authority.certificate))
+    with LocalCluster(2, config=EXAMPLE, environment=environment, credentials=alice) as cluster:
+        tfi.load("own", {"x": np.arange(40)}, address=cluster.address, credentials=alice)
+        assert tfi.read_table("own", address=cluster.address, credentials=alice).num_rows == 40
+        with pytest.raises(errors.UnauthenticatedError):
+            tfi.connect(cluster.address, credentials=Credentials(cafile=alice.cafile))
+        with pytest.raises(errors.ConnectionFailedError, match="TLS"):
+            tfi.connect(cluster.address)

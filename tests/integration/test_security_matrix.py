@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ import pytest
 from jobs import configuration
 
 import tensorflow_ignite as tfi
-from certificates import Authority, Certificate, make_authority
+from certificates import STORE_PASSWORD, Authority, Certificate, java_stores, make_authority
 from tensorflow_ignite import Credentials, errors
 from tensorflow_ignite.data.transport import streams, ways
 from tensorflow_ignite.storage.files import Files
@@ -30,7 +29,6 @@ KINDS = [(encryption, asks) for encryption in ENCRYPTIONS for asks in ("nobody",
 ROWS = 64
 CACHE = "guarded"
 TOKEN = "dGhlIHRva2VuIG9mIHRoZSB0ZXN0cywgMzIgYnl0ZXM"
-STORE = "changeit"
 # A refusal comes at once; this is for busy machines.
 SOON = 20.0
 _THIN = """
@@ -50,10 +48,10 @@ _THIN_TLS = """
 <property name="sslContextFactory">
   <bean class="org.apache.ignite.ssl.SslContextFactory">
     <property name="keyStoreFilePath" value="{store}"/>
-    <property name="keyStorePassword" value="changeit"/>
+    <property name="keyStorePassword" value="{password}"/>
     <property name="keyStoreType" value="PKCS12"/>
     <property name="trustStoreFilePath" value="{trust}"/>
-    <property name="trustStorePassword" value="changeit"/>
+    <property name="trustStorePassword" value="{password}"/>
     <property name="trustStoreType" value="PKCS12"/>
   </bean>
 </property>
@@ -73,7 +71,9 @@ class Makers:
 
     def configuration(self, encryption: str, asks: str, port: int) -> str:
         """A node's."""
-        secured = _THIN_TLS.format(store=self.store, trust=self.trust, mutual=str(encryption == "mutual").lower())
+        secured = _THIN_TLS.format(
+            store=self.store, trust=self.trust, password=STORE_PASSWORD, mutual=str(encryption == "mutual").lower()
+        )
         users = '<property name="authenticationEnabled" value="true"/>' if asks == "users" else ""
         properties: dict[str, Any] = {}
         if asks == "users":
@@ -117,26 +117,12 @@ class Guarded:
     wrong: dict[str, list[Credentials]]
 
 
-def stores(folder: Path, authority: Authority) -> tuple[Path, Path]:
-    """A node's key and the authority as Java's stores."""
-    node = authority.issue("node", ["127.0.0.1", "localhost"])
-    store, trust = folder / "node.p12", folder / "trust.p12"
-    export = ["openssl", "pkcs12", "-export", "-name", "node", "-passout", f"pass:{STORE}"]
-    put = ["keytool", "-importcert", "-noprompt", "-alias", "authority", "-storetype", "PKCS12", "-storepass", STORE]
-    for command in (
-        [*export, "-in", str(node.certificate), "-inkey", str(node.key), "-out", str(store)],
-        [*put, "-keystore", str(trust), "-file", str(authority.certificate)],
-    ):
-        subprocess.run(command, check=True, capture_output=True)
-    return store, trust
-
-
 @pytest.fixture(scope="session")
 def makers(tmp_path_factory: pytest.TempPathFactory) -> Makers:
     """Certificates: those of the cluster, and others'."""
     folder = tmp_path_factory.mktemp("guarded")
     authority, stranger = make_authority(folder / "authority"), make_authority(folder / "stranger")
-    store, trust = stores(folder, authority)
+    store, trust = java_stores(folder, authority, authority.issue("node", ["127.0.0.1", "localhost"]))
     return Makers(authority, stranger, store, trust, authority.issue("client"), stranger.issue("other"))
 
 

@@ -17,7 +17,7 @@ def node(
     name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="The Ignite instance name.")] = None,
     host: Annotated[
         str | None,
-        typer.Option("--host", metavar="ADDRESS", help="The address that the node binds to; 127.0.0.1 when left out."),
+        typer.Option("--host", metavar="ADDRESS", help="The address that the node binds to; 127.0.0.1 when left out. Beyond that callers must be asked who they are."),
     ] = None,
     port: Annotated[
         str | None,
@@ -49,7 +49,7 @@ def node(
     Examples:
       tensorflow-ignite node
       tensorflow-ignite node --config node.xml --name node-1 --jvm-arg=-Xmx4g
-      tensorflow-ignite node --host 0.0.0.0 --discovery node1:47500..47509
+      tensorflow-ignite node --config secured.xml --host 10.0.0.7 --discovery node1:47500..47509
     """
     from tensorflow_ignite.node import run_node
 

@@ -347,7 +347,7 @@ public class ItAccess {
   }
 
   @Test
-  public void aTaskReachesWhatItsJobNamesUntilItsAttemptIsToStop() throws Exception {
+  public void aTaskReachesWhatItsJobNamesUntilItHasEnded() throws Exception {
     TaskKey key =
         TaskKey.newBuilder().setJobId("7a5c0000").setAttempt(1).setRole(Role.WORKER).build();
     TaskToken token = TaskToken.make(key);
