@@ -75,6 +75,11 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.apache.arrow.flight.impl.Flight;
+import org.apache.arrow.vector.ipc.message.IpcOption;
+import org.apache.arrow.vector.ipc.message.MessageSerializer;
+import org.apache.arrow.vector.types.pojo.ArrowType;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.junit.AfterClass;
@@ -537,7 +542,12 @@ public class ItAccess {
   }
 
   private static Message put(String cache) {
+    Schema schema =
+        new Schema(
+            Collections.singletonList(Field.nullable("x", new ArrowType.Int(Long.SIZE, true))));
     return Flight.FlightData.newBuilder()
+        .setDataHeader(
+            ByteString.copyFrom(MessageSerializer.serializeMetadata(schema, IpcOption.DEFAULT)))
         .setFlightDescriptor(
             Flight.FlightDescriptor.newBuilder()
                 .setType(Flight.FlightDescriptor.DescriptorType.CMD)
