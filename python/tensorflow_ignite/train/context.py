@@ -159,7 +159,7 @@ def context(*, cache: str = "", address: str | None = None) -> Context:
     path = os.environ.get(CONTEXT_VARIABLE)
     if not path:
         return Context(cache=cache or os.environ.get("IGNITE_DATASET_CACHE_NAME", ""), address=address)
-    return _read(path)
+    return _read(path)[0]
 
 
 def own_token() -> tuple[str, str]:
@@ -173,12 +173,11 @@ def own_token() -> tuple[str, str]:
     path = os.environ.get(CONTEXT_VARIABLE)
     if not path:
         return "", ""
-    message = _message(path)
-    return message.token, message.node_address
+    _, token, node_address = _read(path)
+    return token, node_address
 
 
-@functools.lru_cache(maxsize=1)
-def _message(path: str) -> agent_pb2.TaskContext:
+def _parse(path: str) -> agent_pb2.TaskContext:
     message = agent_pb2.TaskContext()
     try:
         with open(path, encoding="utf-8") as file:
@@ -192,13 +191,14 @@ def _message(path: str) -> agent_pb2.TaskContext:
 
 
 @functools.lru_cache(maxsize=1)
-def _read(path: str) -> Context:
-    message = _message(path)
+def _read(path: str) -> tuple[Context, str, str]:
+    """The context; the token and the node that are no part of it."""
+    message = _parse(path)
     workers = tuple(
         WorkerAssignment(worker.index, worker.node_id, tuple(worker.partitions), worker.rows)
         for worker in sorted(message.workers, key=lambda worker: worker.index)
     )
-    return Context(
+    told = Context(
         in_job=True,
         job_id=message.job_id,
         job_name=message.job_name,
@@ -214,6 +214,7 @@ def _read(path: str) -> Context:
         checkpoint_directory=message.checkpoint_directory,
         num_workers=len(workers),
     )
+    return told, message.token, message.node_address
 
 
 def _text(enum_name: str) -> str:
