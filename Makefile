@@ -117,16 +117,19 @@ venv: $(INSTALLED) ## Make .venv with everything that tests need.
 # Either of tensorflow-cpu and tensorflow; both are pinned.
 TENSORFLOW ?= tensorflow-cpu
 
-# Only files that constraints.txt lists by their SHA-256, and no package that would run code to be built. Dependencies are
-# all listed: pip looks for none, so that tf-keras brings no `tensorflow` that would overwrite tensorflow-cpu.
+# Only files that constraints.txt lists by their SHA-256, and no package that would run code to be built; but pyignite, which
+# has wheels for some machines only. Dependencies are all listed: pip looks for none, so that tf-keras brings no `tensorflow`
+# that would overwrite tensorflow-cpu.
 $(INSTALLED): pyproject.toml setup.py constraints.txt $(EXTENSION_SOURCES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tensorflow-ignite needs Python 3.10 or later")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo >&2 \
 	  'python3 cannot make virtual environments. Install it (Debian: apt-get install python3-venv), then run make again.'; \
 	  rm -rf $(VENV); exit 1; }
-	awk -v keep=$(TENSORFLOW) '/^[^ #]/ { name = $$0; sub(/=.*/, "", name); \
-	  other = name != keep && (name == "tensorflow" || name == "tensorflow-cpu") } !other' constraints.txt > $(VENV)/requirements.txt
+	awk -v keep=$(TENSORFLOW) -v folder=$(VENV) '/^[^ #]/ { name = $$0; sub(/=.*/, "", name); \
+	  other = name != keep && (name == "tensorflow" || name == "tensorflow-cpu"); \
+	  file = folder "/" (name == "pyignite" ? "built" : "requirements") ".txt" } file && !other { print > file }' constraints.txt
 	$(BIN)/pip install --quiet --no-deps --require-hashes --only-binary :all: --requirement $(VENV)/requirements.txt
+	$(BIN)/pip install --quiet --no-deps --require-hashes --no-build-isolation --prefer-binary --requirement $(VENV)/built.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

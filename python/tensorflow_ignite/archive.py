@@ -37,6 +37,9 @@ DEFAULT_SCRIPTS = ("main.py", "train.py")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BLOCK = 1024 * 1024
 _MAX_NAME_BYTES = 1024
+# As the agent that unpacks it takes them.
+_MAX_PARTS = 64
+_MAX_PART_BYTES = 255
 # What zipfile raises for archives that are cut short, damaged, encrypted or compressed in a way it does not know.
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, ValueError)
 
@@ -150,6 +153,9 @@ def _fault(name: str) -> str | None:
         size = len(clean.encode())
     except UnicodeEncodeError:
         return "it is not valid UTF-8"
+    parts = clean.split("/")
+    if len(parts) > _MAX_PARTS or max(len(part.encode()) for part in parts) > _MAX_PART_BYTES:
+        return f"it has more than {_MAX_PARTS} parts, or one of more than {_MAX_PART_BYTES} bytes"
     return None if size <= _MAX_NAME_BYTES else f"it has {size:,} bytes of UTF-8, more than {_MAX_NAME_BYTES:,}"
 
 

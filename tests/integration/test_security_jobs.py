@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from jobs import LIMIT, SCRIPTS, configuration, read
 
@@ -188,3 +189,11 @@ def test_the_secured_example_lets_in_whom_it_names_and_nobody_else(tmp_path: Pat
             tfi.connect(cluster.address, credentials=Credentials(cafile=alice.cafile))
         with pytest.raises(errors.ConnectionFailedError, match="TLS"):
             tfi.connect(cluster.address)
+        open_ports = {
+            connection.laddr.port
+            for node in cluster.nodes
+            for connection in psutil.Process(node.pid).net_connections("tcp")
+            if connection.status == psutil.CONN_LISTEN
+        }
+        assert len(open_ports) >= 6, "discovery, communication and the node API of two nodes"
+        assert not open_ports & {*range(10800, 10820), *range(11211, 11231)}, "Ignite's own ports for clients"

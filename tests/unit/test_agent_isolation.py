@@ -225,7 +225,7 @@ def test_limit_cannot_be_raised_by_the_task(agent: Agent) -> None:
         " resource.getrlimit(resource.RLIMIT_CORE)[0])"
     )
     assert run(agent, source, {"openFiles": 64, "memoryBytes": str(1 << 30)}).exit_code == 0
-    assert agent.output == f"(64, 64) ({1 << 30}, {1 << 30}) 0\n"
+    assert agent.output == f"(64, 64) ({1 << 30}, {1 << 30}) 1\n"
 
 
 def test_bad_start_of_the_launcher_runs_nothing(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ USUAL = (
     *("PYTHON*", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
     *("CUDA_*", "NVIDIA_*", "NCCL_*", "CUDNN_*", "CUBLAS_*", "ROCR_*", "HIP_*", "HSA_*", "TPU_*"),
+    *("ROCM_*", "MIOPEN_*", "RCCL_*", "LIBTPU_*", "UCX_*", "TCMALLOC_*", "TFDS_DATA_DIR", "TFHUB_CACHE_DIR"),
     *("TF_*", "TF2_*", "XLA_*", "KERAS_*", "ONEDNN_*", "DNNL_*", "GRPC_*", "GLOG_*", "ABSL_*"),
     *("OMP_*", "KMP_*", "GOMP_*", "MKL_*", "OPENBLAS_*", "NUMEXPR_*", "ARROW_*"),
 )

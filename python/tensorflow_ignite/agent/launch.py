@@ -33,7 +33,8 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     # What a task makes is its user's alone, and its memory, which holds rows and its token, is left in no file.
     os.umask(0o077)
-    _limit(resource.RLIMIT_CORE, 0, hard=False)
+    # One byte: too little for a file, and the one number at which a program gets none that they are piped to.
+    _limit(resource.RLIMIT_CORE, 1, hard=False)
     for limit in limits:
         name, _, amount = limit.partition("=")
         # What user code could raise again would be no limit.

@@ -112,7 +112,7 @@ def _check(archive: Path, entry: zipfile.ZipInfo) -> None:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if not path.parts or path.is_absolute() or ".." in path.parts:
         fault = "leaves the archive's directory"
-    elif "\\" in name or not name.isprintable() or (len(name) > 1 and name[1] == ":"):
+    elif "\\" in name or any(ord(char) < 32 or ord(char) == 127 for char in name) or name[1:2] == ":":
         fault = "has a name that is not portable"
     elif len(name) > MAX_PATH_CHARACTERS or len(path.parts) > MAX_PATH_PARTS or _longest_part(path) > MAX_PART_BYTES:
         fault = "has a name that is not portable: too long, or too deep"

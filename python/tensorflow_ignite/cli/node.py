@@ -17,7 +17,11 @@ def node(
     name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="The Ignite instance name.")] = None,
     host: Annotated[
         str | None,
-        typer.Option("--host", metavar="ADDRESS", help="The address that the node binds to; 127.0.0.1 when left out. Beyond that callers must be asked who they are."),
+        typer.Option(
+            "--host",
+            metavar="ADDRESS",
+            help="The address that the node binds to, else 127.0.0.1. Beyond it callers must say who they are.",
+        ),
     ] = None,
     port: Annotated[
         str | None,
