@@ -38,6 +38,7 @@ import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
+import io.tensorflowignite.v1.CheckBlocksRequest;
 import io.tensorflowignite.v1.GetFileRequest;
 import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
@@ -52,6 +53,8 @@ import io.tensorflowignite.v1.OpenShared;
 import io.tensorflowignite.v1.PutBlocksRequest;
 import io.tensorflowignite.v1.ReadBlocksRequest;
 import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.RemoveFileRequest;
+import io.tensorflowignite.v1.RenameFileRequest;
 import io.tensorflowignite.v1.ReserveBlocksRequest;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.SharedRequest;
@@ -105,8 +108,13 @@ public class ItAccess {
           FLIGHT + "DoExchange");
 
   private static final Map<String, String> TOKENS =
-      ImmutableMap.of(
-          "alice", "alices-secret", "etl", "secret-of-etl", "nobody", "secret", "root", "roots");
+      ImmutableMap.<String, String>builder()
+          .put("alice", "alices-secret")
+          .put("etl", "secret-of-etl")
+          .put("nobody", "secret")
+          .put("lister", "secret-of-lister")
+          .put("root", "roots")
+          .build();
 
   private static final Job OF_ALICE = job("a11ce000", "alice").build();
   private static final Job OF_ROOT = job("70070000", "root").build();
@@ -147,6 +155,11 @@ public class ItAccess {
             "etl read,write raw_*",
             "etl files /models/etl/*",
             "nobody read nothing",
+            "lister submit",
+            "lister read images",
+            "lister files /",
+            "lister files /listed",
+            "lister files /listed-file",
             "root all"));
     IgniteSecurityAccess users = new IgniteSecurityAccess(node);
     Authentication authentication =
@@ -323,6 +336,45 @@ public class ItAccess {
     getFile("/models", as("alice")).assertAnswered();
     getFile("/", as("alice")).assertAnswered();
     getFile("/models/etl", as("alice")).assertRefused(Status.Code.PERMISSION_DENIED);
+  }
+
+  @Test
+  public void whoMayUseADirectoryMayNotUseAllThatIsBelowIt() {
+    makeDirectory("/listed/of root", as("root")).assertAnswered();
+    getFile("/listed", as("lister")).assertAnswered();
+    calls
+        .call(FILES + "CheckBlocks", CheckBlocksRequest.getDefaultInstance(), as("lister"))
+        .assertRefused(Status.Code.PERMISSION_DENIED);
+    calls
+        .call(FILES + "CheckBlocks", CheckBlocksRequest.getDefaultInstance(), as("root"))
+        .assertAnswered();
+    String text =
+        calls
+            .call(
+                FILES + "RemoveFile",
+                RemoveFileRequest.newBuilder().setPath("/listed").setRecursive(true).build(),
+                as("lister"))
+            .assertRefused(Status.Code.PERMISSION_DENIED);
+    assertTrue(text, text.contains("'lister' lacks the permission files, /listed/*"));
+    calls
+        .call(
+            FILES + "RenameFile",
+            RenameFileRequest.newBuilder().setSource("/listed").setTarget("/listed-file").build(),
+            as("lister"))
+        .assertRefused(Status.Code.PERMISSION_DENIED);
+    getFile("/listed/of root", as("root")).assertAnswered();
+    for (String directory : ImmutableList.of("ignite:///", "ignite:///listed")) {
+      calls
+          .call(
+              JOBS + "SubmitJob",
+              SubmitJobRequest.newBuilder()
+                  .setRequestId("r")
+                  .setSpec(
+                      JobSpec.newBuilder().setCache("images").setCheckpointDirectory(directory))
+                  .build(),
+              as("lister"))
+          .assertRefused(Status.Code.PERMISSION_DENIED);
+    }
   }
 
   @Test

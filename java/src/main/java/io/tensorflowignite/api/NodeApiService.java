@@ -123,7 +123,7 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
     spec.getMoreCachesList().forEach(guard::readCache);
     JobFiles.path(spec.getCheckpointDirectory())
         .ifPresent(
-            path -> guard.writeFile(FilePath.parse(path).toString(), TaskKey.getDefaultInstance()));
+            path -> guard.writeTree(FilePath.parse(path).toString(), TaskKey.getDefaultInstance()));
   }
 
   /** As clients are told of a job. */

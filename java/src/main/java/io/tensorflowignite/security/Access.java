@@ -30,6 +30,14 @@ public final class Access {
             || rules.stream().anyMatch(rule -> rule.isOf(who) && rule.gives(permission, object)));
   }
 
+  /** Whether a rule gives a principal a permission for whatever may be below a directory. */
+  boolean allowsBelow(Principal who, Permission permission, String directory) {
+    return who.isNamed()
+        && (rules.isEmpty()
+            || rules.stream()
+                .anyMatch(rule -> rule.isOf(who) && rule.givesBelow(permission, directory)));
+  }
+
   /** Whether a path leads to files that a principal may read, so that it may know it is there. */
   boolean leadsThrough(Principal who, String path) {
     return rules.stream().anyMatch(rule -> rule.isOf(who) && rule.leadsThrough(path));

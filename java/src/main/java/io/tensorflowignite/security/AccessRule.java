@@ -70,6 +70,13 @@ final class AccessRule {
     return has(permission) && (object == null || pattern == null || matches(object));
   }
 
+  /** Whether it gives whatever may be below a directory: its name alone gives nothing of that. */
+  boolean givesBelow(Permission permission, String directory) {
+    String below = directory.endsWith("/") ? directory : directory + "/";
+    return has(permission)
+        && (pattern == null || (glob.endsWith("*") && pattern.matcher(below).matches()));
+  }
+
   /** Whether a path leads to what the rule gives. */
   boolean leadsThrough(String path) {
     if (!has(Permission.FILES_READ)) {

@@ -167,6 +167,18 @@ public final class Guard {
     require(Permission.FILES, path, CACHE_PUT, storage);
   }
 
+  /** To change a directory and whatever is below it, as {@code writeFile} is for what is there. */
+  public void writeTree(String path, TaskKey task) {
+    writeFile(path, task);
+    requireBelow(Permission.FILES, path);
+  }
+
+  /** To know a directory and whatever is below it. */
+  private void readTree(String path) {
+    readFile(path);
+    requireBelow(Permission.FILES_READ, path);
+  }
+
   /**
    * To read blocks of an extent. A call names an extent alone, since a file's blocks are read one
    * by one and finding its path would cost a search of the whole tree. So the extent's id is what
@@ -184,7 +196,7 @@ public final class Guard {
 
   /** To know of every block, and with its extent's id to read it: of who may read all files. */
   public void checkBlocks() {
-    require(Permission.FILES_READ, "/", CACHE_READ, storage);
+    readTree("/");
   }
 
   private void requireUsers(String cache) {
@@ -213,6 +225,20 @@ public final class Guard {
       throw denied(caller, permission, object);
     }
     caller.judged();
+  }
+
+  /** Of who has the permission for the directory itself. */
+  private void requireBelow(Permission permission, String directory) {
+    Caller caller = caller();
+    boolean may =
+        caller.principal().kind() == Principal.Kind.ANYONE
+            // What a task uses is whole directories.
+            || caller.task().isPresent()
+            || access.allowsBelow(caller.principal(), permission, directory);
+    if (!may) {
+      throw denied(
+          caller, permission, directory.endsWith("/") ? directory + "*" : directory + "/*");
+    }
   }
 
   private boolean may(

@@ -127,6 +127,9 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
         response,
         () -> {
           requireWrite(request.getPath(), request.getTask());
+          if (request.getRecursive() && isDirectory(request.getPath())) {
+            requireWriteBelow(request.getPath(), request.getTask());
+          }
           storage.tree().remove(request);
           return RemoveFileResponse.getDefaultInstance();
         });
@@ -139,6 +142,10 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
         () -> {
           requireWrite(request.getSource(), request.getTask());
           requireWrite(request.getTarget(), request.getTask());
+          if (isDirectory(request.getSource())) {
+            requireWriteBelow(request.getSource(), request.getTask());
+            requireWriteBelow(request.getTarget(), request.getTask());
+          }
           storage.tree().rename(request);
           return RenameFileResponse.getDefaultInstance();
         });
@@ -243,6 +250,14 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
 
   private void requireWrite(String path, TaskKey task) {
     guard.writeFile(FilePath.parse(path).toString(), task);
+  }
+
+  private void requireWriteBelow(String path, TaskKey task) {
+    guard.writeTree(FilePath.parse(path).toString(), task);
+  }
+
+  private boolean isDirectory(String path) {
+    return storage.tree().get(path).getKind() == FileKind.DIRECTORY;
   }
 
   /** Who goes on with what is being written must be able to write the file. */

@@ -72,6 +72,30 @@ public class AccessTest {
   }
 
   @Test
+  public void aDirectorysNameAloneGivesNothingBelowIt() {
+    Access some =
+        Access.of(
+            Arrays.asList(
+                "alice files /", "alice files /a", "alice files /b/*", "alice files /c*"));
+    assertTrue(some.allows(ALICE, Permission.FILES, "/a"));
+    assertFalse(some.allowsBelow(ALICE, Permission.FILES, "/"));
+    assertFalse(some.allowsBelow(ALICE, Permission.FILES, "/a"));
+    assertTrue(some.allowsBelow(ALICE, Permission.FILES, "/b"));
+    assertTrue(some.allowsBelow(ALICE, Permission.FILES_READ, "/b/d"));
+    assertTrue(some.allowsBelow(ALICE, Permission.FILES, "/c"));
+    assertFalse(some.allowsBelow(ETL, Permission.FILES, "/b"));
+    assertFalse(access.allowsBelow(ALICE, Permission.FILES_READ, "/"));
+    assertTrue(access.allowsBelow(ROOT, Permission.FILES, "/"));
+    Access ends = Access.of(Collections.singletonList("alice files /a/*.h5"));
+    assertFalse(ends.allowsBelow(ALICE, Permission.FILES, "/a/x.h5"));
+    Access inside = Access.of(Collections.singletonList("alice files /a?"));
+    assertFalse(inside.allowsBelow(ALICE, Permission.FILES, "/ab"));
+    Access all = Access.of(Collections.singletonList("alice files /*"));
+    assertTrue(all.allowsBelow(ALICE, Permission.FILES, "/"));
+    assertTrue(Access.of(Collections.emptyList()).allowsBelow(ALICE, Permission.FILES, "/"));
+  }
+
+  @Test
   public void whoMayWriteFilesMayReadThem() {
     assertTrue(access.allows(ETL, Permission.FILES_READ, "/models/etl/x"));
   }
