@@ -20,6 +20,9 @@ from secured import node_api
 from certificates import Authority, Certificate, make_authority
 from tensorflow_ignite.cli import main
 from tensorflow_ignite.cli.tensorboard import _in_memory
+from tensorflow_ignite.credentials import Credentials
+from tensorflow_ignite.errors import ConnectionFailedError
+from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.v1 import job_pb2
 
 LIMIT = 20  # seconds; what takes longer hangs
@@ -74,6 +77,19 @@ def write_profiles(text: str) -> None:
     path.chmod(0o600)
 
 
+@pytest.fixture
+def callers(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, ...], Credentials | None]:
+    """Who was to call which nodes for files; none of them answers."""
+    found: dict[tuple[str, ...], Credentials | None] = {}
+
+    def at(addresses: tuple[str, ...], *, credentials: Credentials | None = None, **_: object) -> Files:
+        found[addresses] = credentials
+        raise ConnectionFailedError("nobody is there")
+
+    monkeypatch.setattr(Files, "at", at)
+    return found
+
+
 # Who calls
 
 
@@ -122,6 +138,69 @@ def test_a_profile_gives_the_address_and_who_calls(cli: Cli, authority: Authorit
         # The profile's user with another name is another user, whose password nobody has given.
         code, _, err = cli("--profile", "far", "--user", "bob", "ps")
         assert (code, "no password of bob is known" in err) == (2, True)
+
+
+def test_the_default_profiles_secret_is_not_for_the_cluster_that_a_url_names(
+    cli: Cli, callers: dict[tuple[str, ...], Credentials | None]
+) -> None:
+    write_profiles(f'[default]\naddress = "mine:1"\ntoken = "{SECRET}"\n')
+    for url in ("ignite://other:2/", "ignite://mine:1/", "ignite:///"):
+        cli("--cafile", "ca", "fs", "ls", url)
+    ours = Credentials(token=SECRET, cafile="ca")
+    assert callers == {("other:2",): Credentials(cafile="ca"), ("mine:1",): ours, None: ours}
+
+
+def test_the_default_profiles_secret_is_not_for_the_cluster_whose_events_tensorboard_shows(
+    cli: Cli, callers: dict[tuple[str, ...], Credentials | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    write_profiles(f'[default]\naddress = "mine:1"\ntoken = "{SECRET}"\n')
+    for url in ("ignite://other:2/jobs", "ignite:///jobs"):
+        cli("--cafile", "ca", "tensorboard", "--logdir", url)
+    assert callers == {("other:2",): Credentials(cafile="ca"), ("mine:1",): Credentials(token=SECRET, cafile="ca")}
+
+
+def test_the_default_profiles_secret_is_not_for_the_cluster_that_rows_are_loaded_into(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[tuple[str | None, Credentials | None]] = []
+
+    def load_rows(*_: object, address: str | None, credentials: Credentials | None, **__: object) -> None:
+        called.append((address, credentials))
+        raise ConnectionFailedError("nobody is there")
+
+    monkeypatch.setattr("tensorflow_ignite.data.loading.load.load_rows", load_rows)
+    write_profiles(f'[default]\naddress = "mine:1"\ntoken = "{SECRET}"\n')
+    (tmp_path / "rows.csv").write_text("x\n1\n")
+    monkeypatch.setenv("IGNITE_DATASET_HOST", "other")
+    cli("--cafile", "ca", "load", "rows", tmp_path / "rows.csv")
+    cli("--cafile", "ca", "load", "rows", tmp_path / "rows.csv", "--address", "mine:1")
+    assert called == [
+        ("other:10820", Credentials(cafile="ca")),
+        ("mine:1", Credentials(token=SECRET, cafile="ca")),
+    ]
+
+
+def test_a_password_is_asked_for_once_for_all_clusters(
+    cli: Cli, callers: dict[tuple[str, ...], Credentials | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def prompt(text: str, **_: object) -> str:
+        asked.append(text)
+        return SECRET
+
+    def at(addresses: tuple[str, ...], *, credentials: Credentials | None = None, **_: object) -> Files:
+        callers[addresses] = credentials
+        return Files(addresses, 0.1, False, None)
+
+    monkeypatch.setattr(Files, "at", at)
+    monkeypatch.setattr("typer.prompt", prompt)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    cli("--user", "alice", "fs", "cp", "ignite://127.0.0.1:1/a", "ignite://127.0.0.1:2/b")
+    alice = Credentials("alice", SECRET)
+    assert callers == {("127.0.0.1:1",): alice, ("127.0.0.1:2",): alice}
+    assert asked == ["Password of alice"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from tensorflow_ignite.cli.identity import address_of, caller
+from tensorflow_ignite.cli.identity import address_of, addresses_of, caller
 from tensorflow_ignite.cli.options import Address, CommandLineError, Json
 from tensorflow_ignite.cli.render import count, paint, print_json
 from tensorflow_ignite.errors import InvalidRequestError
@@ -94,7 +94,7 @@ def doctor(
         deep=deep,
         address=address_of(context, address),
         thin=thin,
-        credentials=caller(context, address),
+        credentials=caller(context, addresses_of(context, address)),
     )
     try:
         findings = examine(request)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,12 +19,24 @@ from tensorflow_ignite.errors import InvalidRequestError
 if TYPE_CHECKING:
     from tensorflow_ignite.credentials import Credentials
 
-__all__ = ["Cafile", "Certfile", "Keyfile", "PasswordFile", "Profile", "TokenFile", "User", "address_of", "caller"]
+__all__ = [
+    "Cafile",
+    "Certfile",
+    "Keyfile",
+    "PasswordFile",
+    "Profile",
+    "TokenFile",
+    "User",
+    "address_of",
+    "addresses_of",
+    "caller",
+]
 
 _PANEL = "Who calls"
 _OPTIONS = ("profile", "user", "password_file", "token_file", "cafile", "certfile", "keyfile")
 _WHO = ("username", "password", "token")
 _KNOWN = "tensorflow_ignite.cli.identity"
+_ASKED = f"{_KNOWN}.password"
 
 Profile = Annotated[
     str | None,
@@ -88,12 +101,24 @@ def address_of(context: typer.Context, address: str | None) -> str | None:
     return found
 
 
-def caller(context: typer.Context, address: str | None = None, *, ask: bool = True) -> Credentials | None:
+def addresses_of(context: typer.Context, address: str | None) -> tuple[str, ...]:
+    """The addresses that a command calls which names no other: those of `address_of`, or those of the environment.
+
+    Raises:
+        CommandLineError: There is no such profile.
+        InvalidRequestError: They cannot be read.
+    """
+    from tensorflow_ignite.addresses import parse_addresses
+
+    return parse_addresses(address_of(context, address))
+
+
+def caller(context: typer.Context, addresses: Sequence[str], *, ask: bool = True) -> Credentials | None:
     """The credentials that the options give, completed by the environment or a profile; None: there is no option.
 
     Args:
         context: Of the command.
-        address: That of the command.
+        addresses: ``"host:port"`` of the nodes that are called: a default profile is for those of its own cluster.
         ask: A password that is nowhere else may be asked for on the terminal, once.
 
     Raises:
@@ -102,16 +127,23 @@ def caller(context: typer.Context, address: str | None = None, *, ask: bool = Tr
     given = {name: context.find_root().params.get(name) for name in _OPTIONS}
     if not any(given.values()):
         return None
-    if _KNOWN not in context.meta:
+    known: dict[tuple[str, ...], Credentials | None] = context.meta.setdefault(_KNOWN, {})
+
+    def password(user: str) -> str:
+        if _ASKED not in context.meta:
+            context.meta[_ASKED] = _password(user, ask)
+        return str(context.meta[_ASKED])
+
+    key = tuple(addresses)
+    if key not in known:
         try:
-            context.meta[_KNOWN] = _read(given, address_of(context, address), ask)
+            known[key] = _read(given, key, password)
         except InvalidRequestError as error:
             raise CommandLineError(str(error)) from None
-    known: Credentials | None = context.meta[_KNOWN]
-    return known
+    return known[key]
 
 
-def _read(given: dict[str, str | None], address: str | None, ask: bool) -> Credentials | None:
+def _read(given: dict[str, str | None], addresses: Sequence[str], password: Callable[[str], str]) -> Credentials | None:
     from tensorflow_ignite.credentials import Credentials, read_secret
 
     user, password_file, token_file = given["user"], given["password_file"], given["token_file"]
@@ -119,22 +151,21 @@ def _read(given: dict[str, str | None], address: str | None, ask: bool) -> Crede
         raise CommandLineError("--user and --token-file are both given. A call is made in one name. Leave one out.")
     if password_file and not user:
         raise CommandLineError("--password-file is given without --user. A password is a user's. Give --user NAME.")
-    found = _otherwise(given["profile"], address)
+    found = _otherwise(given["profile"], addresses)
     if user or token_file:
         before = {name: found.pop(name, None) for name in _WHO}
         found["username"], found["token"] = user, token_file and read_secret(token_file, "--token-file")
         if user:
             own = before["password"] if before["username"] in (None, user) else None
             found["password"] = (
-                read_secret(password_file, "--password-file") if password_file else own or _password(user, ask)
+                read_secret(password_file, "--password-file") if password_file else own or password(user)
             )
     found |= {name: given[name] for name in ("cafile", "certfile", "keyfile") if given[name]}
     return Credentials(**found) if found else None
 
 
-def _otherwise(profile: str | None, address: str | None) -> dict[str, Any]:
+def _otherwise(profile: str | None, addresses: Sequence[str]) -> dict[str, Any]:
     """What is known without the other options."""
-    from tensorflow_ignite.addresses import parse_addresses
     from tensorflow_ignite.credentials import environment_fields
     from tensorflow_ignite.profile import load
 
@@ -145,7 +176,7 @@ def _otherwise(profile: str | None, address: str | None) -> dict[str, Any]:
         if found:
             return found
         chosen = load()
-        credentials = chosen.credentials_for(parse_addresses(address)) if chosen else None
+        credentials = chosen.credentials_for(addresses) if chosen else None
     if credentials is None:
         return {}
     return {attribute.name: getattr(credentials, attribute.name) for attribute in fields(credentials)}

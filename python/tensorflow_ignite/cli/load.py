@@ -79,6 +79,7 @@ def load(
     from tensorflow_ignite.data.loading.inputs import open_input
     from tensorflow_ignite.data.loading.load import EXISTING, load_rows
     from tensorflow_ignite.data.loading.meter import Meter
+    from tensorflow_ignite.data.transport import place
     from tensorflow_ignite.v1 import data_pb2
 
     command = data_pb2.LoadCommand(
@@ -92,13 +93,15 @@ def load(
         without_sql=no_sql,
     )
     rows = open_input(files)
+    where = place.node(address_of(context, address))
+    who = caller(context, (where,))
     with Meter(cache) as meter:
         done = load_rows(
             command,
             rows,
-            address=address_of(context, address),
+            address=where,
             progress=meter.show,
-            credentials=caller(context, address),
+            credentials=who,
         )
     if json_output:
         print_json({"cache": cache, "rows": done.rows, "bytes": done.bytes, "seconds": round(done.seconds, 3)})

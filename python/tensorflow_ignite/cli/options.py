@@ -11,7 +11,7 @@ import typer
 
 from tensorflow_ignite.addresses import ADDRESS_VARIABLE, DEFAULT_ADDRESS, parse_addresses
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.identity import address_of, caller
+from tensorflow_ignite.cli.identity import address_of, addresses_of, caller
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, st
 
     try:
         address = address_of(context, context.params.get("address"))
-        who = caller(context, address, ask=False)
+        who = caller(context, addresses_of(context, address), ask=False)
         with connect(address, timeout=_COMPLETION_SECONDS, credentials=who) as client:
             return [(job.id, f"{job.spec.name} {job.state}") for job in client.jobs() if job.id.startswith(incomplete)]
     except TensorFlowIgniteError:
@@ -95,5 +95,6 @@ def session(context: typer.Context, address: str | None) -> Iterator[Client]:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.client import connect
 
-    with connect(address_of(context, address), credentials=caller(context, address)) as client:
+    who = caller(context, addresses_of(context, address))
+    with connect(address_of(context, address), credentials=who) as client:
         yield client

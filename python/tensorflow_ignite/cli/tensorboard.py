@@ -47,8 +47,8 @@ def tensorboard(
         raise CommandLineError(
             "TensorBoard is not installed. It is a package of its own. Install it: pip install tensorboard"
         )
-    who = caller(context, address)
     address = address_of(context, address)
+    who = caller(context, _called(logdir, address))
     _check_that_a_node_answers(logdir, address, who)
     environment = {**os.environ, **({ADDRESS_VARIABLE: address} if address else {})}
     if who is not None:
@@ -69,13 +69,21 @@ def _in_memory(secret: str) -> str:
     return f"/proc/self/fd/{descriptor}"
 
 
+def _called(logdir: str, address: str | None) -> tuple[str, ...]:
+    """The nodes whose files TensorBoard reads."""
+    from tensorflow_ignite.addresses import parse_addresses
+    from tensorflow_ignite.storage import paths
+
+    named = paths.parse(logdir).addresses if logdir.startswith(paths.SCHEME) else None
+    return named or parse_addresses(address)
+
+
 def _check_that_a_node_answers(logdir: str, address: str | None, who: Credentials | None) -> None:
     """TensorBoard itself would show an empty page, and its log would have to be read.
 
     Raises:
         ConnectionFailedError: None answers.
     """
-    from tensorflow_ignite.addresses import parse_addresses
     from tensorflow_ignite.storage import paths
 
     if not logdir.startswith(paths.SCHEME):
@@ -83,5 +91,4 @@ def _check_that_a_node_answers(logdir: str, address: str | None, who: Credential
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.storage.files import Files
 
-    location = paths.parse(logdir)
-    Files.at(location.addresses or parse_addresses(address), credentials=who).exists(location.path)
+    Files.at(_called(logdir, address), credentials=who).exists(paths.parse(logdir).path)

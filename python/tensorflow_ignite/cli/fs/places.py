@@ -85,7 +85,7 @@ class Places:
             timeout: Seconds for each call; None: the default.
         """
         self._address = address_of(context, address)
-        self._credentials = caller(context, address)
+        self._context = context
         self._timeout: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
         self._clusters: dict[str, ClusterStore] = {}
         self._others: dict[Any, Store] = {}
@@ -164,7 +164,7 @@ class Places:
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         from tensorflow_ignite.addresses import parse_addresses
         from tensorflow_ignite.storage.files import Files
-        from tensorflow_ignite.storage.paths import parse
+        from tensorflow_ignite.storage.paths import parse, resolve
 
         try:
             location = parse(text)
@@ -176,8 +176,9 @@ class Places:
         prefix = f"{SCHEME}://{rest[2:].partition('/')[0]}"
         store = self._clusters.get(prefix)
         if store is None:
+            who = caller(self._context, resolve(addresses))
             store = self._clusters.setdefault(
-                prefix, ClusterStore(Files.at(addresses, credentials=self._credentials, **self._timeout), prefix)
+                prefix, ClusterStore(Files.at(addresses, credentials=who, **self._timeout), prefix)
             )
         return Place(store, location.path, text.endswith("/"))
 
