@@ -324,7 +324,7 @@ def read_secret(path: str | os.PathLike[str], source: str) -> str:
     """
     fault = None
     try:
-        with Path(path).expanduser().open("rb") as file:
+        with Path(os.path.expanduser(path)).open("rb") as file:
             text = file.read(_SECRET_BYTES + 1).decode()
         secret = text.rstrip("\r\n")
         fault = (

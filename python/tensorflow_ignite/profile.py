@@ -80,8 +80,8 @@ def load(name: str | None = None, env: Mapping[str, str] = os.environ) -> Profil
     """
     asked = name or env.get(PROFILE_VARIABLE) or None
     named = env.get(PROFILES_VARIABLE)
-    path = (_FILE if named is None else Path(named)).expanduser()
-    content = None if named == "" else _read(path)
+    path = Path(os.path.expanduser(_FILE if named is None else named))
+    content = None if named == "" else _read(path, wanted=bool(asked or named))
     if content is None and (asked or named):
         raise InvalidRequestError(
             f"there is no file of profiles {str(path) if named != '' else repr('')}, which "
@@ -101,13 +101,18 @@ def load(name: str | None = None, env: Mapping[str, str] = os.environ) -> Profil
     return _profile(asked or DEFAULT, section, path, chosen=asked is not None)
 
 
-def _read(path: Path) -> bytes | None:
+def _read(path: Path, *, wanted: bool) -> bytes | None:
     """The content of the file; None when there is none. Who may read it is asked of the very file that is read."""
+    if str(path).startswith("~") and not wanted:
+        return None  # of a user without a home
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
+        # Nobody has spoken of profiles: a home that this process may not look into is no fault of the call.
+        if isinstance(error, PermissionError) and not wanted:
+            return None
         raise InvalidRequestError(
             f"the file of profiles {path} cannot be read ({error.strerror}). It is a file that only you may read. "
             "Correct that"

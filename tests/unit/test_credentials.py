@@ -6,10 +6,12 @@ import copy
 import json
 import os
 import pickle
+import pwd
 import subprocess
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -250,6 +252,40 @@ def test_a_profile_that_is_asked_for_must_be_there(monkeypatch: pytest.MonkeyPat
         profile.load()
     monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILES", "")
     assert profile.load() is None
+
+
+def test_a_home_that_is_closed_to_this_process_has_no_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = profiles(f'[default]\ntoken = "{SECRET}"\n')
+    opened = os.open
+
+    def refuse(file: Any, *args: Any, **options: Any) -> int:
+        if file == path:
+            raise PermissionError(13, "Permission denied")
+        return opened(file, *args, **options)
+
+    monkeypatch.setattr(os, "open", refuse)
+    assert profile.load() is None
+    assert find(None, HERE) is None
+    with pytest.raises(errors.InvalidRequestError, match="cannot be read"):
+        profile.load("default")
+    monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILES", str(path))
+    with pytest.raises(errors.InvalidRequestError, match="cannot be read"):
+        profile.load()
+
+
+def test_a_user_without_a_home_has_no_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "~/.config/tensorflow-ignite/profiles.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(f'[default]\ntoken = "{SECRET}"\n')
+    path.chmod(0o600)
+    assert profile.load() is None
+    assert find(None, HERE) is None
 
 
 def test_credentials_load_nothing_heavy() -> None:
