@@ -203,6 +203,27 @@ def test_a_password_is_asked_for_once_for_all_clusters(
     assert asked == ["Password of alice"]
 
 
+@pytest.mark.parametrize("words", ["fs ls ignite://127.0.0.1:1/", "fs ls ignite:///", "logs "])
+def test_the_tab_key_asks_for_no_password(
+    words: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def prompt(text: str, **_: object) -> str:
+        asked.append(text)
+        return SECRET
+
+    monkeypatch.setattr("typer.prompt", prompt)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setenv("_TENSORFLOW_IGNITE_COMPLETE", "complete_fish")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"tensorflow-ignite --address 127.0.0.1:1 --user alice {words}")
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    with pytest.raises(SystemExit):
+        main([])
+    assert capfd.readouterr() == ("\n", "")
+    assert asked == []
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

@@ -32,7 +32,7 @@ def complete_path(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _paths(context: typer.Context, typed: str) -> list[str]:
-    places = Places(context, context.params.get("address"), timeout=_SECONDS)
+    places = Places(context, context.params.get("address"), timeout=_SECONDS, ask=False)
     directory, _, name = typed.rpartition("/")
     while True:
         place = places.of(directory + "/")

@@ -76,16 +76,20 @@ class ClusterPath:
 class Places:
     """Reads arguments; each cluster and each file system that they name is met once."""
 
-    def __init__(self, context: typer.Context, address: str | None, *, timeout: float | None = None) -> None:
+    def __init__(
+        self, context: typer.Context, address: str | None, *, timeout: float | None = None, ask: bool = True
+    ) -> None:
         """Keeps which cluster ``ignite:///`` is.
 
         Args:
             context: Of the command; an address may also stand before it.
             address: That of the command.
             timeout: Seconds for each call; None: the default.
+            ask: A password that is nowhere else may be asked for on the terminal.
         """
         self._address = address_of(context, address)
         self._context = context
+        self._ask = ask
         self._timeout: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
         self._clusters: dict[str, ClusterStore] = {}
         self._others: dict[Any, Store] = {}
@@ -176,7 +180,7 @@ class Places:
         prefix = f"{SCHEME}://{rest[2:].partition('/')[0]}"
         store = self._clusters.get(prefix)
         if store is None:
-            who = caller(self._context, resolve(addresses))
+            who = caller(self._context, resolve(addresses), ask=self._ask)
             store = self._clusters.setdefault(
                 prefix, ClusterStore(Files.at(addresses, credentials=who, **self._timeout), prefix)
             )
