@@ -18,9 +18,10 @@ import pytest
 from secured import node_api
 
 from certificates import Authority, Certificate, make_authority
+from tensorflow_ignite.addresses import parse_addresses
 from tensorflow_ignite.cli import main
 from tensorflow_ignite.cli.tensorboard import _in_memory
-from tensorflow_ignite.credentials import Credentials
+from tensorflow_ignite.credentials import Credentials, find
 from tensorflow_ignite.errors import ConnectionFailedError
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.v1 import job_pb2
@@ -201,6 +202,37 @@ def test_a_password_is_asked_for_once_for_all_clusters(
     alice = Credentials("alice", SECRET)
     assert callers == {("127.0.0.1:1",): alice, ("127.0.0.1:2",): alice}
     assert asked == ["Password of alice"]
+
+
+def test_a_profile_without_credentials_is_nobody(
+    cli: Cli, callers: dict[tuple[str, ...], Credentials | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", "of-the-environment")
+    with node_api() as node:
+        write_profiles(f'[default]\ntoken = "{SECRET}"\n[laboratory]\naddress = "{node.address}"\n')
+        assert cli("--profile", "laboratory", "ps")[0] == 0
+        monkeypatch.delenv("TENSORFLOW_IGNITE_TOKEN")
+        assert cli("--profile", "laboratory", "ps")[0] == 0
+        assert set(node.told) == {None}
+        cli("--profile", "laboratory", "fs", "ls", "ignite:///")
+        assert callers == {(node.address,): Credentials()}
+
+
+def test_tensorboard_is_who_the_command_line_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[dict[str, str]] = []
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    monkeypatch.setattr(os, "execve", lambda program, arguments, environment: started.append(environment))
+    write_profiles(f'[default]\ntoken = "{SECRET}"\n[laboratory]\naddress = "near:1"\n')
+    cli("--profile", "laboratory", "tensorboard", "--logdir", "/tmp")
+    with monkeypatch.context() as other:
+        other.setenv("TENSORFLOW_IGNITE_PROFILE", "laboratory")
+        cli("--cafile", "ca", "tensorboard", "--logdir", "/tmp")
+    seen = []
+    for environment in started:
+        assert SECRET not in str(environment)
+        monkeypatch.setattr(os, "environ", environment)
+        seen.append((parse_addresses(None), find(None, parse_addresses(None), env=environment)))
+    assert seen == [(("near:1",), None), (("near:1",), Credentials(cafile="ca"))]
 
 
 @pytest.mark.parametrize("words", ["fs ls ignite://127.0.0.1:1/", "fs ls ignite:///", "logs "])

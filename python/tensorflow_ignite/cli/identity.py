@@ -161,7 +161,8 @@ def _read(given: dict[str, str | None], addresses: Sequence[str], password: Call
                 read_secret(password_file, "--password-file") if password_file else own or password(user)
             )
     found |= {name: given[name] for name in ("cafile", "certfile", "keyfile") if given[name]}
-    return Credentials(**found) if found else None
+    # A profile that names no credentials is nobody's, and not the environment's or another profile's.
+    return Credentials(**found) if found or given["profile"] else None
 
 
 def _otherwise(profile: str | None, addresses: Sequence[str]) -> dict[str, Any]:

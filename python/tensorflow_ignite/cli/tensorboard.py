@@ -48,13 +48,18 @@ def tensorboard(
             "TensorBoard is not installed. It is a package of its own. Install it: pip install tensorboard"
         )
     address = address_of(context, address)
-    who = caller(context, _called(logdir, address))
-    _check_that_a_node_answers(logdir, address, who)
+    called = _called(logdir, address)
+    who = caller(context, called)
+    _check_that_a_node_answers(logdir, called, who)
     environment = {**os.environ, **({ADDRESS_VARIABLE: address} if address else {})}
     if who is not None:
         from tensorflow_ignite.credentials import as_environment, without_own
+        from tensorflow_ignite.profile import PROFILE_VARIABLE, PROFILES_VARIABLE
 
         environment = {**without_own(environment), **as_environment(who, _in_memory)}
+        # Otherwise a profile would be looked for again where these variables are empty.
+        environment.pop(PROFILE_VARIABLE, None)
+        environment |= {ADDRESS_VARIABLE: address or ",".join(called), PROFILES_VARIABLE: ""}
     command = [sys.executable, "-m", "tensorflow_ignite.storage.tensorboard", f"--logdir={logdir}"]
     command += [f"--{name}={value}" for name, value in (("host", host), ("port", port)) if value is not None]
     sys.stdout.flush()
@@ -78,7 +83,7 @@ def _called(logdir: str, address: str | None) -> tuple[str, ...]:
     return named or parse_addresses(address)
 
 
-def _check_that_a_node_answers(logdir: str, address: str | None, who: Credentials | None) -> None:
+def _check_that_a_node_answers(logdir: str, addresses: tuple[str, ...], who: Credentials | None) -> None:
     """TensorBoard itself would show an empty page, and its log would have to be read.
 
     Raises:
@@ -91,4 +96,4 @@ def _check_that_a_node_answers(logdir: str, address: str | None, who: Credential
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.storage.files import Files
 
-    Files.at(_called(logdir, address), credentials=who).exists(paths.parse(logdir).path)
+    Files.at(addresses, credentials=who).exists(paths.parse(logdir).path)
