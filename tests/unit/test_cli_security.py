@@ -393,6 +393,27 @@ def test_the_doctor_tells_how_long_a_certificate_holds_and_that_callers_are_aske
         assert found["authentication"]["text"] == "callers are asked who they are"
 
 
+def test_the_doctor_sees_that_a_certificate_is_asked_for(
+    cli: Cli, authority: Authority, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice = authority.issue("alice")
+    files = ["--certfile", alice.certificate, "--keyfile", alice.key, "--cafile", authority.certificate]
+    with node_api(certificate, clients=authority) as node:
+        _, found = doctor(cli, node.address, *files)
+        assert found["authentication"]["outcome"] == "ok"
+        assert found["authentication"]["text"] == "who has no certificate is not let in"
+        assert set(node.callers) == {b"alice"}
+    # A node that lets the handshake pass, and refuses the call.
+    with node_api(certificate) as node:
+        monkeypatch.setattr(node, "wanted", f"Bearer {SECRET}")
+        monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", SECRET)
+        _, found = doctor(cli, node.address, *files)
+        assert found["authentication"]["text"] == "callers are asked who they are"
+        monkeypatch.setattr(node, "wanted", None)
+        _, found = doctor(cli, node.address, *files)
+        assert found["authentication"]["text"].startswith("nobody is asked who he is")
+
+
 def test_the_doctor_warns_of_an_open_cluster_that_other_machines_reach(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.doctor.finding import Finding, failed, ok, warning
-from tensorflow_ignite.errors import TensorFlowIgniteError, UnauthenticatedError
+from tensorflow_ignite.errors import ConnectionFailedError, TensorFlowIgniteError, UnauthenticatedError
 from tensorflow_ignite.handshake import expiry
 from tensorflow_ignite.rpc import NodeConnection
 
@@ -59,14 +58,17 @@ def _certificate(address: str, credentials: Credentials) -> Finding:
 
 
 def _authentication(address: str, reached: str, credentials: Credentials | None, timeout: float) -> Finding:
-    anybody = replace(credentials, username=None, password=None, token=None) if credentials else None
+    anybody = _anybody(credentials) if credentials else None
     try:
         NodeConnection((address,), timeout, credentials=anybody).close()
     except UnauthenticatedError:
         return ok("cluster", "authentication", "callers are asked who they are")
+    except ConnectionFailedError as error:
+        if credentials is None or not credentials.certfile:
+            return _unknown(address, error)
+        return ok("cluster", "authentication", "who has no certificate is not let in")
     except TensorFlowIgniteError as error:
-        text = f"whether callers are asked who they are is not known: {error}"
-        return failed("cluster", "authentication", text, f"Read the log of the node at {address}")
+        return _unknown(address, error)
     if not reached:
         text = "nobody is asked who he is; nodes are reached from their own machine only"
         return ok("cluster", "authentication", text)
@@ -77,3 +79,13 @@ def _authentication(address: str, reached: str, credentials: Credentials | None,
         "Let the nodes ask: tokens in the service's bean (tensorflow-ignite token NAME makes one), or Ignite's own "
         "users (authenticationEnabled, with persistence)",
     )
+
+
+def _anybody(credentials: Credentials) -> Credentials:
+    """Who trusts the same authority, and does not say who he is; a certificate says it too."""
+    return Credentials(cafile=credentials.cafile, tls=credentials.encrypted, verify=credentials.verify)
+
+
+def _unknown(address: str, error: TensorFlowIgniteError) -> Finding:
+    text = f"whether callers are asked who they are is not known: {error}"
+    return failed("cluster", "authentication", text, f"Read the log of the node at {address}")
