@@ -46,7 +46,7 @@ _VARIABLES = {
     "cafile": "CAFILE",
 }
 # Files that hold a secret, for those who keep secrets out of environments.
-_SECRET_FILES = {"password": "PASSWORD_FILE", "token": "TOKEN_FILE"}
+_SECRET_FILES = {"password": "PASSWORD_FILE", "token": "TOKEN_FILE", "key_password": "KEY_PASSWORD_FILE"}
 _DATASET_PREFIX = "IGNITE_DATASET_"
 # What the earlier dataset's users have set; the last two are ours, which it lacked.
 _DATASET_VARIABLES = {
@@ -240,7 +240,7 @@ def _of_task(addresses: Sequence[str], env: Mapping[str, str]) -> Credentials | 
 def from_environment(env: Mapping[str, str] = os.environ) -> Credentials | None:
     """TENSORFLOW_IGNITE_USERNAME, _PASSWORD, _TOKEN, _CERTFILE, _KEYFILE, _KEY_PASSWORD, _CAFILE and _TLS.
 
-    _PASSWORD_FILE and _TOKEN_FILE name files that hold the secret. None when none is set.
+    _PASSWORD_FILE, _TOKEN_FILE and _KEY_PASSWORD_FILE name files that hold the secret. None when none is set.
 
     Raises:
         InvalidRequestError: If one of a pair is missing, or a file or value cannot be read.

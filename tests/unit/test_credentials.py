@@ -126,7 +126,11 @@ def test_another_program_gets_the_same_from_its_environment_with_no_secret_in_it
         path.write_text(secret)
         return str(path)
 
-    for mine in (Credentials("me", SECRET, "c", "k", None, "a"), Credentials(token=SECRET, tls=True)):
+    for mine in (
+        Credentials("me", SECRET, "c", "k", None, "a"),
+        Credentials(certfile="c", key_password=SECRET),
+        Credentials(token=SECRET, tls=True),
+    ):
         env = credentials.as_environment(mine, write)
         assert SECRET not in str(env)
         assert credentials.from_environment(env) == mine
