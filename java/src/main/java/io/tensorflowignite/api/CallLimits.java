@@ -24,6 +24,9 @@ final class CallLimits extends ServerTransportFilter implements ServerIntercepto
   static final int MAX_CONNECTIONS = 4_000;
   private static final long ARRIVAL_S = 20;
 
+  private static final Attributes.Key<Boolean> COUNTED =
+      Attributes.Key.create("tensorflow-ignite-counted");
+
   private final AtomicInteger calls = new AtomicInteger();
   private final AtomicInteger connections = new AtomicInteger();
   private final ScheduledThreadPoolExecutor clock =
@@ -42,17 +45,25 @@ final class CallLimits extends ServerTransportFilter implements ServerIntercepto
   @Override
   public Attributes transportReady(Attributes attributes) {
     if (connections.incrementAndGet() > MAX_CONNECTIONS) {
-      // transportTerminated comes for it as well. gRPC closes the connection.
+      connections.decrementAndGet();
+      // gRPC closes the connection.
       throw Status.RESOURCE_EXHAUSTED
           .withDescription("This node has " + MAX_CONNECTIONS + " connections")
           .asRuntimeException();
     }
-    return attributes;
+    return attributes.toBuilder().set(COUNTED, true).build();
   }
 
   @Override
   public void transportTerminated(Attributes attributes) {
-    connections.decrementAndGet();
+    // Also one ends that never was ready: who connects need not say anything, or no HTTP/2.
+    if (attributes != null && attributes.get(COUNTED) != null) {
+      connections.decrementAndGet();
+    }
+  }
+
+  int connections() {
+    return connections.get();
   }
 
   @Override
