@@ -13,17 +13,20 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 from secured import node_api
 
 from certificates import Authority, Certificate, make_authority
 from tensorflow_ignite.addresses import parse_addresses
-from tensorflow_ignite.cli import main
+from tensorflow_ignite.cli import main, quickstart
 from tensorflow_ignite.cli.tensorboard import _in_memory
 from tensorflow_ignite.credentials import Credentials, find
 from tensorflow_ignite.errors import ConnectionFailedError
 from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.v1 import job_pb2
 
 LIMIT = 20  # seconds; what takes longer hangs
@@ -372,6 +375,47 @@ def test_submit_tells_what_the_user_accepts(cli: Cli, tmp_path: Path) -> None:
         assert (code, told["owner"]) == (0, "alice")
         assert told["spec"]["more_caches"] == ["b", "c"]
         assert told["spec"]["allow_plaintext"] is True
+
+
+# Clusters on this machine
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user has a cluster, by TLS and with a token."""
+    monkeypatch.setenv("TENSORFLOW_IGNITE_CAFILE", "/nowhere/ca.pem")
+    write_profiles(f'[default]\ntoken = "{SECRET}"\n')
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_local_cluster_is_watched_by_nobody_in_particular(monkeypatch: pytest.MonkeyPatch) -> None:
+    with node_api() as node:
+        node.nodes = [job_pb2.Node(id="n", address=node.address, agent=job_pb2.AgentInfo(pid=1))]
+        started = [SimpleNamespace(node_id="n", address=node.address, suspended=False)]
+        monkeypatch.setattr(LocalCluster, "nodes", started)
+        LocalCluster(nodes=1)._await_agents(LIMIT)
+        assert set(node.told) == {None}
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_the_quickstart_is_nobody_to_its_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[Credentials] = []
+
+    def load(*_: object, credentials: Credentials, **__: object) -> int:
+        loaded.append(credentials)
+        return 1
+
+    def stop(*_: object) -> None:
+        raise quickstart.QuickstartError("seen enough")
+
+    monkeypatch.setattr(quickstart.tfi, "load", load)
+    monkeypatch.setattr(quickstart, "_follow", stop)
+    with node_api() as node:
+        cluster = SimpleNamespace(start=lambda: None, nodes=[], address=node.address, addresses=[node.address])
+        with pytest.raises(quickstart.QuickstartError, match="seen enough"):
+            quickstart._train(cluster, Console(quiet=True))  # type: ignore[arg-type]
+        assert set(node.told) == {None}
+    assert loaded == [Credentials(), Credentials()]
 
 
 # The doctor

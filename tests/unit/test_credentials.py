@@ -105,6 +105,19 @@ def test_the_first_source_that_gives_anything_is_taken(monkeypatch: pytest.Monke
     assert find(("me", SECRET), HERE) == Credentials("me", SECRET)
 
 
+@pytest.mark.parametrize("nobody", [{}, Credentials()])
+def test_empty_credentials_are_nobody_whatever_else_there_is(
+    nobody: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    profiles('[default]\ntoken = "of-profile"\n')
+    monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", "of-environment")
+    task(monkeypatch, tmp_path)
+    found = find(nobody, HERE, data=True)
+    assert found == Credentials()
+    assert (found.encrypted, found.authorization) == (False, None)
+    assert credentials.kept(credentials.keep(found)) == found
+
+
 def test_every_variable_is_read(tmp_path: Path) -> None:
     names = ["USERNAME", "PASSWORD", "CERTFILE", "KEYFILE", "KEY_PASSWORD", "CAFILE"]
     env = {f"TENSORFLOW_IGNITE_{name}": name.lower() for name in names}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.errors import TensorFlowIgniteError
@@ -28,6 +28,8 @@ HELD_OUT = 0.2
 SEED = 0
 LEAST_ACCURACY = 0.9
 METRIC = "test_accuracy"
+# The cluster asks nobody, whatever the environment or a profile holds for another.
+NOBODY = tfi.Credentials()
 # Of all steps: a node that is killed later may come too late to interrupt anything.
 KILL_BEFORE = 0.7
 
@@ -149,7 +151,7 @@ def _train(cluster: LocalCluster, console: Console) -> _Outcome:
     for node in cluster.nodes:
         console.print(f"  {node.name}: process {node.pid}, API on {node.address}")
     _load_digits(cluster.address, console)
-    with tfi.connect(",".join(cluster.addresses)) as client:
+    with tfi.connect(",".join(cluster.addresses), credentials=NOBODY) as client:
         job = client.submit(script, cache=CACHE, kind="multi-worker-mirrored", stop_grace=1.0)
         console.print(f"submitted {script.name} as job {job.id}: one worker beside the rows of each node")
         _follow(job, cluster, console)
@@ -189,8 +191,9 @@ def _load_digits(address: str, console: Console) -> None:
         random_state=SEED,
     )
     train_pixels, test_pixels, train_labels, test_labels = parts
-    trained = tfi.load(CACHE, {"pixels": train_pixels, "label": train_labels}, backups=1, address=address)
-    held_out = tfi.load(f"{CACHE}_test", {"pixels": test_pixels, "label": test_labels}, backups=1, address=address)
+    where: dict[str, Any] = {"address": address, "credentials": NOBODY}
+    trained = tfi.load(CACHE, {"pixels": train_pixels, "label": train_labels}, backups=1, **where)
+    held_out = tfi.load(f"{CACHE}_test", {"pixels": test_pixels, "label": test_labels}, backups=1, **where)
     console.print(f"loaded {trained:,} images of digits into the cache {CACHE}, with one backup; {held_out} held out")
 
 

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any
 
 import tensorflow_ignite
+from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.testing import leaks
 from tensorflow_ignite.testing.leaks import LeakError
 from tensorflow_ignite.testing.node_process import LocalNode
@@ -76,7 +77,7 @@ class LocalCluster:
             environment: Added to the environment of every node; with TENSORFLOW_IGNITE_TLS_CERTIFICATE and
                 TENSORFLOW_IGNITE_TLS_KEY nodes speak TLS, by a certificate that is good for 127.0.0.1.
             credentials: Who this object is to the nodes when it asks them whether they are ready; see
-                `tensorflow_ignite.connect`.
+                `tensorflow_ignite.connect`. Default: nobody, whatever the environment or a profile holds.
         """
         if not 1 <= nodes < BLOCK:
             raise ValueError(f"nodes={nodes}: a local cluster has 1 to {BLOCK - 1} nodes")
@@ -89,7 +90,7 @@ class LocalCluster:
         self._attributes = dict(attributes or {})
         self._jvm_args = [*JVM_ARGS, *jvm_args]
         self._environment = dict(environment or {})
-        self._credentials = credentials
+        self._credentials = Credentials() if credentials is None else credentials
         self._changed = threading.Condition()
         self._all: list[LocalNode] = []
         self._directory: Path | None = None
