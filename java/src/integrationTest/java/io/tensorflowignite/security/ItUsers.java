@@ -5,15 +5,20 @@ import static io.tensorflowignite.security.RawCalls.bearer;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.common.hash.Hashing;
 import com.google.protobuf.Message;
 import io.grpc.Status;
+import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.TensorFlowService;
+import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.GetFileRequest;
 import io.tensorflowignite.v1.ListNodesRequest;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -24,16 +29,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCheckedException;
+import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.cluster.ClusterState;
 import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.authentication.IgniteAccessControlException;
 import org.apache.ignite.internal.processors.security.IgniteSecurity;
 import org.apache.ignite.internal.processors.security.OperationSecurityContext;
 import org.apache.ignite.logger.NullLogger;
 import org.apache.ignite.plugin.security.AuthenticationContext;
 import org.apache.ignite.plugin.security.SecurityCredentials;
+import org.apache.ignite.plugin.security.SecurityException;
 import org.apache.ignite.plugin.security.SecuritySubjectType;
 import org.apache.ignite.services.ServiceConfiguration;
 import org.junit.After;
@@ -110,6 +119,50 @@ public class ItUsers {
     assertFalse("no password in the log", log.contains("guessed"));
     assertFalse("no password in the log", log.contains("bobs password"));
     assertFalse("no token in the log", log.contains(TOKEN));
+  }
+
+  @Test
+  public void aFailureOfIgniteIsNoWrongPassword() throws Exception {
+    node =
+        Ignition.start(
+            Nodes.configuration(folder.getRoot().toPath(), true).setAuthenticationEnabled(true));
+    Throwable inactive = failure(new IgniteException("no user bob"));
+    assertEquals(ErrorCode.CLUSTER_NOT_ACTIVE, ((TensorFlowIgniteException) inactive).code());
+    node.cluster().state(ClusterState.ACTIVE);
+    Status status = Status.fromThrowable(failure(new IgniteCheckedException("no user bob")));
+    assertEquals(Status.Code.UNAVAILABLE, status.getCode());
+    assertFalse(status.toString(), status.getDescription().contains("bob"));
+    assertFalse(judged(failing(new SecurityException("no user bob")), "ignite"));
+    assertFalse(
+        judged(failing(new IgniteException(new IgniteAccessControlException("bob"))), "ignite"));
+
+    IgniteSecurityAccess users = new IgniteSecurityAccess(node);
+    assertTrue(users.tellsRefusals());
+    assertTrue(judged(users, "ignite"));
+    assertFalse(judged(users, "guessed"));
+  }
+
+  private Throwable failure(Exception error) {
+    return assertThrows(RuntimeException.class, () -> judged(failing(error), "ignite"));
+  }
+
+  private static boolean judged(IgniteSecurityAccess users, String password) {
+    return users
+        .authenticate("ignite", password, new InetSocketAddress("127.0.0.1", 1))
+        .isPresent();
+  }
+
+  /** What knows users as Ignite does, and fails. */
+  private IgniteSecurityAccess failing(Exception error) {
+    return new IgniteSecurityAccess(
+        node,
+        (IgniteSecurity)
+            Proxy.newProxyInstance(
+                IgniteSecurity.class.getClassLoader(),
+                new Class<?>[] {IgniteSecurity.class},
+                (proxy, method, arguments) -> {
+                  throw error;
+                }));
   }
 
   @Test

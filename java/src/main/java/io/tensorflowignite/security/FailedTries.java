@@ -8,7 +8,8 @@ import java.util.function.LongSupplier;
 
 /**
  * How fast one peer may try passwords: some at once, then one for each interval. A try is counted
- * when it begins, so that many at a time are no way round, and given back when it succeeds.
+ * when it begins, so that many at a time are no way round, and given back unless the password was
+ * wrong.
  */
 final class FailedTries {
   private static final int MAX_PEERS = 10_000;
@@ -54,7 +55,7 @@ final class FailedTries {
     }
   }
 
-  void succeeded(String peer) {
+  void giveBack(String peer) {
     Tries tries = of(peer, clock.getAsLong());
     synchronized (tries) {
       tries.usedUntil -= intervalNanos;

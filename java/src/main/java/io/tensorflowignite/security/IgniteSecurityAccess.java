@@ -1,5 +1,8 @@
 package io.tensorflowignite.security;
 
+import io.grpc.Status;
+import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
 import java.net.InetSocketAddress;
 import java.security.cert.Certificate;
 import java.util.Collections;
@@ -9,9 +12,13 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.authentication.IgniteAccessControlException;
+import org.apache.ignite.internal.processors.authentication.IgniteAuthenticationProcessor;
 import org.apache.ignite.internal.processors.security.IgniteSecurity;
+import org.apache.ignite.internal.processors.security.IgniteSecurityProcessor;
 import org.apache.ignite.internal.processors.security.OperationSecurityContext;
 import org.apache.ignite.internal.processors.security.SecurityContext;
+import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.plugin.security.AuthenticationContext;
 import org.apache.ignite.plugin.security.SecurityCredentials;
 import org.apache.ignite.plugin.security.SecurityException;
@@ -25,7 +32,8 @@ import org.apache.ignite.plugin.security.SecuritySubjectType;
  * client port, which a configuration may turn off, with its encryption and limits; and it does not
  * tell what a user may do.
  */
-public final class IgniteSecurityAccess {
+public final class IgniteSecurityAccess implements PasswordJudge {
+  private final Ignite ignite;
   private final IgniteSecurity security;
   private final boolean stock;
 
@@ -36,17 +44,30 @@ public final class IgniteSecurityAccess {
   }
 
   public IgniteSecurityAccess(Ignite ignite) {
-    this.security = ((IgniteEx) ignite).context().security();
+    this(ignite, ((IgniteEx) ignite).context().security());
+  }
+
+  IgniteSecurityAccess(Ignite ignite, IgniteSecurity security) {
+    this.ignite = ignite;
+    this.security = security;
     this.stock = ignite.configuration().isAuthenticationEnabled();
   }
 
   /** Whether Ignite knows users: by its own authentication, or by a security plugin. */
+  @Override
   public boolean knowsUsers() {
     return stock || security.enabled();
   }
 
-  /** Empty: there is no such user, or the password is another one. */
-  Optional<User> authenticate(
+  @Override
+  public boolean tellsRefusals() {
+    return security instanceof IgniteSecurityProcessor
+        && ((IgniteSecurityProcessor) security).securityProcessor()
+            instanceof IgniteAuthenticationProcessor;
+  }
+
+  @Override
+  public Optional<User> authenticate(
       String user, String password, InetSocketAddress peer, Certificate... certificates) {
     AuthenticationContext context = new AuthenticationContext();
     context.subjectType(SecuritySubjectType.REMOTE_CLIENT);
@@ -59,9 +80,36 @@ public final class IgniteSecurityAccess {
       SecurityContext accepted = security.authenticate(context);
       return Optional.ofNullable(accepted)
           .map(known -> (permission, name) -> allows(known, permission, name));
-    } catch (IgniteCheckedException | IgniteException refused) {
-      // What it says names the user, and may say more: a plugin is free to.
-      return Optional.empty();
+    } catch (IgniteCheckedException | RuntimeException failed) {
+      if (X.hasCause(failed, IgniteAccessControlException.class, SecurityException.class)) {
+        return Optional.empty();
+      }
+      throw unjudged(failed);
+    }
+  }
+
+  /** What was thrown names the user, and may say more, as a plugin is free to: it is not told. */
+  private RuntimeException unjudged(Exception failed) {
+    if (isInactive()) {
+      return new TensorFlowIgniteException(
+          ErrorCode.CLUSTER_NOT_ACTIVE,
+          "The cluster is not active. Its users and their passwords are known once it is. Activate"
+              + " it with: control.sh --set-state ACTIVE");
+    }
+    return Status.UNAVAILABLE
+        .withDescription(
+            String.format(
+                "This node could not judge a password: Ignite failed with %s. It says nothing of"
+                    + " the password. Try again, or ask another node.",
+                failed.getClass().getSimpleName()))
+        .asRuntimeException();
+  }
+
+  private boolean isInactive() {
+    try {
+      return !ignite.cluster().state().active();
+    } catch (IgniteException | IllegalStateException stopping) {
+      return false;
     }
   }
 

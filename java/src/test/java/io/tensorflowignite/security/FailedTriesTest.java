@@ -28,7 +28,7 @@ public class FailedTriesTest {
   public void whatSucceedsIsNotCounted() {
     for (int i = 0; i < 100; i++) {
       assertTrue(tries.begin("peer"));
-      tries.succeeded("peer");
+      tries.giveBack("peer");
     }
   }
 
