@@ -21,7 +21,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.internal.NodeStoppingException;
+import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.internal.util.typedef.internal.LT;
 
 /**
@@ -86,16 +89,42 @@ public final class Authentication implements ServerInterceptor {
               + ", reason="
               + refused.getMessage()
               + "]");
-      return refuse(
-          call,
-          Status.fromCode(Statuses.code(refused.code())).withDescription(refused.description()));
-    } catch (StatusRuntimeException refused) {
-      return refuse(call, refused.getStatus());
+      return refuse(call, status(refused));
+    } catch (RuntimeException failed) {
+      return refuse(call, told(call, failed));
     }
     // Nobody behind this needs it, and what nobody has, nobody can log.
     headers.discardAll(AUTHORIZATION);
     return Contexts.interceptCall(
         Context.current().withValue(Caller.KEY, caller), new Judged<>(call, caller), headers, next);
+  }
+
+  /** What nobody foresaw is not told to who has not said who he is. */
+  private Status told(ServerCall<?, ?> call, RuntimeException failed) {
+    if (failed instanceof StatusRuntimeException) {
+      return ((StatusRuntimeException) failed).getStatus();
+    }
+    if (X.hasCause(
+        failed,
+        NodeStoppingException.class,
+        InterruptedException.class,
+        IgniteInterruptedException.class)) {
+      return Status.UNAVAILABLE.withDescription(
+          "This node stops. Callers are judged by running nodes. Ask another one.");
+    }
+    LT.error(
+        log,
+        failed,
+        "Caller not judged [method=" + call.getMethodDescriptor().getFullMethodName() + "]");
+    return status(
+        new TensorFlowIgniteException(
+            ErrorCode.INTERNAL_ERROR,
+            "The node failed to find out who calls. Its log has the details. Ask another node, or"
+                + " who runs the cluster."));
+  }
+
+  private static Status status(TensorFlowIgniteException refused) {
+    return Status.fromCode(Statuses.code(refused.code())).withDescription(refused.description());
   }
 
   private static <Q, R> ServerCall.Listener<Q> refuse(ServerCall<Q, R> call, Status status) {

@@ -24,6 +24,8 @@ import java.net.InetSocketAddress;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.Optional;
+import org.apache.ignite.IgniteException;
+import org.apache.ignite.internal.NodeStoppingException;
 import org.apache.ignite.logger.NullLogger;
 import org.junit.Test;
 
@@ -41,13 +43,11 @@ public class AuthenticationTest {
           Policy.of(settings, false, true),
           settings,
           null,
-          token ->
-              token.digest().equals(TASK.digest())
-                  ? Optional.of(TaskScope.of(token.task(), Job.getDefaultInstance()))
-                  : Optional.empty(),
+          this::scope,
           peer -> peer.getHostString().equals("10.0.0.1"),
           new NullLogger());
   private final Metadata headers = new Metadata();
+  private RuntimeException failure;
   private Caller caller;
 
   @Test
@@ -113,6 +113,29 @@ public class AuthenticationTest {
                       return new ServerCall.Listener<ListNodesRequest>() {};
                     }));
     assertEquals(1, call.sent);
+  }
+
+  @Test
+  public void whatFailsWithoutWordsOfItsOwnIsToldAsAFailureOfTheNode() {
+    headers.put(AUTHORIZATION, "Bearer " + TASK.text());
+    failure = new IllegalStateException("internals");
+    Status closed = call("10.0.0.1", null).closed;
+    assertEquals(Status.Code.INTERNAL, closed.getCode());
+    assertTrue(closed.toString(), closed.getDescription().endsWith(" [code=INTERNAL_ERROR]"));
+    assertFalse(closed.toString(), closed.getDescription().contains("internals"));
+    failure = new IgniteException(new NodeStoppingException("stopping"));
+    closed = call("10.0.0.1", null).closed;
+    assertEquals(Status.Code.UNAVAILABLE, closed.getCode());
+    assertTrue(closed.toString(), closed.getDescription().contains("Ask another one"));
+  }
+
+  private Optional<TaskScope> scope(TaskToken token) {
+    if (failure != null) {
+      throw failure;
+    }
+    return token.digest().equals(TASK.digest())
+        ? Optional.of(TaskScope.of(token.task(), Job.getDefaultInstance()))
+        : Optional.empty();
   }
 
   private Call call(String host, X509Certificate certificate) {
