@@ -217,7 +217,7 @@ final class NodeRuntime implements AutoCloseable {
         settings.security(),
         users,
         new TaskTokens(jobs, new ReportTable(ignite)),
-        new OwnHosts(ignite),
+        new OwnHosts(ignite, nodes::live),
         log);
   }
 
