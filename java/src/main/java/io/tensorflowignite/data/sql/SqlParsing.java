@@ -110,7 +110,11 @@ final class SqlParsing {
       depth += OPENING.contains(word) ? 1 : CLOSING.contains(word) && depth > 0 ? -1 : 0;
       if (depth > MAX_DEPTH) {
         throw SqlInvalid.of(
-            what + " cannot be read: it is nested more than " + MAX_DEPTH + " levels deep", rule);
+            what + " cannot be read: it is nested more than " + MAX_DEPTH + " levels deep",
+            "brackets and CASE are "
+                + MAX_DEPTH
+                + " deep at most: a AND b AND c needs none; "
+                + rule);
       }
     }
   }

@@ -183,6 +183,8 @@ public class RowSelectTest {
         }) {
       assertRefused(where(text), "cannot be read", "where is one condition");
     }
+    String nested = String.join("", Collections.nCopies(11, "("));
+    assertRefused(where(nested + "a"), "more than 10 levels deep", "a AND b AND c needs none");
     assertRefused(
         where("a IN (" + String.join(",", Collections.nCopies(40_000, "1")) + ")"),
         "SQL of 65536 characters at most");
