@@ -82,7 +82,7 @@ public final class DataEndpoint implements AutoCloseable {
     DataErrors errors = new DataErrors(log);
     SchemaStore store = new SchemaStore(ignite);
     Schemas schemas = new Schemas(ignite, store);
-    RowStreams streams = new RowStreams(ignite, directory.localNode(), schemas);
+    RowStreams streams = new RowStreams(ignite, directory.localNode(), schemas, limits.batch());
     DataProducer producer =
         new DataProducer(
             ignite,

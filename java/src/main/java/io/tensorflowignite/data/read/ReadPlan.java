@@ -136,8 +136,12 @@ public final class ReadPlan {
     return counts.stream().mapToLong(IgniteFuture::get).sum();
   }
 
-  public BatchWriter writer(BufferAllocator allocator) {
-    long bytes = command.getBatchBytes() == 0 ? DEFAULT_BATCH_BYTES : command.getBatchBytes();
+  /**
+   * @param maxBytes of a batch, however large the command wants it
+   */
+  public BatchWriter writer(BufferAllocator allocator, long maxBytes) {
+    long wanted = command.getBatchBytes() == 0 ? DEFAULT_BATCH_BYTES : command.getBatchBytes();
+    long bytes = Math.min(wanted, maxBytes);
     int rows = command.getBatchRows() == 0 ? DEFAULT_BATCH_ROWS : command.getBatchRows();
     boolean skip = command.getOnMismatch() == Mismatch.MISMATCH_SKIP;
     return new BatchWriter(

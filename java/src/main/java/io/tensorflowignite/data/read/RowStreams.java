@@ -13,8 +13,10 @@ public final class RowStreams {
   private final Ignite ignite;
   private final UUID localNode;
   private final Schemas schemas;
+  private final long maxBatchBytes;
 
-  public RowStreams(Ignite ignite, UUID localNode, Schemas schemas) {
+  public RowStreams(Ignite ignite, UUID localNode, Schemas schemas, long maxBatchBytes) {
+    this.maxBatchBytes = maxBatchBytes;
     this.ignite = ignite;
     this.localNode = localNode;
     this.schemas = schemas;
@@ -42,7 +44,7 @@ public final class RowStreams {
    */
   public long read(ReadPlan plan, BufferAllocator allocator, BatchCarrier carrier)
       throws InterruptedException {
-    try (BatchWriter writer = plan.writer(allocator)) {
+    try (BatchWriter writer = plan.writer(allocator, maxBatchBytes)) {
       plan.reader().read(plan.partitions(), writer, carrier);
       return writer.skipped();
     }
