@@ -1,6 +1,7 @@
 package io.tensorflowignite.security;
 
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.security.cert.Certificate;
 import java.util.Collections;
 import java.util.Optional;
@@ -26,6 +27,8 @@ import org.apache.ignite.plugin.security.SecuritySubjectType;
  * tell what a user may do.
  */
 public final class IgniteSecurityAccess {
+  private static final String NAMESPACE = "tensorflow-ignite";
+
   private final IgniteSecurity security;
   private final boolean stock;
 
@@ -50,7 +53,7 @@ public final class IgniteSecurityAccess {
       String user, String password, InetSocketAddress peer, Certificate... certificates) {
     AuthenticationContext context = new AuthenticationContext();
     context.subjectType(SecuritySubjectType.REMOTE_CLIENT);
-    context.subjectId(UUID.randomUUID());
+    context.subjectId(session(user, peer));
     context.nodeAttributes(Collections.emptyMap());
     context.credentials(new SecurityCredentials(user, password));
     context.address(peer);
@@ -63,6 +66,15 @@ public final class IgniteSecurityAccess {
       // What it says names the user, and may say more: a plugin is free to.
       return Optional.empty();
     }
+  }
+
+  /**
+   * Calls have no end of a session to tell a plugin of. So a user from a host has one and the same
+   * session at every try, which renews it; others would heap up in the plugin for ever.
+   */
+  private static UUID session(String user, InetSocketAddress peer) {
+    String name = NAMESPACE + " " + (peer == null ? "" : peer.getHostString()) + " " + user;
+    return UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8));
   }
 
   private boolean allows(SecurityContext user, SecurityPermission permission, String name) {
