@@ -29,7 +29,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.Ignition;
@@ -129,7 +128,7 @@ public class ItUsers {
     Throwable inactive = failure(new IgniteException("no user bob"));
     assertEquals(ErrorCode.CLUSTER_NOT_ACTIVE, ((TensorFlowIgniteException) inactive).code());
     node.cluster().state(ClusterState.ACTIVE);
-    Status status = Status.fromThrowable(failure(new IgniteCheckedException("no user bob")));
+    Status status = Status.fromThrowable(failure(new IgniteException("no user bob")));
     assertEquals(Status.Code.UNAVAILABLE, status.getCode());
     assertFalse(status.toString(), status.getDescription().contains("bob"));
     assertFalse(judged(failing(new SecurityException("no user bob")), "ignite"));

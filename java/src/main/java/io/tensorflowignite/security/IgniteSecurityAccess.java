@@ -4,6 +4,7 @@ import io.grpc.Status;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.security.cert.Certificate;
 import java.util.Collections;
 import java.util.Optional;
@@ -33,6 +34,8 @@ import org.apache.ignite.plugin.security.SecuritySubjectType;
  * tell what a user may do.
  */
 public final class IgniteSecurityAccess implements PasswordJudge {
+  private static final String NAMESPACE = "tensorflow-ignite";
+
   private final Ignite ignite;
   private final IgniteSecurity security;
   private final boolean stock;
@@ -71,7 +74,7 @@ public final class IgniteSecurityAccess implements PasswordJudge {
       String user, String password, InetSocketAddress peer, Certificate... certificates) {
     AuthenticationContext context = new AuthenticationContext();
     context.subjectType(SecuritySubjectType.REMOTE_CLIENT);
-    context.subjectId(UUID.randomUUID());
+    context.subjectId(session(user, peer));
     context.nodeAttributes(Collections.emptyMap());
     context.credentials(new SecurityCredentials(user, password));
     context.address(peer);
@@ -81,7 +84,11 @@ public final class IgniteSecurityAccess implements PasswordJudge {
       return Optional.ofNullable(accepted)
           .map(known -> (permission, name) -> allows(known, permission, name));
     } catch (IgniteCheckedException | RuntimeException failed) {
-      if (X.hasCause(failed, IgniteAccessControlException.class, SecurityException.class)) {
+      boolean refused =
+          X.hasCause(failed, IgniteAccessControlException.class, SecurityException.class);
+      // A plugin refuses in words of its own.
+      boolean told = !tellsRefusals() && failed.getClass() == IgniteCheckedException.class;
+      if (refused || (told && !isInactive())) {
         return Optional.empty();
       }
       throw unjudged(failed);
@@ -111,6 +118,15 @@ public final class IgniteSecurityAccess implements PasswordJudge {
     } catch (IgniteException | IllegalStateException stopping) {
       return false;
     }
+  }
+
+  /**
+   * Calls have no end of a session to tell a plugin of. So a user from a host has one and the same
+   * session at every try, which renews it; others would heap up in the plugin for ever.
+   */
+  private static UUID session(String user, InetSocketAddress peer) {
+    String name = NAMESPACE + " " + (peer == null ? "" : peer.getHostString()) + " " + user;
+    return UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8));
   }
 
   private boolean allows(SecurityContext user, SecurityPermission permission, String name) {

@@ -1,0 +1,308 @@
+package io.tensorflowignite.security;
+
+import static io.tensorflowignite.security.RawCalls.basic;
+import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_CREATE;
+import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_PUT;
+import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_READ;
+import static org.apache.ignite.plugin.security.SecurityPermission.SERVICE_DEPLOY;
+import static org.apache.ignite.plugin.security.SecurityPermission.SERVICE_INVOKE;
+import static org.apache.ignite.plugin.security.SecurityPermissionSetBuilder.ALL_PERMISSIONS;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.hash.Hashing;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Message;
+import io.grpc.Status;
+import io.tensorflowignite.TensorFlowService;
+import io.tensorflowignite.v1.ExistingCache;
+import io.tensorflowignite.v1.GetFileRequest;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.ListNodesRequest;
+import io.tensorflowignite.v1.LoadCommand;
+import io.tensorflowignite.v1.MakeDirectoryRequest;
+import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.SubmitJobRequest;
+import io.tensorflowignite.v1.UploadCodeRequest;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.Collections;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.apache.arrow.flight.impl.Flight;
+import org.apache.arrow.vector.ipc.message.IpcOption;
+import org.apache.arrow.vector.ipc.message.MessageSerializer;
+import org.apache.arrow.vector.types.pojo.ArrowType;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.Schema;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.Ignition;
+import org.apache.ignite.plugin.security.SecurityPermission;
+import org.apache.ignite.plugin.security.SecurityPermissionSetBuilder;
+import org.apache.ignite.services.ServiceConfiguration;
+import org.junit.AfterClass;
+import org.junit.BeforeClass;
+import org.junit.ClassRule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+/** The bean on a node whose users, and what they may do, are those of a security plugin. */
+public class ItSecurityPlugin {
+  private static final long TIMEOUT_S = 30;
+  private static final String FLIGHT = "arrow.flight.protocol.FlightService/";
+  private static final String JOBS = "tensorflow_ignite.v1.NodeApi/";
+  private static final String FILES = "tensorflow_ignite.v1.FileService/";
+  private static final ListNodesRequest NODES = ListNodesRequest.getDefaultInstance();
+  private static final ByteString CODE = ByteString.copyFromUtf8("an archive");
+
+  private static final String ADMIN = basic("admin", "admins password");
+  private static final String READER = basic("reader", "readers password");
+  private static final String LOADER = basic("loader", "loaders password");
+  private static final String SUBMITTER = basic("submitter", "submitters password");
+  private static final String ARCHIVIST = basic("archivist", "archivists password");
+
+  @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
+
+  private static final UsersPlugin PLUGIN =
+      new UsersPlugin()
+          .user("admin", "admins password", ALL_PERMISSIONS)
+          .user("reader", "readers password", cache("images", CACHE_READ).build())
+          .user("loader", "loaders password", cache("raw", CACHE_PUT, CACHE_CREATE).build())
+          .user(
+              "submitter",
+              "submitters password",
+              cache("images", CACHE_READ)
+                  .appendServicePermissions(TensorFlowService.NAME, SERVICE_DEPLOY, SERVICE_INVOKE)
+                  .build())
+          .user(
+              "archivist",
+              "archivists password",
+              cache("tensorflow-ignite-files", CACHE_READ).build());
+
+  private static Ignite node;
+  private static RawCalls calls;
+
+  @BeforeClass
+  public static void start() throws IOException {
+    System.setProperty("tensorflow.ignite.python", "/bin/false");
+    System.setProperty("tensorflow.ignite.port", "0");
+    ServiceConfiguration service = new ServiceConfiguration();
+    service.setName(TensorFlowService.NAME);
+    service.setMaxPerNodeCount(1);
+    service.setService(new TensorFlowService());
+    node =
+        Ignition.start(
+            Nodes.configuration(FOLDER.getRoot().toPath(), false)
+                .setPluginProviders(PLUGIN)
+                .setServiceConfiguration(service));
+    for (String cache : ImmutableList.of("images", "salaries")) {
+      node.<Integer, Integer>getOrCreateCache(cache).put(1, 1);
+    }
+    calls = new RawCalls(address());
+  }
+
+  @AfterClass
+  public static void stop() throws InterruptedException {
+    if (calls != null) {
+      calls.close();
+    }
+    if (node != null) {
+      node.close();
+    }
+    System.clearProperty("tensorflow.ignite.python");
+    System.clearProperty("tensorflow.ignite.port");
+  }
+
+  @Test
+  public void thePluginsUsersAreAskedForTheirPasswords() {
+    calls.call(JOBS + "ListNodes", NODES, ADMIN).assertAnswered();
+    unauthenticated();
+    String wrong = unauthenticated(basic("admin", "guessed"));
+    assertEquals("not which of the two", wrong, unauthenticated(basic("nobody", "guessed")));
+    assertTrue(wrong, wrong.contains("The user name or the password is wrong."));
+    unauthenticated(basic("admin", ""));
+    unauthenticated(basic("admin", "readers password"));
+  }
+
+  @Test
+  public void whoMayReadACacheReadsThisOneOnly() {
+    info("images", READER).assertAnswered();
+    RawCalls.Answer rows = calls.call(FLIGHT + "DoGet", ticket("images"), READER);
+    rows.assertAnswered();
+    assertFalse(rows.toString(), rows.messages.isEmpty());
+    String text = denied(info("salaries", READER));
+    assertTrue(text, text.contains("'reader' lacks the permission read, salaries"));
+    assertTrue(text, text.contains("security plugin"));
+    denied(calls.call(FLIGHT + "DoGet", ticket("salaries"), READER));
+    denied(info("images", LOADER));
+  }
+
+  @Test
+  public void whoMayOnlyReadDoesNothingElse() {
+    denied(load("images", READER));
+    denied(load("made", READER));
+    assertFalse(node.cacheNames().contains("made"));
+    denied(upload(READER));
+    denied(submit("images", READER));
+    denied(calls.call(JOBS + "ListNodes", NODES, READER));
+    denied(file(READER));
+    denied(directory(READER));
+  }
+
+  @Test
+  public void cachesAreMadeAndReplacedByWhoMay() {
+    denied(load("other", LOADER));
+    load("raw", LOADER).assertAnswered();
+    assertTrue(node.cacheNames().contains("raw"));
+    denied(load("raw", ExistingCache.EXISTING_CACHE_REPLACE, LOADER));
+    load("raw", ExistingCache.EXISTING_CACHE_REPLACE, ADMIN).assertAnswered();
+  }
+
+  @Test
+  public void whoMayDeployTheServiceSubmitsJobsOnWhatHeMayRead() {
+    upload(SUBMITTER).assertAnswered();
+    calls.call(JOBS + "ListNodes", NODES, SUBMITTER).assertAnswered();
+    denied(submit("salaries", SUBMITTER));
+    assertReachesTheJob(submit("images", SUBMITTER));
+  }
+
+  @Test
+  public void filesAreThoseOfTheStoresCache() {
+    file(ARCHIVIST).assertAnswered();
+    denied(directory(ARCHIVIST));
+    file(ADMIN).assertAnswered();
+    directory(ADMIN).assertAnswered();
+  }
+
+  @Test
+  public void whoMayDoEverythingDoesIt() {
+    info("images", ADMIN).assertAnswered();
+    info("salaries", ADMIN).assertAnswered();
+    load("of_admin", ADMIN).assertAnswered();
+    assertTrue(node.cacheNames().contains("of_admin"));
+    upload(ADMIN).assertAnswered();
+    assertReachesTheJob(submit("salaries", ADMIN));
+    String text = denied(info("tensorflow-ignite-blocks", ADMIN));
+    assertTrue(text, text.contains("the service's own"));
+  }
+
+  @Test
+  public void aUserWhoGoesOnCallingHasOneSessionOfThePlugin() {
+    IgniteSecurityAccess users = new IgniteSecurityAccess(node);
+    for (int port = 1; port <= 3; port++) {
+      InetSocketAddress peer = new InetSocketAddress("127.0.0.1", port);
+      assertTrue(users.authenticate("archivist", "archivists password", peer).isPresent());
+    }
+    assertEquals(1, PLUGIN.sessions("archivist"));
+  }
+
+  private static SecurityPermissionSetBuilder cache(String name, SecurityPermission... given) {
+    return SecurityPermissionSetBuilder.create()
+        .defaultAllowAll(false)
+        .appendCachePermissions(name, given);
+  }
+
+  private static String unauthenticated(String... authorization) {
+    return calls
+        .call(JOBS + "ListNodes", NODES, authorization)
+        .assertRefused(Status.Code.UNAUTHENTICATED);
+  }
+
+  private static String denied(RawCalls.Answer answer) {
+    return answer.assertRefused(Status.Code.PERMISSION_DENIED);
+  }
+
+  /** Past the permissions, it is the job that is wrong. */
+  private static void assertReachesTheJob(RawCalls.Answer answer) {
+    assertEquals(answer.toString(), Status.Code.INVALID_ARGUMENT, answer.status.getCode());
+    assertTrue(answer.toString(), answer.status.getDescription().contains("has no kind"));
+  }
+
+  private static RawCalls.Answer info(String cache, String authorization) {
+    Message descriptor =
+        Flight.FlightDescriptor.newBuilder()
+            .setType(Flight.FlightDescriptor.DescriptorType.CMD)
+            .setCmd(ReadCommand.newBuilder().setCache(cache).build().toByteString())
+            .build();
+    return calls.call(FLIGHT + "GetFlightInfo", descriptor, authorization);
+  }
+
+  private static Message ticket(String cache) {
+    ReadCommand.Builder command = ReadCommand.newBuilder().setCache(cache);
+    for (int partition : node.affinity(cache).primaryPartitions(node.cluster().localNode())) {
+      command.addPartitions(partition);
+    }
+    return Flight.Ticket.newBuilder().setTicket(command.build().toByteString()).build();
+  }
+
+  private static RawCalls.Answer load(String cache, String authorization) {
+    return load(cache, ExistingCache.EXISTING_CACHE_ERROR, authorization);
+  }
+
+  /** No rows; the cache is made all the same. */
+  private static RawCalls.Answer load(String cache, ExistingCache existing, String authorization) {
+    Schema schema =
+        new Schema(
+            Collections.singletonList(Field.nullable("x", new ArrowType.Int(Long.SIZE, true))));
+    LoadCommand command = LoadCommand.newBuilder().setCache(cache).setExisting(existing).build();
+    Message first =
+        Flight.FlightData.newBuilder()
+            .setDataHeader(
+                ByteString.copyFrom(MessageSerializer.serializeMetadata(schema, IpcOption.DEFAULT)))
+            .setFlightDescriptor(
+                Flight.FlightDescriptor.newBuilder()
+                    .setType(Flight.FlightDescriptor.DescriptorType.CMD)
+                    .setCmd(command.toByteString()))
+            .build();
+    return calls.call(FLIGHT + "DoPut", first, authorization);
+  }
+
+  private static RawCalls.Answer upload(String authorization) {
+    UploadCodeRequest code =
+        UploadCodeRequest.newBuilder()
+            .setDigest(Hashing.sha256().hashBytes(CODE.toByteArray()).toString())
+            .setChunk(CODE)
+            .build();
+    return calls.call(JOBS + "UploadCode", code, authorization);
+  }
+
+  private static RawCalls.Answer submit(String cache, String authorization) {
+    SubmitJobRequest request =
+        SubmitJobRequest.newBuilder()
+            .setRequestId("of " + cache)
+            .setSpec(JobSpec.newBuilder().setCache(cache))
+            .build();
+    return calls.call(JOBS + "SubmitJob", request, authorization);
+  }
+
+  private static RawCalls.Answer file(String authorization) {
+    GetFileRequest request = GetFileRequest.newBuilder().setPath("/").build();
+    return calls.call(FILES + "GetFile", request, authorization);
+  }
+
+  private static RawCalls.Answer directory(String authorization) {
+    MakeDirectoryRequest request =
+        MakeDirectoryRequest.newBuilder().setPath("/made").setExistOk(true).build();
+    return calls.call(FILES + "MakeDirectory", request, authorization);
+  }
+
+  @SuppressWarnings("deprecation")
+  private static String address() {
+    TensorFlowService service = await(() -> node.services().service(TensorFlowService.NAME));
+    return await(service::address);
+  }
+
+  private static <T> T await(Supplier<T> look) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_S);
+    for (T seen = look.get(); ; seen = look.get()) {
+      if (seen != null) {
+        return seen;
+      }
+      assertTrue("in time", System.nanoTime() < deadline);
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+    }
+  }
+}
