@@ -21,6 +21,7 @@ ALLOWED = frozenset(
         "ISC",
         "LicenseRef-JSR-107",
         "MIT",
+        "MIT-0",
         "MIT-CMU",
         "MPL-2.0",
         "PSF-2.0",
