@@ -76,7 +76,7 @@ public final class Changes {
     return repeat(what, left -> look(what, body));
   }
 
-  private static <R> R repeat(String what, LongFunction<R> attempt) {
+  static <R> R repeat(String what, LongFunction<R> attempt) {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(DEADLINE_MS);
     for (long pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
@@ -90,7 +90,9 @@ public final class Changes {
           throw conflict(what, e);
         }
       } catch (RuntimeException e) {
-        if (!X.hasCause(e, ClusterTopologyException.class) || left <= pause) {
+        boolean unsettled =
+            X.hasCause(e, ClusterTopologyException.class, TransactionRollbackException.class);
+        if (!unsettled || left <= pause) {
           throw e;
         }
       }

@@ -41,14 +41,17 @@ public final class StorageCaches {
                   + " node, or leave the property out.",
               region));
     }
-    ignite
-        .getOrCreateCache(configuration(files).setCacheMode(CacheMode.REPLICATED))
-        .putIfAbsent(
-            Records.stateKey(Records.ROOT),
-            DirectoryState.newBuilder()
-                .setCreatedAt(Timestamps.fromMillis(System.currentTimeMillis()))
-                .build()
-                .toByteArray());
+    byte[] root =
+        DirectoryState.newBuilder()
+            .setCreatedAt(Timestamps.fromMillis(System.currentTimeMillis()))
+            .build()
+            .toByteArray();
+    IgniteCache<String, byte[]> made =
+        ignite.getOrCreateCache(configuration(files).setCacheMode(CacheMode.REPLICATED));
+    // While nodes come and go, or the cluster has just become active, Ignite may roll it back.
+    Changes.repeat(
+        "Making the store's root directory",
+        left -> made.putIfAbsent(Records.stateKey(Records.ROOT), root));
     ignite.getOrCreateCache(
         configuration(blocks).setCacheMode(CacheMode.PARTITIONED).setBackups(settings.backups()));
   }
