@@ -164,6 +164,10 @@ $(TOOLS):
 	    'Gradle is missing. Install Gradle 4.4 or later (Debian: sudo apt-get install gradle), then run make again.'; \
 	    exit 1; \
 	  fi; }
+	@command -v nft >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
+	  echo 'nft is missing, by which a test loads firewall rules: apt-get install nftables'; \
+	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install nftables >/dev/null || \
+	    echo 'It could not be installed; that test is skipped.'; }
 	@mkdir -p $(@D) && touch $@
 
 format: $(INSTALLED) $(TOOLS) ## Format everything.
