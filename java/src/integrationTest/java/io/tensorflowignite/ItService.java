@@ -32,18 +32,12 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
-import org.apache.ignite.configuration.DataRegionConfiguration;
-import org.apache.ignite.configuration.DataStorageConfiguration;
 import org.apache.ignite.configuration.IgniteConfiguration;
-import org.apache.ignite.logger.NullLogger;
 import org.apache.ignite.services.ServiceConfiguration;
-import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
-import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.ClassRule;
@@ -70,9 +64,9 @@ public class ItService {
     assertTrue(python.toFile().setExecutable(true));
     System.setProperty("tensorflow.ignite.python", python.toString());
     SETTINGS.forEach(System::setProperty);
-    int discovery = FreePorts.from(44_000, PORTS);
+    LoopbackNodes nodes = new LoopbackNodes(PORTS);
     for (int i = 0; i < 2; i++) {
-      NODES.add(Ignition.start(configuration("service-" + i, discovery)));
+      NODES.add(Ignition.start(configuration("service-" + i, nodes)));
     }
     for (Ignite node : NODES) {
       String[] address = address(node).split(":");
@@ -205,42 +199,16 @@ public class ItService {
   }
 
   private static <T> T await(Supplier<T> look) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_S);
-    for (T seen = look.get(); ; seen = look.get()) {
-      if (seen != null) {
-        return seen;
-      }
-      assertTrue("in time", System.nanoTime() < deadline);
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
-    }
+    return Await.seen(look, TIMEOUT_S);
   }
 
-  private static IgniteConfiguration configuration(String name, int discovery) {
+  private static IgniteConfiguration configuration(String name, LoopbackNodes nodes) {
     TensorFlowService bean = new TensorFlowService();
     bean.setLeaseTimeoutSeconds(3);
     ServiceConfiguration service = new ServiceConfiguration();
     service.setName(TensorFlowService.NAME);
     service.setMaxPerNodeCount(1);
     service.setService(bean);
-    String range = "127.0.0.1:" + discovery + ".." + (discovery + PORTS - 1);
-    DataRegionConfiguration region =
-        new DataRegionConfiguration().setInitialSize(32L << 20).setMaxSize(256L << 20);
-    return new IgniteConfiguration()
-        .setServiceConfiguration(service)
-        .setIgniteInstanceName(name)
-        .setLocalHost("127.0.0.1")
-        .setWorkDirectory(FOLDER.getRoot().toString())
-        .setGridLogger(new NullLogger())
-        .setClientConnectorConfiguration(null)
-        .setConnectorConfiguration(null)
-        .setMetricsLogFrequency(0)
-        .setDataStorageConfiguration(
-            new DataStorageConfiguration().setDefaultDataRegionConfiguration(region))
-        .setDiscoverySpi(
-            new TcpDiscoverySpi()
-                .setLocalPort(discovery)
-                .setLocalPortRange(PORTS - 1)
-                .setIpFinder(
-                    new TcpDiscoveryVmIpFinder().setAddresses(Collections.singletonList(range))));
+    return nodes.configuration(name, FOLDER.getRoot().toPath()).setServiceConfiguration(service);
   }
 }

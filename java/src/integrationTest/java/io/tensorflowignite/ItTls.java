@@ -21,7 +21,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -34,13 +33,8 @@ import org.apache.arrow.flight.Location;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
-import org.apache.ignite.configuration.DataRegionConfiguration;
-import org.apache.ignite.configuration.DataStorageConfiguration;
 import org.apache.ignite.configuration.IgniteConfiguration;
-import org.apache.ignite.logger.NullLogger;
 import org.apache.ignite.services.ServiceConfiguration;
-import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
-import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 import org.apache.ignite.ssl.SslContextFactory;
 import org.junit.AfterClass;
 import org.junit.BeforeClass;
@@ -224,31 +218,13 @@ public class ItTls {
   }
 
   private static IgniteConfiguration configuration(SslContextFactory factory) throws Exception {
-    int port = FreePorts.from(46_000, 1);
     ServiceConfiguration service = new ServiceConfiguration();
     service.setName(TensorFlowService.NAME);
     service.setMaxPerNodeCount(1);
     service.setService(new TensorFlowService());
-    DataRegionConfiguration region =
-        new DataRegionConfiguration().setInitialSize(32L << 20).setMaxSize(256L << 20);
-    return new IgniteConfiguration()
+    return new LoopbackNodes(1)
+        .configuration("tls", FOLDER.getRoot().toPath())
         .setServiceConfiguration(service)
-        .setSslContextFactory(factory)
-        .setIgniteInstanceName("tls")
-        .setLocalHost("127.0.0.1")
-        .setWorkDirectory(FOLDER.getRoot().toString())
-        .setGridLogger(new NullLogger())
-        .setClientConnectorConfiguration(null)
-        .setConnectorConfiguration(null)
-        .setMetricsLogFrequency(0)
-        .setDataStorageConfiguration(
-            new DataStorageConfiguration().setDefaultDataRegionConfiguration(region))
-        .setDiscoverySpi(
-            new TcpDiscoverySpi()
-                .setLocalPort(port)
-                .setLocalPortRange(0)
-                .setIpFinder(
-                    new TcpDiscoveryVmIpFinder()
-                        .setAddresses(Collections.singletonList("127.0.0.1:" + port))));
+        .setSslContextFactory(factory);
   }
 }

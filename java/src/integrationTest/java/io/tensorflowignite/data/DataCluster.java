@@ -5,7 +5,7 @@ import static org.junit.Assert.assertEquals;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
 import io.tensorflowignite.BatchLimits;
-import io.tensorflowignite.FreePorts;
+import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.data.read.PartitionReader;
 import io.tensorflowignite.data.sql.SqlReader;
 import io.tensorflowignite.security.Guard;
@@ -45,12 +45,7 @@ import org.apache.arrow.vector.util.Text;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.configuration.DataRegionConfiguration;
-import org.apache.ignite.configuration.DataStorageConfiguration;
 import org.apache.ignite.configuration.IgniteConfiguration;
-import org.apache.ignite.logger.NullLogger;
-import org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi;
-import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
-import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
 /**
  * Real Ignite nodes in this JVM, each with a data endpoint behind a gRPC server, and a Flight
@@ -67,8 +62,7 @@ final class DataCluster {
   private final BufferAllocator allocator = new RootAllocator();
   private final String name = "data-" + UUID.randomUUID();
   private final Path work = Files.createTempDirectory("data-cluster");
-  private final int discovery = FreePorts.from(42_000, PORTS);
-  private final int communication = FreePorts.from(discovery + PORTS, PORTS);
+  private final LoopbackNodes cluster = new LoopbackNodes(PORTS);
 
   private DataCluster() throws IOException {}
 
@@ -239,31 +233,11 @@ final class DataCluster {
   }
 
   void addNode() throws IOException {
-    TcpDiscoveryVmIpFinder addressList = new TcpDiscoveryVmIpFinder();
-    addressList.setAddresses(
-        Collections.singletonList("127.0.0.1:" + discovery + ".." + (discovery + PORTS - 1)));
-    DataRegionConfiguration region =
-        new DataRegionConfiguration().setInitialSize(32L << 20).setMaxSize(512L << 20);
-    TcpCommunicationSpi communicationSpi = new TcpCommunicationSpi();
-    communicationSpi.setLocalPort(communication);
-    communicationSpi.setLocalPortRange(PORTS - 1);
     IgniteConfiguration configuration =
-        new IgniteConfiguration()
-            .setIgniteInstanceName(name + "-" + nodes.size())
-            .setLocalHost("127.0.0.1")
-            .setWorkDirectory(work.toString())
-            .setGridLogger(new NullLogger())
-            .setClientConnectorConfiguration(null)
-            .setConnectorConfiguration(null)
-            .setMetricsLogFrequency(0)
+        cluster
+            .configuration(name + "-" + nodes.size(), work)
             .setDataStorageConfiguration(
-                new DataStorageConfiguration().setDefaultDataRegionConfiguration(region))
-            .setCommunicationSpi(communicationSpi)
-            .setDiscoverySpi(
-                new TcpDiscoverySpi()
-                    .setLocalPort(discovery)
-                    .setLocalPortRange(PORTS - 1)
-                    .setIpFinder(addressList));
+                LoopbackNodes.storage(new DataRegionConfiguration().setMaxSize(512L << 20)));
     Ignite node = Ignition.start(configuration);
     nodes.add(node);
     DataEndpoint endpoint =

@@ -18,6 +18,7 @@ import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.tensorflowignite.BatchLimits;
+import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.api.JobChanges;
@@ -131,7 +132,8 @@ public class ItAccess {
 
   @BeforeClass
   public static void start() throws IOException {
-    node = Ignition.start(Nodes.configuration(FOLDER.getRoot().toPath(), false));
+    node =
+        Ignition.start(new LoopbackNodes(1).configuration("security", FOLDER.getRoot().toPath()));
     for (String cache : ImmutableList.of("images", "labels", "salaries")) {
       node.<Integer, Integer>getOrCreateCache(cache).put(1, 1);
     }

@@ -16,6 +16,8 @@ import com.google.common.hash.Hashing;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Message;
 import io.grpc.Status;
+import io.tensorflowignite.Await;
+import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.v1.ExistingCache;
 import io.tensorflowignite.v1.GetFileRequest;
@@ -29,8 +31,6 @@ import io.tensorflowignite.v1.UploadCodeRequest;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.Collections;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.apache.arrow.flight.impl.Flight;
 import org.apache.arrow.vector.ipc.message.IpcOption;
@@ -95,7 +95,8 @@ public class ItSecurityPlugin {
     service.setService(new TensorFlowService());
     node =
         Ignition.start(
-            Nodes.configuration(FOLDER.getRoot().toPath(), false)
+            new LoopbackNodes(1)
+                .configuration("security", FOLDER.getRoot().toPath())
                 .setPluginProviders(PLUGIN)
                 .setServiceConfiguration(service));
     for (String cache : ImmutableList.of("images", "salaries")) {
@@ -296,13 +297,6 @@ public class ItSecurityPlugin {
   }
 
   private static <T> T await(Supplier<T> look) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_S);
-    for (T seen = look.get(); ; seen = look.get()) {
-      if (seen != null) {
-        return seen;
-      }
-      assertTrue("in time", System.nanoTime() < deadline);
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
-    }
+    return Await.seen(look, TIMEOUT_S);
   }
 }

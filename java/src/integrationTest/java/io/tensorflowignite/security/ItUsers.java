@@ -11,6 +11,8 @@ import static org.junit.Assert.assertTrue;
 import com.google.common.hash.Hashing;
 import com.google.protobuf.Message;
 import io.grpc.Status;
+import io.tensorflowignite.Await;
+import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.v1.ErrorCode;
@@ -25,14 +27,14 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.cluster.ClusterState;
+import org.apache.ignite.configuration.DataRegionConfiguration;
+import org.apache.ignite.configuration.DataStorageConfiguration;
 import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.processors.authentication.IgniteAccessControlException;
@@ -124,7 +126,10 @@ public class ItUsers {
   public void aFailureOfIgniteIsNoWrongPassword() throws Exception {
     node =
         Ignition.start(
-            Nodes.configuration(folder.getRoot().toPath(), true).setAuthenticationEnabled(true));
+            new LoopbackNodes(1)
+                .configuration("security", folder.getRoot().toPath())
+                .setDataStorageConfiguration(persistent(true))
+                .setAuthenticationEnabled(true));
     Throwable inactive = failure(new IgniteException("no user bob"));
     assertEquals(ErrorCode.CLUSTER_NOT_ACTIVE, ((TensorFlowIgniteException) inactive).code());
     node.cluster().state(ClusterState.ACTIVE);
@@ -208,12 +213,19 @@ public class ItUsers {
     service.setService(bean);
     Path work = folder.getRoot().toPath();
     IgniteConfiguration configuration =
-        Nodes.configuration(work, users)
+        new LoopbackNodes(1)
+            .configuration("security", work)
+            .setDataStorageConfiguration(persistent(users))
             .setAuthenticationEnabled(users)
             .setGridLogger(new Log())
             .setServiceConfiguration(service);
     node = Ignition.start(configuration);
     node.cluster().state(ClusterState.ACTIVE);
+  }
+
+  private static DataStorageConfiguration persistent(boolean persistent) {
+    return LoopbackNodes.storage(
+        new DataRegionConfiguration().setMaxSize(256L << 20).setPersistenceEnabled(persistent));
   }
 
   /** As the cluster's own user, which is the only one that may. */
@@ -238,14 +250,7 @@ public class ItUsers {
   }
 
   private static <T> T await(Supplier<T> look) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_S);
-    for (T seen = look.get(); ; seen = look.get()) {
-      if (seen != null) {
-        return seen;
-      }
-      assertTrue("in time", System.nanoTime() < deadline);
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
-    }
+    return Await.seen(look, TIMEOUT_S);
   }
 
   /** Keeps what is said. */

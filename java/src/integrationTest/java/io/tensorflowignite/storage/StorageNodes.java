@@ -1,6 +1,6 @@
 package io.tensorflowignite.storage;
 
-import io.tensorflowignite.FreePorts;
+import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.storage.block.Blocks;
 import io.tensorflowignite.storage.pending.Pendings;
 import io.tensorflowignite.v1.PendingExtent;
@@ -17,13 +17,6 @@ import java.util.stream.Stream;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.CachePeekMode;
-import org.apache.ignite.configuration.DataRegionConfiguration;
-import org.apache.ignite.configuration.DataStorageConfiguration;
-import org.apache.ignite.configuration.IgniteConfiguration;
-import org.apache.ignite.logger.NullLogger;
-import org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi;
-import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
-import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
 /** Real Ignite nodes in this JVM, each with a store. */
 final class StorageNodes implements AutoCloseable {
@@ -35,12 +28,11 @@ final class StorageNodes implements AutoCloseable {
   final List<Storage> stores = new ArrayList<>();
   private final String name = "storage-" + UUID.randomUUID();
   private final Path work = Files.createTempDirectory("storage-nodes");
-  private final int discovery = FreePorts.from(46_000, PORTS);
-  private final int communication = FreePorts.from(discovery + PORTS, PORTS);
+  private final LoopbackNodes cluster = new LoopbackNodes(PORTS);
 
   StorageNodes(int size, StorageSettings settings) throws IOException {
     for (int i = 0; i < size; i++) {
-      Ignite node = Ignition.start(configuration(i));
+      Ignite node = Ignition.start(cluster.configuration(name + "-" + i, work));
       nodes.add(node);
       stores.add(new Storage(node, settings));
     }
@@ -93,29 +85,5 @@ final class StorageNodes implements AutoCloseable {
         Files.delete(file);
       }
     }
-  }
-
-  private IgniteConfiguration configuration(int index) {
-    String range = "127.0.0.1:" + discovery + ".." + (discovery + PORTS - 1);
-    DataRegionConfiguration region =
-        new DataRegionConfiguration().setInitialSize(32L << 20).setMaxSize(256L << 20);
-    return new IgniteConfiguration()
-        .setIgniteInstanceName(name + "-" + index)
-        .setLocalHost("127.0.0.1")
-        .setWorkDirectory(work.toString())
-        .setGridLogger(new NullLogger())
-        .setClientConnectorConfiguration(null)
-        .setConnectorConfiguration(null)
-        .setMetricsLogFrequency(0)
-        .setDataStorageConfiguration(
-            new DataStorageConfiguration().setDefaultDataRegionConfiguration(region))
-        .setCommunicationSpi(
-            new TcpCommunicationSpi().setLocalPort(communication).setLocalPortRange(PORTS - 1))
-        .setDiscoverySpi(
-            new TcpDiscoverySpi()
-                .setLocalPort(discovery)
-                .setLocalPortRange(PORTS - 1)
-                .setIpFinder(
-                    new TcpDiscoveryVmIpFinder().setAddresses(Collections.singletonList(range))));
   }
 }

@@ -56,7 +56,8 @@ public final class Statuses {
     }
   }
 
-  static Status of(RuntimeException e) {
+  /** The status that tells of an error; what nobody foresaw is INTERNAL. */
+  public static Status of(RuntimeException e) {
     if (e instanceof TensorFlowIgniteException) {
       TensorFlowIgniteException known = (TensorFlowIgniteException) e;
       return Status.fromCode(code(known.code())).withDescription(known.description()).withCause(e);

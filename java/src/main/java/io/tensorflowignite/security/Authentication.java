@@ -89,7 +89,7 @@ public final class Authentication implements ServerInterceptor {
               + ", reason="
               + refused.getMessage()
               + "]");
-      return refuse(call, status(refused));
+      return refuse(call, Statuses.of(refused));
     } catch (RuntimeException failed) {
       return refuse(call, told(call, failed));
     }
@@ -116,15 +116,11 @@ public final class Authentication implements ServerInterceptor {
         log,
         failed,
         "Caller not judged [method=" + call.getMethodDescriptor().getFullMethodName() + "]");
-    return status(
+    return Statuses.of(
         new TensorFlowIgniteException(
             ErrorCode.INTERNAL_ERROR,
             "The node failed to find out who calls. Its log has the details. Ask another node, or"
                 + " who runs the cluster."));
-  }
-
-  private static Status status(TensorFlowIgniteException refused) {
-    return Status.fromCode(Statuses.code(refused.code())).withDescription(refused.description());
   }
 
   private static <Q, R> ServerCall.Listener<Q> refuse(ServerCall<Q, R> call, Status status) {
