@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import thin_cluster
 from jobs import configuration
 
 import tensorflow_ignite as tfi
@@ -31,16 +32,6 @@ CACHE = "guarded"
 TOKEN = "dGhlIHRva2VuIG9mIHRoZSB0ZXN0cywgMzIgYnl0ZXM"
 # A refusal comes at once; this is for busy machines.
 SOON = 20.0
-_THIN = """
-<property name="clientConnectorConfiguration">
-  <bean class="org.apache.ignite.configuration.ClientConnectorConfiguration">
-    <property name="port" value="{port}"/>
-    <property name="portRange" value="0"/>
-    {tls}
-  </bean>
-</property>
-{more}
-"""
 _THIN_TLS = """
 <property name="sslEnabled" value="true"/>
 <property name="sslClientAuth" value="{mutual}"/>
@@ -80,7 +71,7 @@ class Makers:
             properties["tokens"] = {"etl": hashlib.sha256(TOKEN.encode()).hexdigest()}
         if encryption == "mutual":
             properties["clientCertificates"] = "required"
-        client = _THIN.format(port=port, tls="" if encryption == "plain" else secured, more=users)
+        client = thin_cluster.CLIENT.format(port=port, tls="" if encryption == "plain" else secured) + users
         return configuration(node=client, **properties)
 
     def environment(self) -> dict[str, str]:

@@ -18,7 +18,8 @@ from test_stock_ignite import StockNode, configuration
 
 from tensorflow_ignite.testing.ports import PortBlock
 
-_CLIENT = """
+#: Of a node: its port for thin clients.
+CLIENT = """
 <property name="clientConnectorConfiguration">
   <bean class="org.apache.ignite.configuration.ClientConnectorConfiguration">
     <property name="port" value="{port}"/>
@@ -125,7 +126,7 @@ def start(directory: Path, ports: PortBlock, number: int, *, authentication: boo
     # The last ports of the block are nobody's else.
     port = ports.last - number
     xml = configuration(ports, f"node {number}", service=False)
-    more = _CLIENT.format(port=port, tls=tls) + (_AUTHENTICATION if authentication else "")
+    more = CLIENT.format(port=port, tls=tls) + (_AUTHENTICATION if authentication else "")
     more += _FEW_PARTITIONS.format(caches="".join(_CACHES))
     xml = xml.replace('<property name="localHost"', f'{more}<property name="localHost"')
     return ThinNode(StockNode(directory / f"node-{number}", xml, plugin=False, port=port), port)
