@@ -108,6 +108,17 @@ def test_a_name_that_may_be_packed_is_one_inside_of_the_archive(name: str) -> No
     assert str(path) == checked
 
 
+def test_an_archive_with_an_entry_before_its_first_byte_is_refused(tmp_path: Path) -> None:
+    source = _zip(tmp_path / "c.zip", [("a.py", 0, b"a" * 50)])
+    content = bytearray(source.read_bytes())
+    place_of_list = content.rindex(b"PK\x05\x06") + 16
+    (place,) = struct.unpack_from("<L", content, place_of_list)
+    struct.pack_into("<L", content, place_of_list, place + 10)
+    source.write_bytes(content)
+    with pytest.raises(BadArchiveError, match="names the place -10, which no file has; it must be a zip archive"):
+        unpack(source, tmp_path / "code")
+
+
 def test_a_list_of_very_many_entries_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,7 +70,7 @@ def unpack(archive: Path, directory: Path) -> None:
 
 
 class _Bounded(io.BufferedReader):
-    """A file that refuses to give a list of more entries than are unpacked.
+    """A file that refuses to give a list of more entries than are unpacked, and places that no file has.
 
     zipfile reads the whole list at once, and makes an object of each entry, before anybody can count them.
     """
@@ -78,6 +78,15 @@ class _Bounded(io.BufferedReader):
     def __init__(self, file: io.FileIO, archive: Path) -> None:
         super().__init__(file)
         self._archive = archive
+
+    def seek(self, place: int, whence: int = io.SEEK_SET, /) -> int:
+        """Goes to a place; one that no file has is a fault of the archive, which names places, not of the disk."""
+        try:
+            return super().seek(place, whence)
+        except OSError as error:
+            if whence == io.SEEK_SET:
+                raise zipfile.BadZipFile(f"it names the place {place}, which no file has") from error
+            raise
 
     def read(self, size: int | None = -1, /) -> bytes:
         """As many bytes; all that are left without a number."""
