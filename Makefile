@@ -14,6 +14,7 @@ PACKAGE := python/tensorflow_ignite
 INSTALLED := $(VENV)/installed.stamp
 TOOLS := build/tools.stamp
 JARS := $(PACKAGE)/jars/add-opens.txt
+NODES := build/classes.stamp
 EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
@@ -27,7 +28,7 @@ help: ## Tell what there is to make.
 	@echo
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 17
 
-quickstart: $(INSTALLED) jars ## Train on a 3-node cluster on this machine, and clean up.
+quickstart: $(INSTALLED) $(NODES) ## Train on a 3-node cluster on this machine, and clean up.
 	@$(BIN)/python -m tensorflow_ignite.cli quickstart
 
 test: lint unit integration ## Run everything.
@@ -68,19 +69,19 @@ integration: integration-java integration-python ## Run the tests with real node
 integration-java: $(TOOLS)
 	$(GRADLE) integrationTest
 
-integration-python: $(INSTALLED) jars
+integration-python: $(INSTALLED) $(NODES)
 	$(BIN)/pytest tests/integration
 
 # What takes too long for every change. ROUNDS=10 proves that none of it is luck.
 ROUNDS ?= 1
-chaos: $(INSTALLED) jars ## Kill workers, agents, servers and nodes of real trainings; ROUNDS=n times.
+chaos: $(INSTALLED) $(NODES) ## Kill workers, agents, servers and nodes of real trainings; ROUNDS=n times.
 	for round in $$(seq $(ROUNDS)); do $(BIN)/pytest tests/chaos tests/integration/test_topology.py || exit 1; done
 
-soak: $(INSTALLED) jars ## Read hundreds of epochs, and show that none leaves memory, threads, files or segments.
+soak: $(INSTALLED) $(NODES) ## Read hundreds of epochs, and show that none leaves memory, threads, files or segments.
 	$(BIN)/pytest -s tests/soak
 
 # The same SEED sends the same messages.
-fuzz: $(INSTALLED) jars ## Send a node 100,000 messages that nobody should send; MESSAGES=n SEED=n.
+fuzz: $(INSTALLED) $(NODES) ## Send a node 100,000 messages that nobody should send; MESSAGES=n SEED=n.
 	MESSAGES=$(or $(MESSAGES),100000) SEED=$(or $(SEED),1) $(BIN)/pytest -s tests/fuzz
 
 bench: bench-read bench-storage ## Measure everything; wants a quiet machine.
@@ -89,10 +90,10 @@ bench: bench-read bench-storage ## Measure everything; wants a quiet machine.
 RAY_VENV := build/bench/ray-venv
 RAY_INSTALLED := $(RAY_VENV)/installed.stamp
 
-bench-read: $(INSTALLED) jars $(RAY_INSTALLED) ## Measure reading and loading, beside Ray Data, TFRecord and others.
+bench-read: $(INSTALLED) $(NODES) $(RAY_INSTALLED) ## Measure reading and loading, beside Ray Data, TFRecord and others.
 	$(BIN)/python benchmarks/read.py
 
-bench-storage: $(INSTALLED) jars ## Measure checkpoints in the cluster, beside a local directory and pyignite.
+bench-storage: $(INSTALLED) $(NODES) ## Measure checkpoints in the cluster, beside a local directory and pyignite.
 	$(BIN)/python benchmarks/storage.py
 
 $(RAY_INSTALLED): benchmarks/ray-requirements.txt
@@ -105,6 +106,11 @@ jars: $(JARS) ## Build the plugin jar, and collect what a node needs to run.
 $(JARS): $(JAVA_SOURCES) | $(TOOLS)
 	$(GRADLE) packageJars
 	@touch $@
+
+# Nodes start in half the time. What goes wrong here costs no more than that.
+$(NODES): $(JARS) java/share_classes.py | $(INSTALLED)
+	$(BIN)/python java/share_classes.py || echo 'The classes of the jars are not shared; nodes start without.'
+	@mkdir -p $(@D) && touch $@
 
 proto: $(INSTALLED) ## Generate the Python of proto/ again.
 	$(BIN)/python proto/generate.py

@@ -22,6 +22,10 @@ import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 public final class EmbeddedSettings {
   private static final String LOOPBACK = "127.0.0.1";
   private static final String DEFAULT_DISCOVERY_PORTS = "47500..47509";
+
+  /** Nodes that start together make each other wait; Ignite's default are two seconds each time. */
+  private static final int JOIN_AGAIN_MS = 200;
+
   private static final Pattern PORTS = Pattern.compile(":(\\d+)(?:\\.\\.(\\d+))?$");
 
   private String springXml;
@@ -168,6 +172,7 @@ public final class EmbeddedSettings {
     return new TcpDiscoverySpi()
         .setLocalPort(first)
         .setLocalPortRange(last - first)
+        .setReconnectDelay(JOIN_AGAIN_MS)
         .setIpFinder(new TcpDiscoveryVmIpFinder().setAddresses(addresses));
   }
 
