@@ -120,9 +120,18 @@ final class JobActions {
 
   /** What looked like a crash was the first that was seen of a lost node. */
   static void blameNode(Job.Builder job, JobEvent event, Timestamp now) {
+    blame(job, CauseKind.NODE_LEFT, event, now);
+  }
+
+  /** What looked like a crash was a task that did not find its rows any more. */
+  static void blameMove(Job.Builder job, JobEvent event, Timestamp now) {
+    blame(job, CauseKind.DATA_MOVED, event, now);
+  }
+
+  private static void blame(Job.Builder job, CauseKind kind, JobEvent event, Timestamp now) {
     job.setCrashes(Math.max(0, job.getCrashes() - 1)).setEarlyFailures(0).clearNotBefore();
     job.clearTraceback();
-    current(job).setCauseKind(CauseKind.NODE_LEFT).setCause(event.cause());
+    current(job).setCauseKind(kind).setCause(event.cause());
     tell(job, now, "not counted as a crash, since " + event.cause());
   }
 

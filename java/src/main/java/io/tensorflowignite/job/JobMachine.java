@@ -96,6 +96,7 @@ final class JobMachine {
     // A node that dies takes its peers' connections with it: their failures are seen first, at
     // times.
     add(RESTARTING, NODE_LOST, RESTARTING, JobActions::blameNode);
+    add(RESTARTING, DATA_MOVED, RESTARTING, JobActions::blameMove);
     add(RESTARTING, GIVEN_UP, ENDING, JobActions::giveUp);
     add(RESTARTING, PLACEMENT_FAILED, ENDING, JobActions::giveUp);
     add(RESTARTING, WAIT_TIMED_OUT, ENDING, JobActions::giveUp);

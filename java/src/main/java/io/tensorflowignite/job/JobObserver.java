@@ -117,6 +117,10 @@ final class JobObserver {
     if (now.isPresent() || !Gone.awaited(job, seen).isEmpty()) {
       return now;
     }
+    Optional<JobEvent> moved = blamedMove();
+    if (moved.isPresent() || mayHaveMoved()) {
+      return moved;
+    }
     Optional<JobEvent> end = Budget.exhausted(job).map(why -> JobEvent.because(GIVEN_UP, why));
     if (end.isPresent() || isPausing()) {
       return end;
@@ -184,10 +188,38 @@ final class JobObserver {
   }
 
   private Optional<JobEvent> blamedNode() {
-    CauseKind kind = attempt().getCauseKind();
-    return kind == CauseKind.CRASH || kind == CauseKind.START_TIMEOUT
-        ? lostNode()
+    return looksLikeCrash() ? lostNode() : Optional.empty();
+  }
+
+  /** A task whose rows are elsewhere all of a sudden cannot read them any more. */
+  private Optional<JobEvent> blamedMove() {
+    Attempt attempt = attempt();
+    boolean moved =
+        looksLikeCrash()
+            && !attempt.getMovedDigest().isEmpty()
+            && duration(attempt.getEndingAt(), attempt.getMovedAt()).compareTo(seen.patience.quiet)
+                <= 0;
+    return moved
+        ? Optional.of(
+            JobEvent.because(
+                DATA_MOVED,
+                "the primary partitions of cache '"
+                    + job.getSpec().getCache()
+                    + "' had moved, or were about to"))
         : Optional.empty();
+  }
+
+  /** Whether it is too early to tell, soon after a crash: the map of partitions is changing. */
+  private boolean mayHaveMoved() {
+    return looksLikeCrash()
+        && tasks().stream().noneMatch(task -> task.getStatus().getHopeless())
+        && seen.placement.waitingFor != null
+        && since(attempt().getEndingAt()).compareTo(seen.patience.quiet) <= 0;
+  }
+
+  private boolean looksLikeCrash() {
+    CauseKind kind = attempt().getCauseKind();
+    return kind == CauseKind.CRASH || kind == CauseKind.START_TIMEOUT;
   }
 
   private Optional<Task> firstMissing() {
@@ -367,7 +399,11 @@ final class JobObserver {
   }
 
   private Duration since(Timestamp moment) {
-    return Duration.ofMillis(Durations.toMillis(Timestamps.between(moment, seen.now)));
+    return duration(moment, seen.now);
+  }
+
+  private static Duration duration(Timestamp from, Timestamp to) {
+    return Duration.ofMillis(Durations.toMillis(Timestamps.between(from, to)));
   }
 
   private static TaskState state(Task task) {

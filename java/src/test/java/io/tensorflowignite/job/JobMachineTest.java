@@ -288,6 +288,32 @@ public class JobMachineTest {
   }
 
   @Test
+  public void failureOfATaskWhoseDataMovedIsNotCountedAsACrash() {
+    JobStory story = JobStory.mirrored().asking(spec -> spec.setMaxCrashes(0)).look().startAndRun();
+    story.mapChanges().crashes(Role.WORKER, 0, "partition 0 is not primary on node aaaaaaaa");
+    story.provesGone(NODE_A, NODE_B).wait(1);
+    assertEquals(JobState.RESTARTING, story.job.getState());
+    story.passes(1).dataMoves(NODE_C, 0);
+    assertEquals(JobState.RESERVING, story.job.getState());
+    assertEquals(0, story.job.getCrashes());
+    assertEquals(CauseKind.DATA_MOVED, story.job.getAttempts(0).getCauseKind());
+    assertEquals("", story.job.getTraceback());
+  }
+
+  @Test
+  public void crashIsCountedWhenTheDataMoveOnlyLaterOrNotAtAll() {
+    JobStory story = JobStory.mirrored().asking(spec -> spec.setMaxCrashes(1)).look().startAndRun();
+    story.crashes(Role.WORKER, 0).provesGone(NODE_A, NODE_B);
+    // The pause after a crash has begun by now.
+    story.passes(6).dataMoves(NODE_C, 0);
+    assertEquals(1, story.job.getCrashes());
+    story.startAndRun().mapChanges().crashes(Role.WORKER, 0);
+    story.provesGone(NODE_A, NODE_B, NODE_C).wait(6);
+    assertEquals(JobState.FAILED, story.job.getState());
+    assertEquals(2, story.job.getCrashes());
+  }
+
+  @Test
   public void lostDataEndTheJobUnlessItAcceptsThat() {
     for (JobStory story :
         Arrays.asList(reserving(), starting(), running(), running().crashes(Role.WORKER, 0))) {

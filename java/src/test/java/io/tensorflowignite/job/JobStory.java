@@ -45,6 +45,7 @@ final class JobStory {
   private final Set<String> nodes = new HashSet<>(Arrays.asList(NODE_A, NODE_B, NODE_C));
   private final Map<String, NodeReport> reports = new HashMap<>();
   private long nowMs = 1_000_000;
+  private boolean mapChanges;
   Job job;
 
   private static final ClusterSettings SETTINGS = new TensorFlowService().settings();
@@ -69,8 +70,11 @@ final class JobStory {
     return new JobStory(JobKind.PARAMETER_SERVER);
   }
 
-  /** Looks at a cluster in which an attempt could begin. */
+  /** Looks at a cluster in which an attempt could begin, unless the map of partitions changes. */
   JobStory look() {
+    if (mapChanges) {
+      return look(PlacementResult.waitFor("the partition map to stay the same"));
+    }
     return look(PlacementResult.of(Placement.of(job.getSpec(), owners, node(NODE_B), members)));
   }
 
@@ -109,8 +113,15 @@ final class JobStory {
     return nodeLeaves(node);
   }
 
+  /** Until the data are somewhere nobody can tell where they are. */
+  JobStory mapChanges() {
+    mapChanges = true;
+    return this;
+  }
+
   /** From now on the primaries are elsewhere. */
   JobStory dataMoves(String node, Integer... partitions) {
+    mapChanges = false;
     owners.put(node(node), Arrays.asList(partitions));
     return look();
   }
