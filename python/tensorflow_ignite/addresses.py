@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import socket
 
 from tensorflow_ignite.errors import InvalidRequestError
 
-__all__ = ["ADDRESS_VARIABLE", "DEFAULT_ADDRESS", "DEFAULT_PORT", "of_profile", "parse_addresses"]
+__all__ = ["ADDRESS_VARIABLE", "DEFAULT_ADDRESS", "DEFAULT_PORT", "of_profile", "on_this_host", "parse_addresses"]
 
 #: The environment variable that names the address when none is given.
 ADDRESS_VARIABLE = "TENSORFLOW_IGNITE_ADDRESS"
@@ -50,6 +52,11 @@ def of_profile() -> str | None:
     return chosen.address if chosen else None
 
 
+def on_this_host(address: str) -> bool:
+    """Whether ``host:port`` is an address of this machine."""
+    return _is_local(address.rpartition(":")[0].strip("[]"))
+
+
 def _parse(part: str, address: str, source: str, default: int) -> str:
     host, colon, port = part.rpartition(":")
     if not colon or part.endswith("]") or (":" in host and not host.startswith("[")):
@@ -64,3 +71,22 @@ def _parse(part: str, address: str, source: str, default: int) -> str:
             f"start, for example localhost:{default}."
         )
     return f"{host}:{port}"
+
+
+@functools.lru_cache(maxsize=256)
+def _is_local(host: str) -> bool:
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    except OSError:
+        return False
+    return any(_can_bind(family, where) for family, _, _, _, where in found)
+
+
+def _can_bind(family: int, where: tuple[object, ...]) -> bool:
+    """Only addresses of this machine can be bound."""
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.bind(where)
+            return True
+    except OSError:
+        return False

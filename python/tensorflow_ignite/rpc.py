@@ -158,16 +158,11 @@ class NodeConnection:
         """
         timeout = timeout or self._timeout
         failures: dict[str, str] = {}
-        if first is not None and self._avoided.get(first, 0.0) <= time.monotonic():
-            try:
-                with forks.calling():
-                    return getattr(self._stub_at(first), method)(make_request(), timeout=timeout)
-            except grpc.RpcError as error:
-                late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-                if not (late or _is_lost(error)):
-                    raise _translate(error, first) from None
-                failures[first] = f"no answer within {timeout:.1f} s" if late else _reason(error)
-                self._avoided[first] = time.monotonic() + _AVOIDED
+        if first is not None and not self.avoids(first):
+            response, lost = self._ask(first, method, make_request(), timeout)
+            if lost is None:
+                return response
+            failures[first] = lost
         deadline = time.monotonic() + timeout * len(self._addresses)
         tries = max(_TRIES, len(self._addresses))
         for number in range(1, tries + 1):
@@ -193,6 +188,38 @@ class NodeConnection:
             if failures.keys() >= set(self._addresses):
                 time.sleep(min(_FIRST_PAUSE * number, max(deadline - time.monotonic(), 0)))
         raise self._unreachable(failures)
+
+    def avoids(self, address: str) -> bool:
+        """Whether a node did not answer in the last 5 s, as one that was to be asked first."""
+        return self._avoided.get(address, 0.0) > time.monotonic()
+
+    def ask(self, address: str, method: str, request: Any) -> Any | None:
+        """Makes one call at one node, once.
+
+        Args:
+            address: Of the node, which need not be one of the connection's.
+            method: Name of a method of the service that gives one response.
+            request: The request.
+
+        Returns:
+            The response; None when the node did not answer: it is left out for 5 s.
+
+        Raises:
+            TensorFlowIgniteError: What the node answered, as the class for it.
+        """
+        return self._ask(address, method, request, self._timeout)[0]
+
+    def _ask(self, address: str, method: str, request: Any, timeout: float) -> tuple[Any | None, str | None]:
+        """The response, or why there was none."""
+        try:
+            with forks.calling():
+                return getattr(self._stub_at(address), method)(request, timeout=timeout), None
+        except grpc.RpcError as error:
+            late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+            if not (late or _is_lost(error)):
+                raise _translate(error, address) from None
+            self._avoided[address] = time.monotonic() + _AVOIDED
+            return None, f"no answer within {timeout:.1f} s" if late else _reason(error)
 
     def follow(
         self,

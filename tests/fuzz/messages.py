@@ -18,6 +18,7 @@ from tensorflow_ignite.v1 import data_pb2, job_pb2, shared_pb2, storage_pb2
 CACHE = "fuzzed"
 NODE_API = "/tensorflow_ignite.v1.NodeApi/"
 FILES = "/tensorflow_ignite.v1.FileService/"
+MEMORY = "/tensorflow_ignite.v1.BlockMemory/"
 SHARED = "/tensorflow_ignite.v1.SharedMemory/"
 FLIGHT = "/arrow.flight.protocol.FlightService/"
 
@@ -85,6 +86,7 @@ def targets() -> list[Target]:
     return [
         *_of_messages(NODE_API, _NODE_API),
         *_of_messages(FILES, _FILES),
+        *_of_messages(MEMORY, _MEMORY),
         Target(SHARED + "Read", "stream_stream", _shared),
         *(Target(FLIGHT + method, kind, make, weight) for method, kind, make, weight in _FLIGHT),
     ]
@@ -198,6 +200,11 @@ _FILES: _Methods = (
     ("AbandonWrite", "unary_unary", storage_pb2.AbandonWriteRequest, None),
     ("ReadBlocks", "unary_stream", storage_pb2.ReadBlocksRequest, None),
     ("GetUsage", "unary_unary", storage_pb2.GetUsageRequest, None),
+)
+
+_MEMORY: _Methods = (
+    ("Share", "unary_unary", storage_pb2.ShareMemoryRequest, None),
+    ("Unshare", "unary_unary", storage_pb2.UnshareMemoryRequest, None),
 )
 
 

@@ -35,6 +35,8 @@ BLOCK = 64 * 1024
 CONFIG = Path(__file__).parents[2] / "java" / "config" / "tensorflow-ignite.xml"
 # What is written by pieces of this size has thousands of chances to die in the middle.
 PIECE = 20_000
+# Those of this size come in memory that is shared with the node, smaller ones in messages.
+SHARED_BLOCK = 1024 * 1024
 NAMES = ["a b", "ünïcödé-文件", "50%25", "a#b", "a?b", "a*b", "[x]", "a:b,c", "~", "...", "\n", "a\\b", "x" * 255]
 
 
@@ -51,6 +53,11 @@ def folder(files: Files, request: pytest.FixtureRequest) -> Iterator[str]:
     files.make_directory(path)
     yield path
     files.remove(path, recursive=True)
+
+
+BLOCKS = pytest.mark.parametrize(
+    ("block", "count"), [(BLOCK, 200), (SHARED_BLOCK, 40)], ids=["in messages", "in shared memory"]
+)
 
 
 class _Fixtures(AbstractFixtures):
@@ -198,10 +205,11 @@ def test_pandas_and_arrow_use_the_url(cluster: LocalCluster, files: Files, folde
     assert sorted(read["id"].to_pylist()) == list(range(10_000))
 
 
-def test_a_write_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster) -> None:
+@BLOCKS
+def test_a_write_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster, block: int, count: int) -> None:
     files = Files.at(tuple(nodes.addresses))
-    content = random.Random(1).randbytes(200 * BLOCK)
-    with files.open_writer("/killed", block_bytes=BLOCK) as writer:
+    content = random.Random(1).randbytes(count * block)
+    with files.open_writer("/killed", block_bytes=block) as writer:
         for start in range(0, len(content), PIECE):
             writer.write(content[start : start + PIECE])
             if len(nodes.nodes) == 3 and start > len(content) / 3:
@@ -210,10 +218,11 @@ def test_a_write_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster
         assert reader.read(0, len(content)) == content
 
 
-def test_a_read_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster) -> None:
+@BLOCKS
+def test_a_read_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster, block: int, count: int) -> None:
     files = Files.at(tuple(nodes.addresses))
-    content = random.Random(2).randbytes(200 * BLOCK)
-    with files.open_writer("/read", block_bytes=BLOCK) as writer:
+    content = random.Random(2).randbytes(count * block)
+    with files.open_writer("/read", block_bytes=block) as writer:
         writer.write(content)
     buffer = memoryview(bytearray(PIECE))
     position = 0
@@ -224,6 +233,37 @@ def test_a_read_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster)
             if len(nodes.nodes) == 3 and position > len(content) / 3:
                 nodes.kill_node(nodes.nodes[0])
     assert position == len(content)
+
+
+def test_large_blocks_travel_in_memory_that_is_shared_with_the_nodes_of_this_host(
+    cluster: LocalCluster, folder: str
+) -> None:
+    script = """
+import random, sys
+from tensorflow_ignite.storage.files import Files
+files = Files.at(tuple(sys.argv[2:]))
+content = random.Random(3).randbytes(30_000_000)
+with files.open_writer(sys.argv[1]) as writer:
+    writer.write(content)
+with files.open_reader(sys.argv[1]) as reader:
+    assert reader.read(0, len(content) + 1) == content
+    assert reader.read(9_000_000, 5_000_000) == content[9_000_000:14_000_000]
+print("read", flush=True)
+sys.stdin.read()
+"""
+    before = _mapped(cluster)
+    command = [sys.executable, "-c", script, f"{folder}/f", *cluster.addresses]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "read\n"
+        assert _mapped(cluster) > before
+        process.kill()
+    _await(lambda: _mapped(cluster) <= before)
+
+
+def _mapped(cluster: LocalCluster) -> int:
+    """Segments of clients that the nodes map."""
+    return sum(Path(f"/proc/{node.pid}/maps").read_text().count("/memfd:tensorflow-ignite") for node in cluster.nodes)
 
 
 def test_dead_writers_leave_nothing_and_a_cluster_that_is_gone_is_an_error(tmp_path: Path) -> None:

@@ -155,6 +155,61 @@ def test_a_segment_that_grows_by_being_said_to_is_refused(cluster: LocalCluster,
     assert answers(cluster)
 
 
+def test_blocks_are_taken_from_and_laid_into_memory_that_is_shared_and_nowhere_else(cluster: LocalCluster) -> None:
+    address = cluster.address
+
+    def sharing(memory: _Memory) -> storage_pb2.ShareMemoryRequest:
+        return storage_pb2.ShareMemoryRequest(pid=os.getpid(), fd=memory.fd, bytes=memory.size, nonce=memory.nonce)
+
+    own_connection = (("grpc.use_local_subchannel_pool", 1),)
+    with grpc.insecure_channel(address) as channel, grpc.insecure_channel(address, own_connection) as other:
+        files, memories = storage_pb2_grpc.FileServiceStub(channel), storage_pb2_grpc.BlockMemoryStub(channel)
+        shared, unsealed = _Memory(1 << 20, seal=True), _Memory(1 << 20, seal=False)
+        try:
+            error = refused(lambda: memories.Share(sharing(unsealed), timeout=SECONDS))
+            assert "not sealed against shrinking" in error.details()
+            short = sharing(shared)
+            short.nonce = b"short"
+            assert "has 5 bytes" in refused(lambda: memories.Share(short, timeout=SECONDS)).details()
+            name = memories.Share(sharing(shared), timeout=SECONDS).memory
+        finally:
+            os.close(unsealed.fd)
+        begun = files.BeginWrite(
+            storage_pb2.BeginWriteRequest(path="/shared", mode=storage_pb2.REPLACE), timeout=SECONDS
+        )
+        files.ReserveBlocks(storage_pb2.ReserveBlocksRequest(extent_id=begun.extent_id, blocks=1), timeout=SECONDS)
+
+        def put(memory: bytes, offset: int, count: int) -> None:
+            place = storage_pb2.MemoryPlace(memory=memory, offset=offset, bytes=count)
+            request = storage_pb2.PutBlocksRequest(extent_id=begun.extent_id, number=0, place=place)
+            files.PutBlocks(iter([request]), timeout=SECONDS)
+
+        def read(memory: bytes, offset: int, count: int) -> int:
+            place = storage_pb2.MemoryPlace(memory=memory, offset=offset, bytes=count)
+            request = storage_pb2.ReadBlocksRequest(extent_id=begun.extent_id, numbers=[0], place=place)
+            return next(files.ReadBlocks(request, timeout=SECONDS)).laid_bytes
+
+        os.pwrite(shared.fd, b"block" * 100, 4096)
+        put(name, 4096, 500)
+        assert read(name, (1 << 20) - 500, 500) == 500
+        assert os.pread(shared.fd, 500, (1 << 20) - 500) == b"block" * 100
+        for use in (put, read):
+            for offset, count in ((1 << 20, 500), (-1, 500), ((1 << 20) - 499, 500), (2**62, 500)):
+                error = refused(lambda use=use, offset=offset, count=count: use(name, offset, count))
+                assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+                assert "not inside of the memory" in error.details()
+            assert "is not shared with this node" in refused(lambda use=use: use(b"x" * 16, 0, 500)).details()
+        assert "do not fit into the 499 bytes" in refused(lambda: read(name, 0, 499)).details()
+        # What one connection shares, another one neither ends nor keeps.
+        storage_pb2_grpc.BlockMemoryStub(other).Unshare(storage_pb2.UnshareMemoryRequest(memory=name), timeout=SECONDS)
+        assert read(name, 0, 500) == 500
+        memories.Unshare(storage_pb2.UnshareMemoryRequest(memory=name), timeout=SECONDS)
+        assert "is not shared with this node" in refused(lambda: read(name, 0, 500)).details()
+        os.close(shared.fd)
+        files.AbandonWrite(storage_pb2.AbandonWriteRequest(extent_id=begun.extent_id), timeout=SECONDS)
+    assert answers(cluster)
+
+
 def _owner(cluster: LocalCluster, cache: str) -> str:
     """The node that partition 0 is primary on."""
     command = data_pb2.ReadCommand(cache=cache, partitions=[0])

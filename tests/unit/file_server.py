@@ -5,6 +5,7 @@ It keeps the contract of storage.proto and nothing more. Several nodes may share
 
 from __future__ import annotations
 
+import mmap
 import threading
 import uuid
 import zlib
@@ -27,6 +28,7 @@ _STATUSES = {
     "STORAGE_FULL": grpc.StatusCode.RESOURCE_EXHAUSTED,
     "INVALID_REQUEST": grpc.StatusCode.INVALID_ARGUMENT,
     "ATTEMPT_SUPERSEDED": grpc.StatusCode.FAILED_PRECONDITION,
+    "SHARING_UNAVAILABLE": grpc.StatusCode.FAILED_PRECONDITION,
 }
 _LIST = 1000
 
@@ -227,18 +229,23 @@ class _Write:
         self.published = False
 
 
-class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer):
+class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb2_grpc.BlockMemoryServicer):
     """One node; a context manager that serves on a free port of loopback."""
 
     def __init__(self, store: Store | None = None) -> None:
         super().__init__(State())
         self.store = store or Store()
         storage_pb2_grpc.add_FileServiceServicer_to_server(self, self._server)
+        storage_pb2_grpc.add_BlockMemoryServicer_to_server(self, self._server)
         self.store.addresses.append(self.address)
         #: Told of each block that is asked for: extent and number.
         self.on_read: Callable[[str, int], None] = lambda extent, number: None
-        #: Bytes of blocks that were sent.
+        #: Bytes of blocks that were sent in messages.
         self.sent = 0
+        #: Whether it can use memory of processes on its host.
+        self.shares = True
+        #: The memory that it uses now, by name.
+        self.memories: dict[bytes, mmap.mmap] = {}
         #: So many blocks are spoiled on their way.
         self.spoil = 0
         #: Told of each block that is to be stored: extent and number.
@@ -315,9 +322,13 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer):
             for request in requests:
                 write = self.store.writer(request.extent_id)
                 assert request.number < write.reserved, "put before it was reserved"
-                assert zlib.crc32(request.data) == request.checksum
-                assert len(request.data) <= write.block_bytes
-                self.store.blocks[request.extent_id, request.number] = request.data
+                data = request.data
+                if request.HasField("place"):
+                    data = self._place(request.place)[:]
+                else:
+                    assert zlib.crc32(data) == request.checksum
+                assert len(data) <= write.block_bytes
+                self.store.blocks[request.extent_id, request.number] = bytes(data)
             return storage_pb2.PutBlocksResponse()
 
         for request in requests:
@@ -350,6 +361,10 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer):
                     )
                 end = request.offset + request.bytes if request.bytes else None
                 data = self.store.blocks[request.extent_id, number][request.offset : end]
+                if request.HasField("place"):
+                    self._place(request.place)[: len(data)] = data
+                    parts.append(storage_pb2.ReadBlocksResponse(number=number, laid_bytes=len(data)))
+                    continue
                 part = storage_pb2.ReadBlocksResponse(number=number, data=data, checksum=zlib.crc32(data))
                 if self.spoil:
                     self.spoil -= 1
@@ -361,6 +376,30 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer):
         for number in request.numbers:
             self.on_read(request.extent_id, number)
         yield from self._do("ReadBlocks", context, answer)
+
+    def Share(self, request: Any, context: Any) -> Any:
+        def answer() -> Any:
+            if not self.shares:
+                raise Refusal("SHARING_UNAVAILABLE", "this node sees no memory of others")
+            with open(f"/proc/{request.pid}/fd/{request.fd}", "r+b") as file:
+                memory = mmap.mmap(file.fileno(), request.bytes)
+            assert memory[: len(request.nonce)] == request.nonce
+            self.memories[name := uuid.uuid4().bytes] = memory
+            return storage_pb2.ShareMemoryResponse(memory=name)
+
+        return self._do("Share", context, answer)
+
+    def Unshare(self, request: Any, context: Any) -> Any:
+        def answer() -> Any:
+            self.memories.pop(request.memory, None)
+            return storage_pb2.UnshareMemoryResponse()
+
+        return self._do("Unshare", context, answer)
+
+    def _place(self, place: Any) -> memoryview:
+        if place.memory not in self.memories:
+            raise Refusal("SHARING_UNAVAILABLE", "no such memory is shared")
+        return memoryview(self.memories[place.memory])[place.offset : place.offset + place.bytes]
 
     def CheckBlocks(self, request: Any, context: Any) -> Iterator[Any]:
         def answer() -> dict[str, list[int]]:

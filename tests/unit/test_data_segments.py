@@ -18,7 +18,8 @@ import pytest
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport import segments
 from tensorflow_ignite.data.transport.batches import record_batch
-from tensorflow_ignite.data.transport.segments import Lease, Pool, Segment, copy
+from tensorflow_ignite.data.transport.segments import Lease, Pool, copy
+from tensorflow_ignite.memory import NAME, Segment
 from tensorflow_ignite.v1 import shared_pb2
 
 SIZE = 16 * mmap.PAGESIZE
@@ -26,7 +27,7 @@ SIZE = 16 * mmap.PAGESIZE
 
 def mappings() -> int:
     """Segments that this process has mapped."""
-    return Path("/proc/self/maps").read_text().count(f"/memfd:{segments.NAME}")
+    return Path("/proc/self/maps").read_text().count(f"/memfd:{NAME}")
 
 
 def descriptors() -> int:
@@ -37,7 +38,7 @@ def descriptors() -> int:
             links.append(os.readlink(entry.path))
         except FileNotFoundError:
             continue  # the descriptor of the scan itself
-    return sum(link.startswith(f"/memfd:{segments.NAME}") for link in links)
+    return sum(link.startswith(f"/memfd:{NAME}") for link in links)
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +58,7 @@ def pool() -> Iterator[Pool]:
 
 def test_a_segment_is_found_by_its_descriptor_and_cannot_be_cut_off() -> None:
     segment = Segment(SIZE)
-    assert os.readlink(f"/proc/self/fd/{segment.fd}") == f"/memfd:{segments.NAME} (deleted)"
+    assert os.readlink(f"/proc/self/fd/{segment.fd}") == f"/memfd:{NAME} (deleted)"
     assert fcntl.fcntl(segment.fd, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK
     with pytest.raises(PermissionError):
         os.ftruncate(segment.fd, 0)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from shared_memory_node import Node
 
-from tensorflow_ignite import errors
+from tensorflow_ignite import addresses, errors
 from tensorflow_ignite.data.transport import segments, shared, streams
 from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint
 from tensorflow_ignite.data.transport.shared import SharedStream
@@ -166,11 +166,11 @@ def test_the_partitions_of_a_node_are_split_among_streams() -> None:
 
 
 def test_this_host_is_known_by_its_addresses() -> None:
-    assert streams.on_this_host("localhost:1")
-    assert streams.on_this_host("127.0.0.1:1")
+    assert addresses.on_this_host("localhost:1")
+    assert addresses.on_this_host("127.0.0.1:1")
     # TEST-NET-1 belongs to nobody.
-    assert not streams.on_this_host("198.51.100.1:1")
-    assert not streams.on_this_host("no.such.host.invalid:1")
+    assert not addresses.on_this_host("198.51.100.1:1")
+    assert not addresses.on_this_host("no.such.host.invalid:1")
 
 
 def test_rows_of_other_hosts_take_the_network_and_the_log_says_so_once(

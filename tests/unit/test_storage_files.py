@@ -593,7 +593,7 @@ def test_blocks_are_written_and_read_as_protobuf_does() -> None:
                 extent_id="ab" * 16, number=number, data=data, checksum=0xFFFFFFFE
             )
             answer = storage_pb2.ReadBlocksResponse(number=number, data=data, checksum=0xFFFFFFFE).SerializeToString()
-            assert decode_block(answer) == (data, 0xFFFFFFFE)
+            assert decode_block(answer) == (data, 0xFFFFFFFE, 0)
     with_more = answer + b"\x21" + bytes(8) + b"\x2a\x01x"  # fields of a later version
     assert decode_block(with_more) == (data, 0xFFFFFFFE)
     for broken in (answer[:-1], answer[:1000], b"\x12\x05x", b"\x13", b"\xff" * 12):

@@ -29,6 +29,7 @@ from tensorflow_ignite.rpc import NodeConnection
 from tensorflow_ignite.storage import paths
 from tensorflow_ignite.storage.info import CheckedBlocks, Extent, FileInfo, FileKind, Usage
 from tensorflow_ignite.storage.keeper import Keeper
+from tensorflow_ignite.storage.memory import BlockMemory
 from tensorflow_ignite.storage.reader import Reader
 from tensorflow_ignite.storage.tasks import TaskIdentity
 from tensorflow_ignite.storage.wire import FileStub
@@ -69,6 +70,7 @@ class Files:
             addresses, timeout, make_stub=FileStub, connect=False, credentials=credentials
         )
         self._task = TaskIdentity(addresses, timeout, own, credentials)
+        self._memory = BlockMemory(self._connection)
         self._workers = Workers(_THREADS)
         self._keeper = Keeper()
 
@@ -209,7 +211,7 @@ class Files:
             StoredIsADirectoryError: A directory is.
         """
         path = paths.normalize(path)
-        return Reader(self._connection, self._workers, partial(self._locate_file, path))
+        return Reader(self._connection, self._memory, self._workers, partial(self._locate_file, path))
 
     def open_writer(self, path: str, mode: WriteMode = "w", *, parents: bool = False, block_bytes: int = 0) -> Writer:
         """Begins to write a file; nothing is visible yet.
@@ -236,7 +238,7 @@ class Files:
             block_bytes=block_bytes,
             task=self._task.key(),
         )
-        return Writer(self._connection, self._workers, self._keeper, request)
+        return Writer(self._connection, self._memory, self._workers, self._keeper, request)
 
     def extents(self, path: str) -> tuple[Extent, ...]:
         """What a file is made of, in order.

@@ -18,7 +18,9 @@ from tensorflow_ignite.rpc import NodeConnection
 from tensorflow_ignite.storage.blocks import get_block
 from tensorflow_ignite.storage.info import FileInfo
 from tensorflow_ignite.storage.layout import Block, Layout, Piece
+from tensorflow_ignite.storage.memory import BlockMemory
 from tensorflow_ignite.storage.workers import Workers
+from tensorflow_ignite.v1 import storage_pb2
 
 __all__ = ["Reader"]
 
@@ -39,15 +41,19 @@ class Reader:
     thread that reads at the same time.
     """
 
-    def __init__(self, connection: NodeConnection, workers: Workers, locate: Callable[[], Any]) -> None:
+    def __init__(
+        self, connection: NodeConnection, memory: BlockMemory, workers: Workers, locate: Callable[[], Any]
+    ) -> None:
         """Opens a file.
 
         Args:
             connection: Of a `wire.FileStub`.
+            memory: For blocks of nodes on this host.
             workers: Carry the blocks.
             locate: Asks for the file with its holders; a GetFileResponse.
         """
         self._connection = connection
+        self._memory = memory
         self._workers = workers
         self._locate = locate
         self._lock = threading.Lock()
@@ -269,7 +275,10 @@ class Reader:
     def _fetch(self, block: Block, offset: int, count: int) -> memoryview:
         # A block that grows while it is appended to has more than belongs to this file.
         whole = offset == 0 and count == block.bytes
-        data = get_block(self._connection, block.extent, block.number, offset, 0 if whole else count, block.holder)
+        request = storage_pb2.ReadBlocksRequest(
+            extent_id=block.extent, numbers=(block.number,), offset=offset, bytes=0 if whole else count
+        )
+        data = get_block(self._connection, self._memory, request, count, block.holder)
         if len(data) < count:
             raise FileCorruptError(
                 f"block {block.number} of extent {block.extent} of {self._info.path} ends after {offset + len(data)} "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import grpc
 
@@ -17,18 +17,32 @@ from tensorflow_ignite.v1 import storage_pb2, storage_pb2_grpc
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = ["FileStub", "encode_block"]
+__all__ = ["FileStub", "GotBlock", "encode_block"]
 
 _SERVICE = "/tensorflow_ignite.v1.FileService/"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_DATA, _CHECKSUM = 2, 3
+_DATA, _CHECKSUM, _LAID = 2, 3, 4
+
+
+class GotBlock(NamedTuple):
+    """What came of a block.
+
+    Attributes:
+        data: The data, as a view of the message.
+        checksum: Of the data.
+        laid_bytes: Bytes that were laid into memory instead.
+    """
+
+    data: memoryview
+    checksum: int
+    laid_bytes: int
 
 
 class FileStub(storage_pb2_grpc.FileServiceStub):
-    """The file service, with `put_block` and `get_block` for one block each.
+    """The file service, with `put_block` and `get_block` for one block each, and `share` and `unshare` for memory.
 
-    `put_block` takes what `encode_block` made; `get_block` takes a ReadBlocksRequest and gives the data, as a view of
-    the message that came, and their checksum.
+    `put_block` takes what `encode_block` made, or a PutBlocksRequest as bytes; `get_block` takes a ReadBlocksRequest
+    and gives a `GotBlock`.
     """
 
     def __init__(self, channel: grpc.Channel) -> None:
@@ -42,6 +56,8 @@ class FileStub(storage_pb2_grpc.FileServiceStub):
             request_serializer=storage_pb2.ReadBlocksRequest.SerializeToString,
             response_deserializer=decode_block,
         )
+        memory = storage_pb2_grpc.BlockMemoryStub(channel)  # type: ignore[no-untyped-call]
+        self.share, self.unshare = memory.Share, memory.Unshare
 
 
 def encode_block(extent: str, number: int, pieces: Sequence[ReadableBuffer], length: int, checksum: int) -> bytes:
@@ -62,19 +78,20 @@ def encode_block(extent: str, number: int, pieces: Sequence[ReadableBuffer], len
     return b"".join((head, *pieces, b"\x25", struct.pack("<I", checksum)))
 
 
-def decode_block(message: bytes) -> tuple[memoryview, int]:
-    """The data of a ReadBlocksResponse, as a view of the message, and their checksum.
+def decode_block(message: bytes) -> GotBlock:
+    """Reads a ReadBlocksResponse.
 
     Raises:
         ValueError: It is no such message.
     """
     view = memoryview(message)
-    data, checksum, position = view[:0], 0, 0
+    data, checksum, laid, position = view[:0], 0, 0, 0
     while position < len(view):
         tag, position = _read_varint(message, position)
         field, kind = tag >> 3, tag & 7
         if kind == _VARINT:
-            _, position = _read_varint(message, position)
+            number, position = _read_varint(message, position)
+            laid = number if field == _LAID else laid
             continue
         if kind == _BYTES:
             length, position = _read_varint(message, position)
@@ -90,7 +107,7 @@ def decode_block(message: bytes) -> tuple[memoryview, int]:
             data = value
         elif field == _CHECKSUM:
             checksum = struct.unpack("<I", value)[0]
-    return data, checksum
+    return GotBlock(data, checksum, laid)
 
 
 def _varint(value: int) -> bytes:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import zlib
 from collections import deque
 from concurrent.futures import Future, wait
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
@@ -23,7 +21,7 @@ from tensorflow_ignite.rpc import NodeConnection
 from tensorflow_ignite.storage.blocks import address_of, put_block
 from tensorflow_ignite.storage.info import FileInfo
 from tensorflow_ignite.storage.keeper import Keeper
-from tensorflow_ignite.storage.wire import encode_block
+from tensorflow_ignite.storage.memory import BlockMemory
 from tensorflow_ignite.storage.workers import Workers
 from tensorflow_ignite.v1 import storage_pb2
 
@@ -53,6 +51,7 @@ class Writer:
     def __init__(
         self,
         connection: NodeConnection,
+        memory: BlockMemory,
         workers: Workers,
         keeper: Keeper,
         request: storage_pb2.BeginWriteRequest,
@@ -61,12 +60,14 @@ class Writer:
 
         Args:
             connection: Of a `wire.FileStub`.
+            memory: For blocks of nodes on this host.
             workers: Carry the blocks.
             keeper: Keeps the writer alive.
             request: What to begin.
         """
         begun = connection.call("BeginWrite", lambda: request)
         self._connection = connection
+        self._memory = memory
         self._workers = workers
         self._keeper = keeper
         self._path = request.path
@@ -231,10 +232,9 @@ class Writer:
             self._land()
         if self._number >= self._reserved:
             self._reserve(self._number + _RESERVED)
-        view = memoryview(data)
-        message = encode_block(self._extent, self._number, (view,), len(view), zlib.crc32(view))
         holder = address_of(self._holders, self._number)
-        self._flying.append(self._workers.submit(partial(put_block, self._connection, message, holder)))
+        put = put_block(self._connection, self._memory, self._extent, self._number, memoryview(data), holder)
+        self._flying.append(self._workers.submit(put))
 
     def _land(self) -> None:
         """Waits for the oldest block on its way."""

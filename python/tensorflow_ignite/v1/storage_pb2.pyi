@@ -31,6 +31,44 @@ REPLACE: WriteMode
 CREATE: WriteMode
 APPEND: WriteMode
 
+class ShareMemoryRequest(_message.Message):
+    __slots__ = ("pid", "fd", "bytes", "nonce")
+    PID_FIELD_NUMBER: _ClassVar[int]
+    FD_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    NONCE_FIELD_NUMBER: _ClassVar[int]
+    pid: int
+    fd: int
+    bytes: int
+    nonce: bytes
+    def __init__(self, pid: _Optional[int] = ..., fd: _Optional[int] = ..., bytes: _Optional[int] = ..., nonce: _Optional[bytes] = ...) -> None: ...
+
+class ShareMemoryResponse(_message.Message):
+    __slots__ = ("memory",)
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    memory: bytes
+    def __init__(self, memory: _Optional[bytes] = ...) -> None: ...
+
+class UnshareMemoryRequest(_message.Message):
+    __slots__ = ("memory",)
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    memory: bytes
+    def __init__(self, memory: _Optional[bytes] = ...) -> None: ...
+
+class UnshareMemoryResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class MemoryPlace(_message.Message):
+    __slots__ = ("memory", "offset", "bytes")
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    memory: bytes
+    offset: int
+    bytes: int
+    def __init__(self, memory: _Optional[bytes] = ..., offset: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+
 class FileInfo(_message.Message):
     __slots__ = ("path", "kind", "bytes", "modified_at", "created_at", "generation", "extents")
     PATH_FIELD_NUMBER: _ClassVar[int]
@@ -186,16 +224,18 @@ class ReserveBlocksResponse(_message.Message):
     def __init__(self, holders: _Optional[_Union[BlockHolders, _Mapping]] = ...) -> None: ...
 
 class PutBlocksRequest(_message.Message):
-    __slots__ = ("extent_id", "number", "data", "checksum")
+    __slots__ = ("extent_id", "number", "data", "checksum", "place")
     EXTENT_ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     CHECKSUM_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
     extent_id: str
     number: int
     data: bytes
     checksum: int
-    def __init__(self, extent_id: _Optional[str] = ..., number: _Optional[int] = ..., data: _Optional[bytes] = ..., checksum: _Optional[int] = ...) -> None: ...
+    place: MemoryPlace
+    def __init__(self, extent_id: _Optional[str] = ..., number: _Optional[int] = ..., data: _Optional[bytes] = ..., checksum: _Optional[int] = ..., place: _Optional[_Union[MemoryPlace, _Mapping]] = ...) -> None: ...
 
 class PutBlocksResponse(_message.Message):
     __slots__ = ()
@@ -232,26 +272,30 @@ class AbandonWriteResponse(_message.Message):
     def __init__(self) -> None: ...
 
 class ReadBlocksRequest(_message.Message):
-    __slots__ = ("extent_id", "numbers", "offset", "bytes")
+    __slots__ = ("extent_id", "numbers", "offset", "bytes", "place")
     EXTENT_ID_FIELD_NUMBER: _ClassVar[int]
     NUMBERS_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
     extent_id: str
     numbers: _containers.RepeatedScalarFieldContainer[int]
     offset: int
     bytes: int
-    def __init__(self, extent_id: _Optional[str] = ..., numbers: _Optional[_Iterable[int]] = ..., offset: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+    place: MemoryPlace
+    def __init__(self, extent_id: _Optional[str] = ..., numbers: _Optional[_Iterable[int]] = ..., offset: _Optional[int] = ..., bytes: _Optional[int] = ..., place: _Optional[_Union[MemoryPlace, _Mapping]] = ...) -> None: ...
 
 class ReadBlocksResponse(_message.Message):
-    __slots__ = ("number", "data", "checksum")
+    __slots__ = ("number", "data", "checksum", "laid_bytes")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     CHECKSUM_FIELD_NUMBER: _ClassVar[int]
+    LAID_BYTES_FIELD_NUMBER: _ClassVar[int]
     number: int
     data: bytes
     checksum: int
-    def __init__(self, number: _Optional[int] = ..., data: _Optional[bytes] = ..., checksum: _Optional[int] = ...) -> None: ...
+    laid_bytes: int
+    def __init__(self, number: _Optional[int] = ..., data: _Optional[bytes] = ..., checksum: _Optional[int] = ..., laid_bytes: _Optional[int] = ...) -> None: ...
 
 class CheckBlocksRequest(_message.Message):
     __slots__ = ()

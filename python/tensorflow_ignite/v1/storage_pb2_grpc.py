@@ -633,3 +633,125 @@ class FileService(object):
             timeout,
             metadata,
             _registered_method=True)
+
+
+class BlockMemoryStub(object):
+    """Blocks without messages, for processes on the node's own host.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.Share = channel.unary_unary(
+                '/tensorflow_ignite.v1.BlockMemory/Share',
+                request_serializer=tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryResponse.FromString,
+                _registered_method=True)
+        self.Unshare = channel.unary_unary(
+                '/tensorflow_ignite.v1.BlockMemory/Unshare',
+                request_serializer=tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryResponse.FromString,
+                _registered_method=True)
+
+
+class BlockMemoryServicer(object):
+    """Blocks without messages, for processes on the node's own host.
+    """
+
+    def Share(self, request, context):
+        """Shares memory of the caller (made and named as in shared.proto) with the node: PutBlocks may take blocks out of it,
+        and ReadBlocks lay them there, until the connection of this call ends. SHARING_UNAVAILABLE: the node cannot map it.
+        LIMIT_EXCEEDED: so much memory is shared with it already.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Unshare(self, request, context):
+        """Has the node let go of memory that this connection shares; of a name that is unknown, nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_BlockMemoryServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'Share': grpc.unary_unary_rpc_method_handler(
+                    servicer.Share,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryResponse.SerializeToString,
+            ),
+            'Unshare': grpc.unary_unary_rpc_method_handler(
+                    servicer.Unshare,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryResponse.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'tensorflow_ignite.v1.BlockMemory', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('tensorflow_ignite.v1.BlockMemory', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class BlockMemory(object):
+    """Blocks without messages, for processes on the node's own host.
+    """
+
+    @staticmethod
+    def Share(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.BlockMemory/Share',
+            tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Unshare(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.BlockMemory/Unshare',
+            tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)

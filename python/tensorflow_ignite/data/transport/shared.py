@@ -24,8 +24,9 @@ from tensorflow_ignite.channels import grpc_channel
 from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.transport.batches import record_batch
 from tensorflow_ignite.data.transport.flight import Endpoint, check_result
-from tensorflow_ignite.data.transport.segments import Lease, Segment, copy, pool
+from tensorflow_ignite.data.transport.segments import Lease, copy, pool
 from tensorflow_ignite.handshake import diagnose
+from tensorflow_ignite.memory import NONCE_BYTES, Segment
 from tensorflow_ignite.rpc import FALLBACKS
 from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc
 
@@ -37,7 +38,6 @@ FREE = 2
 # The most bytes of a stream whose segments had to be made larger than its batches were meant to be.
 LARGE_BYTES = 256 * 1024 * 1024
 _MOST_BYTES = 2**31 - 1
-_NONCE_BYTES = 32
 _ROUNDING = 64 * 1024
 
 #: Told the bytes of a batch; answers whether they may be kept for good.
@@ -82,7 +82,7 @@ class SharedStream:
         self._endpoint = endpoint
         self._what = what
         self._keep = keep
-        self._nonce = os.urandom(_NONCE_BYTES)
+        self._nonce = os.urandom(NONCE_BYTES)
         # Re-entrant: cancel may run in a finalizer, wherever the interpreter happens to be.
         self._lock = threading.RLock()
         self._cancelled = False

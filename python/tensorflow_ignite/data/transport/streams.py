@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import logging
-import socket
 import threading
 from collections.abc import Iterator
 from typing import Protocol
@@ -12,6 +10,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.addresses import on_this_host
 from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data import reader
 from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint
@@ -131,27 +130,3 @@ def _say_once(text: str, *about: object) -> None:
             return
         _said.add(text)
     _log.warning(text, *about)
-
-
-def on_this_host(address: str) -> bool:
-    """Whether ``host:port`` is an address of this machine."""
-    return _is_local(address.rpartition(":")[0].strip("[]"))
-
-
-@functools.lru_cache(maxsize=256)
-def _is_local(host: str) -> bool:
-    try:
-        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
-    except OSError:
-        return False
-    return any(_can_bind(family, where) for family, _, _, _, where in found)
-
-
-def _can_bind(family: int, where: tuple[object, ...]) -> bool:
-    """Only addresses of this machine can be bound."""
-    try:
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.bind(where)
-            return True
-    except OSError:
-        return False

@@ -22,6 +22,7 @@ import io.tensorflowignite.security.IgniteSecurityAccess;
 import io.tensorflowignite.security.Policy;
 import io.tensorflowignite.security.TaskTokens;
 import io.tensorflowignite.security.tls.NodeTls;
+import io.tensorflowignite.storage.BlockMemoryEndpoint;
 import io.tensorflowignite.storage.FileEndpoint;
 import io.tensorflowignite.storage.Storage;
 import io.tensorflowignite.table.JobTable;
@@ -165,6 +166,7 @@ final class NodeRuntime implements AutoCloseable {
                 Collections.singletonList(authentication),
                 api,
                 new FileEndpoint(ignite, storage, nodes, guard),
+                BlockMemoryEndpoint.of(storage.memories(), guard),
                 data.service(),
                 data.sharedMemory()));
     String host = local.advertisedHost(ignite);

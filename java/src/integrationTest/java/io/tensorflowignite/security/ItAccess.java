@@ -28,6 +28,7 @@ import io.tensorflowignite.data.NodeDirectory;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobStore;
 import io.tensorflowignite.security.tls.NodeTls;
+import io.tensorflowignite.storage.BlockMemoryEndpoint;
 import io.tensorflowignite.storage.FileEndpoint;
 import io.tensorflowignite.storage.Storage;
 import io.tensorflowignite.storage.StorageSettings;
@@ -190,6 +191,7 @@ public class ItAccess {
           guard,
           false),
       new FileEndpoint(node, storage, nodes, guard),
+      BlockMemoryEndpoint.of(storage.memories(), guard),
       data.service(),
       data.sharedMemory()
     };

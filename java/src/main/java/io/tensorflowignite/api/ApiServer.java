@@ -89,6 +89,7 @@ public final class ApiServer implements AutoCloseable {
             });
     calls.allowCoreThreadTimeOut(true);
     CallLimits limits = new CallLimits();
+    Connections connections = new Connections();
     ErrorInterceptor errors = new ErrorInterceptor(new RareLog(log));
     GrpcLog.tame();
     IOException last = null;
@@ -99,6 +100,7 @@ public final class ApiServer implements AutoCloseable {
               .maxInboundMessageSize((int) Math.min(batches.batch(), Integer.MAX_VALUE))
               .addStreamTracerFactory(new InboundLimits(batches.batch(), batches.incomplete()))
               .addTransportFilter(limits)
+              .addTransportFilter(connections)
               // No client of ours compresses, and what is small may become large.
               .decompressorRegistry(
                   DecompressorRegistry.emptyInstance().with(Codec.Identity.NONE, false))
@@ -117,7 +119,8 @@ public final class ApiServer implements AutoCloseable {
         builder.addService(
             RequestDecoding.of(
                 ServerInterceptors.interceptForward(
-                    ServerInterceptors.intercept(service, limits, errors), interceptors)));
+                    ServerInterceptors.intercept(service, connections, limits, errors),
+                    interceptors)));
       }
       try {
         return new ApiServer(builder.build().start(), calls, limits);

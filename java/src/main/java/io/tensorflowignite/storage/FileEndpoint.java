@@ -179,7 +179,8 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
   @Override
   public StreamObserver<PutBlocksRequest> putBlocks(StreamObserver<PutBlocksResponse> response) {
     guard.writeBlocks();
-    BlockUpload upload = new BlockUpload(storage.blocks(), this::writer, response);
+    BlockUpload upload =
+        new BlockUpload(storage.blocks(), storage.memories(), this::writer, response);
     return new StreamObserver<PutBlocksRequest>() {
       @Override
       public void onNext(PutBlocksRequest block) {
@@ -205,7 +206,8 @@ public final class FileEndpoint extends FileServiceGrpc.FileServiceImplBase {
   @Override
   public void readBlocks(ReadBlocksRequest request, StreamObserver<ReadBlocksResponse> response) {
     guard.readBlocks();
-    BlockDownload download = new BlockDownload(storage.blocks(), storage::needs, request);
+    BlockDownload download =
+        new BlockDownload(storage.blocks(), storage.memories(), storage::needs, request);
     Pump.send((ServerCallStreamObserver<ReadBlocksResponse>) response, () -> told(download::next));
   }
 

@@ -2,6 +2,7 @@ package io.tensorflowignite.storage;
 
 import io.tensorflowignite.storage.block.Block;
 import io.tensorflowignite.storage.block.Blocks;
+import io.tensorflowignite.storage.block.LentMemories;
 import io.tensorflowignite.storage.cache.Changes;
 import io.tensorflowignite.storage.cache.StorageCaches;
 import io.tensorflowignite.storage.pending.Pendings;
@@ -18,6 +19,7 @@ import org.apache.ignite.Ignite;
 public final class Storage implements AutoCloseable {
   private final StorageCaches caches;
   private final Blocks blocks;
+  private final LentMemories memories = new LentMemories();
   private final Pendings pendings;
   private final FileTree tree;
   private final Writes writes;
@@ -76,6 +78,11 @@ public final class Storage implements AutoCloseable {
     return blocks;
   }
 
+  /** What processes of this host share. */
+  public LentMemories memories() {
+    return memories;
+  }
+
   public Pendings pendings() {
     return pendings;
   }
@@ -94,6 +101,7 @@ public final class Storage implements AutoCloseable {
 
   @Override
   public void close() {
+    memories.close();
     sweeper.close();
   }
 }

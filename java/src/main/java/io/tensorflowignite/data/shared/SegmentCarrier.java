@@ -6,6 +6,7 @@ import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.Batch;
 import io.tensorflowignite.data.column.ColumnData;
 import io.tensorflowignite.data.read.BatchCarrier;
+import io.tensorflowignite.memory.MappedMemory;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ReadResult;
 import io.tensorflowignite.v1.SharedBatch;
@@ -72,13 +73,13 @@ final class SegmentCarrier implements BatchCarrier {
     if (bytes <= segment.bytes()) {
       return SegmentLayout.of(buffers, segment, memory.end());
     }
-    if (bytes > MappedSegment.MAX_BYTES) {
+    if (bytes > MappedMemory.MAX_BYTES) {
       throw new TensorFlowIgniteException(
           ErrorCode.INVALID_REQUEST,
           String.format(
               "a batch of %d bytes cannot be shared; a segment holds at most %d; make batches"
                   + " smaller (batch_bytes), or read fewer columns at once (columns=[...])",
-              bytes, MappedSegment.MAX_BYTES));
+              bytes, MappedMemory.MAX_BYTES));
     }
     return layOutInLarger(buffers, bytes);
   }

@@ -8,6 +8,7 @@ import io.tensorflowignite.api.Statuses;
 import io.tensorflowignite.data.DataErrors;
 import io.tensorflowignite.data.read.ReadPlan;
 import io.tensorflowignite.data.read.RowStreams;
+import io.tensorflowignite.memory.MappedMemory;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.OpenShared;
@@ -20,9 +21,6 @@ import org.apache.arrow.memory.BufferAllocator;
 
 /** Lays rows into the memory of readers on this host, as proto shared.proto says. */
 public final class SharedMemoryService extends SharedMemoryGrpc.SharedMemoryImplBase {
-  private static final int NONCE_BYTES = 16;
-  private static final int MAX_NONCE_BYTES = 256;
-
   private final RowStreams streams;
   private final BufferAllocator ordinary;
   private final ExecutorService executor;
@@ -95,13 +93,7 @@ public final class SharedMemoryService extends SharedMemoryGrpc.SharedMemoryImpl
 
     private void open(OpenShared open) {
       guard.readCache(open.getCommand().getCache());
-      if (open.getNonce().size() < NONCE_BYTES || open.getNonce().size() > MAX_NONCE_BYTES) {
-        throw new TensorFlowIgniteException(
-            ErrorCode.INVALID_REQUEST,
-            String.format(
-                "the nonce has %d bytes; it has %d to %d, at random; send so many",
-                open.getNonce().size(), NONCE_BYTES, MAX_NONCE_BYTES));
-      }
+      MappedMemory.requireNonce(open.getNonce());
       offers = new SegmentOffers(open.getPid(), open.getNonce().toByteArray());
       try {
         executor.execute(() -> run(open));

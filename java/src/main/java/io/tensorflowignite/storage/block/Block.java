@@ -3,6 +3,7 @@ package io.tensorflowignite.storage.block;
 import com.google.common.primitives.Ints;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
+import java.nio.ByteBuffer;
 import java.util.zip.CRC32;
 
 /**
@@ -29,6 +30,13 @@ public final class Block {
   public static Block of(byte[] data, int offset, int count) {
     byte[] value = new byte[HEAD + count];
     System.arraycopy(data, offset, value, HEAD, count);
+    return sealed(value);
+  }
+
+  /** A block of what is left in a buffer, which is copied. */
+  static Block of(ByteBuffer data) {
+    byte[] value = new byte[HEAD + data.remaining()];
+    data.get(value, HEAD, value.length - HEAD);
     return sealed(value);
   }
 
@@ -73,6 +81,11 @@ public final class Block {
   /** A part of the data, not copied. */
   public ByteString data(int offset, int count) {
     return UnsafeByteOperations.unsafeWrap(value, HEAD + offset, count);
+  }
+
+  /** Lays a part of the data into a buffer that has room for it. */
+  void copyTo(ByteBuffer place, int offset, int count) {
+    place.put(value, HEAD + offset, count);
   }
 
   private static int checksum(byte[] bytes, int offset, int count) {

@@ -3,10 +3,12 @@ package io.tensorflowignite.storage.block;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.MemoryPlace;
 import io.tensorflowignite.v1.PendingExtent;
 import io.tensorflowignite.v1.PutBlocksRequest;
 import io.tensorflowignite.v1.PutBlocksResponse;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
 /** Stores the blocks of one call as they come, each before the next is taken. */
@@ -15,6 +17,7 @@ public final class BlockUpload implements StreamObserver<PutBlocksRequest> {
   private static final long KNOWN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final Blocks blocks;
+  private final LentMemories memories;
   private final Function<String, PendingExtent> pending;
   private final StreamObserver<PutBlocksResponse> response;
   private String extent = "";
@@ -23,13 +26,16 @@ public final class BlockUpload implements StreamObserver<PutBlocksRequest> {
   private boolean failed;
 
   /**
+   * @param memories what processes of this host share
    * @param pending what is known of an extent that is no whole file's yet; null: nothing
    */
   public BlockUpload(
       Blocks blocks,
+      LentMemories memories,
       Function<String, PendingExtent> pending,
       StreamObserver<PutBlocksResponse> response) {
     this.blocks = blocks;
+    this.memories = memories;
     this.pending = pending;
     this.response = response;
   }
@@ -42,6 +48,23 @@ public final class BlockUpload implements StreamObserver<PutBlocksRequest> {
     }
     failed = true;
     admit(request);
+    Block block = request.hasPlace() ? taken(request.getPlace()) : sent(request);
+    if (block.size() == writer.getWrite().getBlockBytes()) {
+      blocks.put(extent, request.getNumber(), block);
+    } else {
+      blocks.grow(extent, request.getNumber(), block);
+    }
+    failed = false;
+  }
+
+  /** Nothing lies between the memory and here that could damage it. */
+  private Block taken(MemoryPlace place) {
+    AtomicReference<Block> taken = new AtomicReference<>();
+    memories.use(place, data -> taken.set(Block.of(data)));
+    return taken.get();
+  }
+
+  private Block sent(PutBlocksRequest request) {
     Block block = Block.of(request.getData());
     if (block.checksum() != request.getChecksum()) {
       throw new TensorFlowIgniteException(
@@ -51,12 +74,7 @@ public final class BlockUpload implements StreamObserver<PutBlocksRequest> {
                   + " were damaged on the way. Send the block again.",
               request.getNumber(), extent, request.getChecksum(), block.size(), block.checksum()));
     }
-    if (block.size() == writer.getWrite().getBlockBytes()) {
-      blocks.put(extent, request.getNumber(), block);
-    } else {
-      blocks.grow(extent, request.getNumber(), block);
-    }
-    failed = false;
+    return block;
   }
 
   @Override
@@ -89,7 +107,7 @@ public final class BlockUpload implements StreamObserver<PutBlocksRequest> {
       }
     }
     int limit = writer.getWrite().getBlockBytes();
-    int bytes = request.getData().size();
+    int bytes = request.hasPlace() ? request.getPlace().getBytes() : request.getData().size();
     if (request.getNumber() < 0 || request.getNumber() >= writer.getBlocks()) {
       throw new TensorFlowIgniteException(
           ErrorCode.INVALID_REQUEST,

@@ -1,24 +1,14 @@
 package io.tensorflowignite.data.shared;
 
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
-import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.Segment;
-import java.io.RandomAccessFile;
-import java.net.InetSocketAddress;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import org.junit.Rule;
 import org.junit.Test;
-import org.junit.rules.TemporaryFolder;
 
 public class SegmentOffersTest {
-  @Rule public TemporaryFolder folder = new TemporaryFolder();
-
   @Test
   public void moreOffersThanAReaderNeedsAreRefused() {
     SegmentOffers offers = new SegmentOffers(1, new byte[16]);
@@ -29,41 +19,5 @@ public class SegmentOffersTest {
     TensorFlowIgniteException refused =
         assertThrows(TensorFlowIgniteException.class, () -> offers.add(offer));
     assertEquals(ErrorCode.LIMIT_EXCEEDED, refused.code());
-  }
-
-  @Test
-  public void aFileThatIsNoMemoryOfAReaderIsNeitherOpenedNorChanged() throws Exception {
-    Path victim = folder.newFile("victim").toPath();
-    byte[] content = new byte[4096];
-    Files.write(victim, content);
-    try (RandomAccessFile open = new RandomAccessFile(victim.toFile(), "rw")) {
-      int pid = (int) ProcessHandle.current().pid();
-      int found = 0;
-      for (int fd = 0; fd < 1_024; fd++) {
-        Path link = Path.of("/proc/self/fd/" + fd);
-        if (Files.isSymbolicLink(link) && Files.readSymbolicLink(link).equals(victim)) {
-          Segment offer = Segment.newBuilder().setId(fd).setFd(fd).setBytes(4096).build();
-          TensorFlowIgniteException refused =
-              assertThrows(
-                  TensorFlowIgniteException.class,
-                  () -> MappedSegment.open(pid, new byte[16], offer));
-          assertEquals(ErrorCode.SHARING_UNAVAILABLE, refused.code());
-          found++;
-        }
-      }
-      assertTrue(found > 0);
-      assertEquals(4096, open.length());
-    }
-  }
-
-  @Test
-  public void onlyConnectionsOfThisHostAreItsOwn() {
-    InetSocketAddress loopback = new InetSocketAddress("127.0.0.1", 1);
-    InetSocketAddress here = new InetSocketAddress("192.0.2.1", 2);
-    InetSocketAddress elsewhere = new InetSocketAddress("192.0.2.2", 3);
-    assertTrue(OwnHostOnly.isOwn(loopback, loopback));
-    assertTrue(OwnHostOnly.isOwn(new InetSocketAddress("192.0.2.1", 9), here));
-    assertFalse(OwnHostOnly.isOwn(elsewhere, here));
-    assertFalse(OwnHostOnly.isOwn(null, here));
   }
 }

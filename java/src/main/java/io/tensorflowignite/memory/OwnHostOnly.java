@@ -1,4 +1,4 @@
-package io.tensorflowignite.data.shared;
+package io.tensorflowignite.memory;
 
 import io.grpc.Grpc;
 import io.grpc.Metadata;
@@ -29,8 +29,9 @@ public final class OwnHostOnly implements ServerInterceptor {
         new TensorFlowIgniteException(
             ErrorCode.SHARING_UNAVAILABLE,
             String.format(
-                "this node shares no memory with %s: the connection comes from another host; reader"
-                    + " and node must run on one; read over the network (transport=\"flight\")",
+                "this node shares no memory with %s: the connection comes from another host; client"
+                    + " and node must run on one; use the network (of a dataset:"
+                    + " transport=\"flight\")",
                 remote));
     call.close(
         Status.FAILED_PRECONDITION.withDescription(refused.description()).withCause(refused),

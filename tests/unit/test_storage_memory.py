@@ -1,0 +1,208 @@
+"""Promises of memory that this process shares with nodes of its host for blocks of files."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from file_server import FileServer, Store
+
+from tensorflow_ignite.storage import memory
+from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.storage.memory import PLACES, SMALLEST
+
+BLOCK = SMALLEST
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that gives memory back ends soon after a test."""
+    monkeypatch.setattr(memory, "IDLE_SECONDS", 0.5)
+
+
+@pytest.fixture
+def node() -> Iterator[FileServer]:
+    with FileServer(Store(block_bytes=BLOCK)) as server:
+        yield server
+
+
+@pytest.fixture
+def files(node: FileServer) -> Files:
+    return Files.at((node.address,), timeout=1.0)
+
+
+def mappings() -> int:
+    """Segments of shared memory that this process maps; the node's are in it, too."""
+    return Path("/proc/self/maps").read_text().count("/memfd:tensorflow-ignite")
+
+
+def write(files: Files, data: bytes, path: str = "/f") -> None:
+    with files.open_writer(path) as writer:
+        writer.write(data)
+
+
+def read(files: Files, path: str = "/f") -> bytes:
+    with files.open_reader(path) as reader:
+        return reader.read(0, reader.bytes)
+
+
+def test_blocks_of_a_node_on_this_host_travel_in_shared_memory(files: Files, node: FileServer) -> None:
+    data = random.Random(1).randbytes(9 * BLOCK + 77)
+    write(files, data)
+    assert read(files) == data
+    assert node.sent == 77, "only the end is too short to be worth a place"
+    assert len(node.memories) == 1
+
+
+def test_a_part_of_a_block_comes_in_shared_memory(files: Files, node: FileServer) -> None:
+    store = Store(block_bytes=4 * BLOCK)
+    with FileServer(store) as server:
+        files = Files.at((server.address,), timeout=5.0)
+        data = random.Random(2).randbytes(8 * BLOCK)
+        write(files, data)
+        with files.open_reader("/f") as reader:
+            assert reader.read(5 * BLOCK, 2 * BLOCK) == data[5 * BLOCK : 7 * BLOCK]
+        assert server.sent == 0
+
+
+def test_blocks_travel_in_messages_when_a_node_cannot_share(files: Files, node: FileServer) -> None:
+    node.shares = False
+    data = random.Random(3).randbytes(5 * BLOCK)
+    write(files, data)
+    assert read(files) == data
+    assert node.sent == len(data)
+    assert node.calls.count("Share") == 1, "it would refuse again"
+
+
+def test_a_node_that_has_forgotten_the_memory_is_told_of_it_again(files: Files, node: FileServer) -> None:
+    data = random.Random(4).randbytes(5 * BLOCK)
+    write(files, data)
+    node.memories.clear()
+    assert read(files) == data
+    before = node.sent
+    assert read(files) == data
+    assert node.sent == before, "shared again"
+
+
+def test_more_blocks_than_there_are_places_travel_in_messages(files: Files, node: FileServer) -> None:
+    connection, shared = files._connection, files._memory
+    places = [shared.place(node.address, BLOCK) for _ in range(PLACES)]
+    assert all(places)
+    assert shared.place(node.address, BLOCK) is None
+    data = random.Random(5).randbytes(3 * BLOCK)
+    write(files, data)
+    assert read(files) == data
+    assert node.sent == len(data)
+    assert not connection.avoids(node.address)
+
+
+def test_a_place_is_free_when_the_last_view_of_it_has_gone(files: Files, node: FileServer) -> None:
+    shared = files._memory
+    place = shared.place(node.address, BLOCK)
+    assert place is not None
+    views = [place.view[:10], memoryview(place.view)]
+    offset = place.told.offset
+    del place
+    taken = [shared.place(node.address, BLOCK) for _ in range(PLACES)]
+    assert sum(other is not None for other in taken) == PLACES - 1
+    del views
+    gc.collect()
+    again = shared.place(node.address, BLOCK)
+    assert again is not None
+    assert again.told.offset == offset
+
+
+def test_memory_whose_node_did_not_answer_is_not_written_again(
+    files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tensorflow_ignite.rpc._AVOIDED", 0.0)
+    let = threading.Event()
+    late: list[bytes] = []
+    first = True
+
+    def on_put(extent: str, number: int) -> None:
+        nonlocal first
+        if first:
+            first = False
+            let.wait(10)
+
+    node.on_put = on_put
+    data = random.Random(6).randbytes(BLOCK)
+    write(files, data, "/a")  # the first time is not answered within a second, so it goes in a message
+    old = dict(node.memories)
+    for number in range(2 * PLACES):
+        write(files, random.Random(number).randbytes(BLOCK), "/b")
+    late = [bytes(memory[4096 : 4096 + BLOCK]) for memory in old.values()]
+    let.set()
+    assert data in late, "the node that comes late finds what it was sent for"
+    assert read(files, "/a") == data
+
+
+def test_memory_that_is_not_used_is_given_back(files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "IDLE_SECONDS", 0.2)
+    before = mappings()
+    write(files, bytes(2 * BLOCK))
+    assert node.memories
+    deadline = time.monotonic() + 10
+    while node.memories or mappings() > before:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert read(files) == bytes(2 * BLOCK)
+    assert node.memories
+
+
+def test_small_blocks_make_no_memory(files: Files, node: FileServer) -> None:
+    write(files, bytes(BLOCK - 1))
+    assert read(files) == bytes(BLOCK - 1)
+    assert not node.memories
+
+
+def test_a_platform_without_such_memory_uses_messages(
+    files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    data = random.Random(7).randbytes(3 * BLOCK)
+    write(files, data)
+    assert read(files) == data
+    assert "Share" not in node.calls
+
+
+def test_a_forked_child_has_memory_of_its_own(files: Files, node: FileServer) -> None:
+    data = random.Random(8).randbytes(4 * BLOCK)
+    write(files, data)
+    child = os.fork()
+    if child == 0:
+        try:
+            right = read(files) == data and files._memory._memory is not None
+        except BaseException:
+            right = False
+        os._exit(0 if right else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert read(files) == data
+    assert len(node.memories) == 2
+
+
+def test_several_threads_share_the_memory(files: Files, node: FileServer) -> None:
+    data = {f"/{number}": random.Random(number).randbytes(6 * BLOCK + number) for number in range(6)}
+    wrong: list[str] = []
+
+    def run(path: str) -> None:
+        for _ in range(3):
+            write(files, data[path], path)
+            if read(files, path) != data[path]:
+                wrong.append(path)
+
+    threads = [threading.Thread(target=run, args=(path,)) for path in data]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert wrong == []
+    assert len(node.memories) == 1
