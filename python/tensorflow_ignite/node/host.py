@@ -5,6 +5,7 @@ The main thread waits for events, signals among them; one thread serves the node
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import select
@@ -161,6 +162,8 @@ class _Host:
             service={name: value for name, value in service.items() if value is not None}, extra=settings.jvm_args
         )
         jvm.start_jvm(libjvm, options=options, classpath=jars)
+        # JPype has Python collect whenever Java does; what is here by now stays, and need not be looked at each time.
+        gc.freeze()
 
     def _leave_by_force(self) -> None:
         self._report.error(f"a Java thread kept the process for {EXIT_TIMEOUT:.0f} s after the node had stopped")

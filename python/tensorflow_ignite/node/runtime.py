@@ -132,6 +132,8 @@ def jvm_options(
         f"-Djava.io.tmpdir={tempfile.gettempdir()}",
         "-Djava.net.preferIPv4Stack=true",
         "-DIGNITE_UPDATE_NOTIFIER=false",
+        # Notes each lock of each page, for dumps of deadlocks: a fifth of the time that a block of a file takes.
+        "-DIGNITE_PAGE_LOCK_TRACKER_TYPE=-1",
         # Not quiet: Ignite's lines go to its log, where its quiet mode would print them on the terminal.
         "-DIGNITE_QUIET=false",
         "-DIGNITE_NO_ASCII=true",
