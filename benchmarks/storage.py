@@ -1,7 +1,7 @@
 """How fast checkpoints are saved into a cluster and restored, beside a local directory and raw puts and gets.
 
 Writes build/bench/storage.json and prints a table. Two clusters, one without backups and one with one, and every way
-take turns in one run; a figure is the median of its passes, after one round that is not counted.
+take turns in one run; a figure is the median of its passes, after three rounds that are not counted.
 """
 
 from __future__ import annotations
@@ -22,14 +22,18 @@ import psutil
 
 import goals
 from contender import Contender
-from read import BUILD, ENVIRONMENT, HERE, JVM, PEERS, THIN_PORTS
+from read import BUILD, ENVIRONMENT, HERE, PEERS, THIN_PORTS
 from tensorflow_ignite.testing import LocalCluster
 
 BLOCK_BYTES = 2 << 20
 BYTES = 1_000_000_000
 NODES = 3
 ROUNDS = 5
+# Before those that count: a node's compilers take some gigabytes to warm up.
+WARM_ROUNDS = 3
 REGION_BYTES = 6 << 30
+# A heap that has its size from the start, as servers have: one that grows costs more than what is measured.
+JVM = ("-XX:TieredStopAtLevel=4", "-Xms1g", "-Xmx1g")
 # What stays in memory at the most, in checkpoints: the variables and those being restored, a local file's pages, and in
 # each cluster a checkpoint, a file and pyignite's blocks, twice where there is a backup.
 COPIES = 14
@@ -106,10 +110,10 @@ def local_directory(given: Path) -> tuple[Path, str]:
 
 
 def measure(contenders: Sequence[Contender], rounds: int) -> dict[str, list[float]]:
-    """All passes in turn, so many rounds after one that is not counted; MB/s."""
+    """All passes in turn, so many rounds after those that are not counted; MB/s."""
     by_pass = {name: contender for contender in contenders for name in contender.passes}
     found: dict[str, list[float]] = {}
-    for number in range(rounds + 1):
+    for number in range(1 - min(rounds, WARM_ROUNDS), rounds + 1):
         for name in PASSES:
             measured = by_pass[name].run(name)
             if number > 0 and name not in UNTIMED:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -297,3 +299,31 @@ def test_errors_name_what_happened_and_come_in_time() -> None:
     # Nothing listens there.
     with pytest.raises(tf.errors.UnavailableError, match="no node answers"):
         tf.train.Checkpoint(value=tf.Variable(1.0)).save("ignite://127.0.0.1:9/nowhere/ckpt")
+
+
+def test_a_cluster_that_goes_away_in_the_middle_is_an_error_in_time() -> None:
+    with LocalCluster(nodes=1) as cluster:
+        root = f"ignite://{cluster.address}"
+        record = os.urandom(1_000_000)
+        with tf.io.TFRecordWriter(f"{root}/records") as records:
+            for _ in range(60):
+                records.write(record)
+        rows = iter(tf.data.TFRecordDataset(f"{root}/records"))
+        assert next(rows).numpy() == record
+        file = gfile.GFile(f"{root}/file", "wb")
+        file.write(bytes(3_000_000))
+        checkpoint: Any = tf.train.Checkpoint(value=tf.Variable(tf.zeros([1_000_000])))
+        path = checkpoint.save(f"{root}/ckpt")
+        cluster.kill_node(cluster.nodes[0])
+        began = time.monotonic()
+        for act in (
+            lambda: list(rows),
+            lambda: file.write(bytes(50_000_000)),
+            file.close,
+            lambda: checkpoint.save(f"{root}/ckpt"),
+            lambda: checkpoint.restore(path),
+        ):
+            with pytest.raises(tf.errors.UnavailableError, match="no node answers"):
+                act()
+        # Nobody listens there, which each call sees at once.
+        assert time.monotonic() - began < 20.0

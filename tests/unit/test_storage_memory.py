@@ -33,8 +33,11 @@ def node() -> Iterator[FileServer]:
 
 
 @pytest.fixture
-def files(node: FileServer) -> Files:
-    return Files.at((node.address,), timeout=1.0)
+def files(node: FileServer) -> Iterator[Files]:
+    made = Files.at((node.address,), timeout=1.0)
+    yield made
+    # What would give the memory back need not wait for long.
+    made._memory._memory = None
 
 
 def mappings() -> int:
@@ -61,14 +64,12 @@ def test_blocks_of_a_node_on_this_host_travel_in_shared_memory(files: Files, nod
 
 
 def test_a_part_of_a_block_comes_in_shared_memory(files: Files, node: FileServer) -> None:
-    store = Store(block_bytes=4 * BLOCK)
-    with FileServer(store) as server:
-        files = Files.at((server.address,), timeout=5.0)
-        data = random.Random(2).randbytes(8 * BLOCK)
-        write(files, data)
-        with files.open_reader("/f") as reader:
-            assert reader.read(5 * BLOCK, 2 * BLOCK) == data[5 * BLOCK : 7 * BLOCK]
-        assert server.sent == 0
+    node.store.block_bytes = 4 * BLOCK
+    data = random.Random(2).randbytes(8 * BLOCK)
+    write(files, data)
+    with files.open_reader("/f") as reader:
+        assert reader.read(5 * BLOCK, 2 * BLOCK) == data[5 * BLOCK : 7 * BLOCK]
+    assert node.sent == 0
 
 
 def test_blocks_travel_in_messages_when_a_node_cannot_share(files: Files, node: FileServer) -> None:
@@ -142,6 +143,24 @@ def test_memory_whose_node_did_not_answer_is_not_written_again(
     let.set()
     assert data in late, "the node that comes late finds what it was sent for"
     assert read(files, "/a") == data
+
+
+def test_memory_of_a_call_that_was_interrupted_is_not_used_again(
+    files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(files, bytes(3 * BLOCK))
+    first = set(node.memories)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with files.open_reader("/f") as reader:
+        with monkeypatch.context() as patched:
+            patched.setattr(files._connection, "ask", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                reader.read(BLOCK, BLOCK)
+        assert reader.read(BLOCK, BLOCK) == bytes(BLOCK)
+    assert set(node.memories).isdisjoint(first)
 
 
 def test_memory_that_is_not_used_is_given_back(files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tensorflow_ignite.errors import FileCorruptError, SharingUnavailableError
+from tensorflow_ignite.errors import FileCorruptError, SharingUnavailableError, TensorFlowIgniteError
 from tensorflow_ignite.rpc import NodeConnection
 from tensorflow_ignite.storage.memory import BlockMemory, Place
 from tensorflow_ignite.storage.wire import encode_block
@@ -113,6 +113,11 @@ def _ask(
     except SharingUnavailableError:
         memory.forget(holder)
         return None
+    except TensorFlowIgniteError:
+        raise
+    except BaseException:  # such as KeyboardInterrupt: nobody waited for the answer
+        place.give_up()
+        raise
     if response is None:
         place.give_up()
     return response

@@ -70,7 +70,8 @@ class _End:
 
     def __del__(self) -> None:
         # One operation: it may run wherever the interpreter happens to be.
-        self._memory.free.append(self._number)
+        if not self._memory.given_up:
+            self._memory.free.append(self._number)
 
 
 class _Memory:

@@ -53,7 +53,11 @@ public final class StorageCaches {
         "Making the store's root directory",
         left -> made.putIfAbsent(Records.stateKey(Records.ROOT), root));
     ignite.getOrCreateCache(
-        configuration(blocks).setCacheMode(CacheMode.PARTITIONED).setBackups(settings.backups()));
+        configuration(blocks)
+            .setCacheMode(CacheMode.PARTITIONED)
+            .setBackups(settings.backups())
+            // Nobody changes the array of a block, so Ignite need not hand out copies of it.
+            .setCopyOnRead(false));
   }
 
   /** The metadata, on every node. */
