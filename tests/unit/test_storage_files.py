@@ -594,8 +594,10 @@ def test_blocks_are_written_and_read_as_protobuf_does() -> None:
             )
             answer = storage_pb2.ReadBlocksResponse(number=number, data=data, checksum=0xFFFFFFFE).SerializeToString()
             assert decode_block(answer) == (data, 0xFFFFFFFE, 0)
-    with_more = answer + b"\x21" + bytes(8) + b"\x2a\x01x"  # fields of a later version
-    assert decode_block(with_more) == (data, 0xFFFFFFFE)
+    with_more = answer + b"\x31" + bytes(8) + b"\x3a\x01x"  # fields of a later version
+    assert decode_block(with_more) == (data, 0xFFFFFFFE, 0)
+    laid = storage_pb2.ReadBlocksResponse(number=3, laid_bytes=70_000).SerializeToString()
+    assert decode_block(laid) == (b"", 0, 70_000)
     for broken in (answer[:-1], answer[:1000], b"\x12\x05x", b"\x13", b"\xff" * 12):
         with pytest.raises(ValueError, match=r"field|end"):
             decode_block(broken)
