@@ -1,5 +1,6 @@
 package io.tensorflowignite.storage;
 
+import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.storage.block.Blocks;
 import io.tensorflowignite.storage.pending.Pendings;
@@ -23,6 +24,7 @@ final class StorageNodes implements AutoCloseable {
   static final int BLOCK_BYTES = 4 << 10;
 
   private static final int PORTS = 10;
+  private static final int START_S = 60;
 
   final List<Ignite> nodes = new ArrayList<>();
   final List<Storage> stores = new ArrayList<>();
@@ -36,6 +38,16 @@ final class StorageNodes implements AutoCloseable {
       nodes.add(node);
       stores.add(new Storage(node, settings));
     }
+    // The first node has all blocks until Ignite has spread the empty caches over the others.
+    nodes.forEach(node -> Await.seen(() -> ownsBlocks(node) ? node : null, START_S));
+  }
+
+  private boolean ownsBlocks(Ignite node) {
+    String blocks = store(0).caches().blocksName();
+    return nodes.stream()
+        .allMatch(
+            other ->
+                other.affinity(blocks).primaryPartitions(node.cluster().localNode()).length > 0);
   }
 
   static StorageSettings settings(String name) {
