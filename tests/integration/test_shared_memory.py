@@ -25,6 +25,7 @@ tf = pytest.importorskip("tensorflow")
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
 from tensorflow_ignite.data.transport import flight, segments, shared, streams  # noqa: E402
+from tensorflow_ignite.memory import NAME, Segment  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
 from tensorflow_ignite.v1 import data_pb2  # noqa: E402
 
@@ -60,10 +61,10 @@ def _nothing_stays_mapped(cluster: LocalCluster) -> Iterator[None]:
 
 def mapped(pid: int) -> list[str]:
     """The segments that a process has mapped or open."""
-    found = [line for line in Path(f"/proc/{pid}/maps").read_text().splitlines() if f"memfd:{segments.NAME}" in line]
+    found = [line for line in Path(f"/proc/{pid}/maps").read_text().splitlines() if f"memfd:{NAME}" in line]
     for entry in Path(f"/proc/{pid}/fd").iterdir():
         try:
-            found += [str(entry)] * (f"memfd:{segments.NAME}" in os.readlink(entry))
+            found += [str(entry)] * (f"memfd:{NAME}" in os.readlink(entry))
         except FileNotFoundError:
             continue
     return found
@@ -264,10 +265,10 @@ def test_a_node_that_finds_other_memory_refuses_and_the_network_takes_over(
     cluster: LocalCluster, images: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     # What a node on another machine with the same process number would see: memory without the nonce.
-    monkeypatch.setattr(segments.Segment, "write", lambda self, data: None)
+    monkeypatch.setattr(Segment, "write", lambda self, data: None)
     streams._said.clear()
     endpoint = endpoints(cluster, images)[0]
-    with pytest.raises(errors.SharingUnavailableError, match="belongs to another reader"):
+    with pytest.raises(errors.SharingUnavailableError, match="belongs to another process"):
         list(streams.open_stream(endpoint, images, "shared"))
     with caplog.at_level(logging.WARNING, "tensorflow_ignite"):
         for _ in range(2):
