@@ -70,6 +70,9 @@ def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     # Segments stay warm for seconds after a stream, with a thread that waits for that; no test needs to.
     if "tensorflow_ignite.data.transport.segments" in sys.modules:
         sys.modules["tensorflow_ignite.data.transport.segments"].pool().clear()
+    if "tensorflow_ignite.storage.files" in sys.modules:
+        for files in list(sys.modules["tensorflow_ignite.storage.files"]._files.values()):
+            files._memory.clear()
     begin = time.monotonic()
     while (left := _things().keys() - before.keys()) and time.monotonic() < begin + _LEAVING_SECONDS:
         # An error holds the frames that it went through, and these hold it: what it kept is garbage, not left behind.

@@ -193,13 +193,14 @@ class NodeConnection:
         """Whether a node did not answer in the last 5 s, as one that was to be asked first."""
         return self._avoided.get(address, 0.0) > time.monotonic()
 
-    def ask(self, address: str, method: str, request: Any) -> Any | None:
+    def ask(self, address: str, method: str, request: Any, timeout: float | None = None) -> Any | None:
         """Makes one call at one node, once.
 
         Args:
             address: Of the node, which need not be one of the connection's.
             method: Name of a method of the service that gives one response.
             request: The request.
+            timeout: Seconds; None: those of the connection.
 
         Returns:
             The response; None when the node did not answer: it is left out for 5 s.
@@ -207,7 +208,7 @@ class NodeConnection:
         Raises:
             TensorFlowIgniteError: What the node answered, as the class for it.
         """
-        return self._ask(address, method, request, self._timeout)[0]
+        return self._ask(address, method, request, timeout or self._timeout)[0]
 
     def _ask(self, address: str, method: str, request: Any, timeout: float) -> tuple[Any | None, str | None]:
         """The response, or why there was none."""

@@ -37,7 +37,7 @@ def files(node: FileServer) -> Iterator[Files]:
     made = Files.at((node.address,), timeout=1.0)
     yield made
     # What would give the memory back need not wait for long.
-    made._memory._memory = None
+    made._memory.clear()
 
 
 def mappings() -> int:

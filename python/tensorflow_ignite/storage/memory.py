@@ -32,6 +32,8 @@ PLACES = 12
 SMALLEST = 1024 * 1024
 #: Seconds without a block after which the memory is given back.
 IDLE_SECONDS = 3.0
+# Seconds in which a node on this host maps memory, or lets go of it.
+_SECONDS_TO_SHARE = 2.0
 # What a node looks for stands in a page of its own.
 _HEAD = 4096
 _ROUNDING = 4096
@@ -100,6 +102,7 @@ class BlockMemory:
         self._connection = connection
         self._lock = threading.Lock()
         self._memory: _Memory | None = None
+        self._janitor: Janitor | None = None
         self._used = 0.0
         self._unavailable = False
         forks.remember(self)
@@ -137,11 +140,22 @@ class BlockMemory:
             if self._memory is not None:
                 self._memory.names.pop(address, None)
 
+    def clear(self) -> None:
+        """Gives the memory back now; what has a place in it keeps that."""
+        with collecting.held(), self._lock:
+            memory, self._memory = self._memory, None
+            janitor, self._janitor = self._janitor, None
+        if janitor is not None:
+            janitor.dismiss()
+        if memory is not None:
+            self._unshare(memory)
+
     def after_fork(self) -> None:
-        """In a forked child: the memory is the parent's."""
+        """In a forked child: the memory is the parent's, and the thread that waits for it."""
         self._lock = threading.Lock()
         forks.leak(self._memory)
         self._memory = None
+        self._janitor = None
 
     def _current(self, size: int) -> _Memory | None:
         with self._lock:
@@ -157,7 +171,7 @@ class BlockMemory:
                 self._unavailable = True
                 return None
             self._memory = made
-        Janitor(lambda: self._clean(made), IDLE_SECONDS).start()
+            self._clean_later(made, IDLE_SECONDS)
         if memory is not None:
             self._unshare(memory)
         return made
@@ -172,7 +186,7 @@ class BlockMemory:
         )
         # A node that refuses is not asked again: it will do so again.
         with suppress(TensorFlowIgniteError):
-            response = self._connection.ask(address, "share", request)
+            response = self._connection.ask(address, "share", request, _SECONDS_TO_SHARE)
             if response is not None:
                 memory.names[address] = response.memory
         return memory.names[address]
@@ -186,14 +200,19 @@ class BlockMemory:
             left = self._used + IDLE_SECONDS - time.monotonic()
             idle = left <= 0 and len(memory.free) == PLACES
             if idle:
-                self._memory = None
+                self._memory = self._janitor = None
+            else:
+                self._clean_later(memory, max(left, IDLE_SECONDS / 10))
         if idle:
             self._unshare(memory)
-        else:
-            Janitor(lambda: self._clean(memory), max(left, IDLE_SECONDS / 10)).start()
+
+    def _clean_later(self, memory: _Memory, seconds: float) -> None:
+        self._janitor = Janitor(lambda: self._clean(memory), seconds)
+        self._janitor.start()
 
     def _unshare(self, memory: _Memory) -> None:
         for address, name in list(memory.names.items()):
             if name is not None and not self._connection.avoids(address):
+                request = storage_pb2.UnshareMemoryRequest(memory=name)
                 with suppress(TensorFlowIgniteError):
-                    self._connection.ask(address, "unshare", storage_pb2.UnshareMemoryRequest(memory=name))
+                    self._connection.ask(address, "unshare", request, _SECONDS_TO_SHARE)
