@@ -1,6 +1,5 @@
 package io.tensorflowignite.storage;
 
-import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.storage.block.Blocks;
 import io.tensorflowignite.storage.pending.Pendings;
@@ -24,7 +23,6 @@ final class StorageNodes implements AutoCloseable {
   static final int BLOCK_BYTES = 4 << 10;
 
   private static final int PORTS = 10;
-  private static final int START_S = 60;
 
   final List<Ignite> nodes = new ArrayList<>();
   final List<Storage> stores = new ArrayList<>();
@@ -39,7 +37,7 @@ final class StorageNodes implements AutoCloseable {
       stores.add(new Storage(node, settings));
     }
     // The first node has all blocks until Ignite has spread the empty caches over the others.
-    nodes.forEach(node -> Await.seen(() -> ownsBlocks(node) ? node : null, START_S));
+    nodes.forEach(node -> FileServers.await("each node owns blocks", () -> ownsBlocks(node)));
   }
 
   private boolean ownsBlocks(Ignite node) {
