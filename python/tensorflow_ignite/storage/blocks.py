@@ -5,9 +5,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from tensorflow_ignite.errors import FileCorruptError, SharingUnavailableError, TensorFlowIgniteError
+from tensorflow_ignite.errors import FileCorruptError
 from tensorflow_ignite.rpc import NodeConnection
 from tensorflow_ignite.storage.memory import BlockMemory, Place
 from tensorflow_ignite.storage.wire import encode_block
@@ -43,12 +42,12 @@ def get_block(
         FileChangedError: The extent is not of any file any more.
     """
     place = memory.place(holder, size)
-    if place is not None and holder is not None:
+    if place is not None:
         laid = storage_pb2.ReadBlocksRequest()
         laid.CopyFrom(request)
         laid.place.CopyFrom(place.told)
         laid.bytes = size
-        got = _ask(connection, memory, holder, "get_block", laid, place)
+        got = memory.ask(place, "get_block", laid)
         if got is not None:
             return place.view[: got.laid_bytes]
     for _ in range(_TRIES):
@@ -84,43 +83,22 @@ def put_block(
         What stores it.
     """
     place = memory.place(holder, len(data))
-    if place is None or holder is None:
+    if place is None:
         message = encode_block(extent, number, (data,), len(data), zlib.crc32(data))
         return lambda: _put_message(connection, message, holder)
     place.view[:] = data
-    return partial(_put_from, connection, memory, extent, number, place, holder)
+    return partial(_put_from, connection, memory, extent, number, place)
 
 
 def _put_message(connection: NodeConnection, message: bytes, holder: str | None) -> None:
     connection.call("put_block", lambda: message, first=holder)
 
 
-def _put_from(
-    connection: NodeConnection, memory: BlockMemory, extent: str, number: int, place: Place, holder: str
-) -> None:
+def _put_from(connection: NodeConnection, memory: BlockMemory, extent: str, number: int, place: Place) -> None:
     request = storage_pb2.PutBlocksRequest(extent_id=extent, number=number, place=place.told)
-    if _ask(connection, memory, holder, "put_block", request.SerializeToString(), place) is None:
+    if memory.ask(place, "put_block", request.SerializeToString()) is None:
         data = place.view
-        _put_message(connection, encode_block(extent, number, (data,), len(data), zlib.crc32(data)), holder)
-
-
-def _ask(
-    connection: NodeConnection, memory: BlockMemory, holder: str, method: str, request: Any, place: Place
-) -> Any | None:
-    """What the node answers; None: the block must travel in a message."""
-    try:
-        response = connection.ask(holder, method, request)
-    except SharingUnavailableError:
-        memory.forget(holder)
-        return None
-    except TensorFlowIgniteError:
-        raise
-    except BaseException:  # such as KeyboardInterrupt: nobody waited for the answer
-        place.give_up()
-        raise
-    if response is None:
-        place.give_up()
-    return response
+        _put_message(connection, encode_block(extent, number, (data,), len(data), zlib.crc32(data)), place.address)
 
 
 def address_of(holders: storage_pb2.BlockHolders, number: int) -> str | None:

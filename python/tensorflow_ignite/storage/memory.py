@@ -43,13 +43,15 @@ class Place:
     """Room for one block, until the last view of it has gone.
 
     Attributes:
+        address: ``"host:port"`` of the node that can use it.
         told: By which a call names it.
         view: The memory.
     """
 
-    def __init__(self, memory: _Memory, number: int, name: bytes, size: int) -> None:
+    def __init__(self, memory: _Memory, number: int, address: str, name: bytes, size: int) -> None:
         """Made by `BlockMemory.place`."""
         self._memory = memory
+        self.address = address
         offset = _HEAD + number * memory.place_bytes
         self.told = storage_pb2.MemoryPlace(memory=name, offset=offset, bytes=size)
         room: Any = (ctypes.c_char * size).from_address(memory.segment.address + offset)
@@ -132,13 +134,35 @@ class BlockMemory:
             number = memory.free.popleft()
         except IndexError:
             return None
-        return Place(memory, number, name, size)
+        return Place(memory, number, address, name, size)
 
-    def forget(self, address: str) -> None:
-        """A node does not know the memory any more, as after a new start."""
-        with self._lock:
-            if self._memory is not None:
-                self._memory.names.pop(address, None)
+    def ask(self, place: Place, method: str, request: Any) -> Any | None:
+        """Makes a call that names a place, once.
+
+        Args:
+            place: Where its node finds the block, or lays it.
+            method: Of a `wire.FileStub`.
+            request: The request.
+
+        Returns:
+            The response; None: the block is to travel in a message.
+
+        Raises:
+            TensorFlowIgniteError: What the node answered, as the class for it.
+        """
+        try:
+            response = self._connection.ask(place.address, method, request)
+        except SharingUnavailableError:
+            self._forget(place.address)
+            return None
+        except TensorFlowIgniteError:
+            raise
+        except BaseException:  # such as KeyboardInterrupt: nobody waited for the answer
+            place.give_up()
+            raise
+        if response is None:
+            place.give_up()
+        return response
 
     def clear(self) -> None:
         """Gives the memory back now; what has a place in it keeps that."""
@@ -156,6 +180,12 @@ class BlockMemory:
         forks.leak(self._memory)
         self._memory = None
         self._janitor = None
+
+    def _forget(self, address: str) -> None:
+        """A node does not know the memory any more, as after a new start."""
+        with self._lock:
+            if self._memory is not None:
+                self._memory.names.pop(address, None)
 
     def _current(self, size: int) -> _Memory | None:
         with self._lock:
