@@ -85,8 +85,17 @@ public abstract class DataTest {
   }
 
   static List<Integer> partitions(FlightEndpoint endpoint) {
+    return command(endpoint).getPartitionsList();
+  }
+
+  /** The ticket of a reader that looks for the new owners of partitions that move. */
+  static Ticket following(FlightEndpoint endpoint) {
+    return ticket(command(endpoint).toBuilder().setFollow(true));
+  }
+
+  private static ReadCommand command(FlightEndpoint endpoint) {
     try {
-      return ReadCommand.parseFrom(endpoint.getTicket().getBytes()).getPartitionsList();
+      return ReadCommand.parseFrom(endpoint.getTicket().getBytes());
     } catch (InvalidProtocolBufferException malformed) {
       throw new AssertionError(malformed);
     }

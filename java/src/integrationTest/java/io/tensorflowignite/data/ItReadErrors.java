@@ -1,8 +1,10 @@
 package io.tensorflowignite.data;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.fail;
 
 import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.ReadResult;
 import java.util.ArrayList;
 import java.util.Arrays;
 import org.apache.arrow.flight.FlightEndpoint;
@@ -103,6 +105,22 @@ public class ItReadErrors extends DataTest {
         "partition " + partitions(second).get(0) + " of cache digits is not primary on node",
         "[code=PARTITION_NOT_LOCAL]",
         () -> DataCluster.read(cluster.client(first.getLocations().get(0)), second.getTicket()));
+  }
+
+  @Test
+  public void partitionsOfAnotherNodeAreNamedToAReaderThatFollowsThem() throws Exception {
+    fillObjects(create(new CacheConfiguration<>("digits"), 16, 1), "Digit", 10);
+    FlightInfo info = cluster.info(command("digits").build());
+    FlightEndpoint first = info.getEndpoints().get(0);
+    FlightEndpoint second = info.getEndpoints().get(1);
+
+    ReadResult result =
+        DataCluster.batches(
+            cluster.client(first.getLocations().get(0)),
+            following(second),
+            rows -> fail("these rows are another node's"));
+
+    assertEquals(partitions(second), result.getMovedList());
   }
 
   @Test

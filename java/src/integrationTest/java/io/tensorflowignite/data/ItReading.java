@@ -1,9 +1,12 @@
 package io.tensorflowignite.data;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.ReadResult;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -11,11 +14,13 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.apache.arrow.flight.FlightClient;
 import org.apache.arrow.flight.FlightDescriptor;
 import org.apache.arrow.flight.FlightEndpoint;
 import org.apache.arrow.flight.FlightInfo;
 import org.apache.arrow.flight.FlightStatusCode;
 import org.apache.arrow.flight.FlightStream;
+import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.configuration.CacheConfiguration;
@@ -145,26 +150,32 @@ public class ItReading extends DataTest {
   }
 
   @Test
-  public void aPartitionThatMovesWhileItsStreamRunsIsTold() throws Exception {
+  public void whatMovesWhileItsStreamRunsIsNamedToAReaderThatFollowsAndAnErrorToOthers()
+      throws Exception {
     // Without backups, so that the node's end starts no rebalancing: Ignite 2.17 halts a node when
-    // a cache is destroyed
-    // while it rebalances.
+    // a cache is destroyed while it rebalances.
     IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("moving"), 256, 0);
     for (int i = 0; i < 96; i++) {
       cache.put(i, new byte[1 << 20]);
     }
-    FlightEndpoint endpoint =
-        cluster.info(command("moving").setBatchBytes(1 << 20).build()).getEndpoints().get(0);
-    try (FlightStream stream =
-        cluster.client(endpoint.getLocations().get(0)).getStream(endpoint.getTicket())) {
+    ReadCommand command = command("moving").setKey(true).setBatchBytes(1 << 20).build();
+    FlightEndpoint endpoint = cluster.info(command).getEndpoints().get(0);
+    FlightClient client = cluster.client(endpoint.getLocations().get(0));
+    Set<Object> expected = keysOf(partitions(endpoint));
+    List<Object> keys = new ArrayList<>();
+    ReadResult result;
+    try (FlightStream stream = client.getStream(endpoint.getTicket())) {
       assertTrue(stream.next());
-      cluster.addNode();
-      DataCluster.await(
-          "no partition moved",
-          () ->
-              partitions(endpoint).stream()
-                  .map(partition -> ignite.affinity("moving").mapPartitionToNode(partition))
-                  .anyMatch(owner -> !owner.isLocal()));
+      result =
+          DataCluster.batches(
+              client,
+              following(endpoint),
+              batch -> {
+                if (keys.isEmpty()) {
+                  moveSomeOf(endpoint);
+                }
+                addKeys(batch, keys);
+              });
 
       assertFails(
           FlightStatusCode.UNAVAILABLE,
@@ -175,9 +186,47 @@ public class ItReading extends DataTest {
               assertTrue(stream.getRoot().getRowCount() > 0);
             }
           });
+      assertFalse(result.getMovedList().isEmpty());
+      assertTrue(partitions(endpoint).containsAll(result.getMovedList()));
+      ReadCommand rest = command.toBuilder().addAllPartitions(result.getMovedList()).build();
+      for (FlightEndpoint owner : cluster.info(rest).getEndpoints()) {
+        DataCluster.batches(
+            cluster.client(owner.getLocations().get(0)),
+            owner.getTicket(),
+            batch -> addKeys(batch, keys));
+      }
     } finally {
       cluster.stopLastNode();
     }
+    assertEquals(expected.size(), keys.size());
+    assertEquals(expected, Set.copyOf(keys));
+  }
+
+  private static void moveSomeOf(FlightEndpoint endpoint) {
+    try {
+      cluster.addNode();
+    } catch (IOException failure) {
+      throw new AssertionError(failure);
+    }
+    DataCluster.await(
+        "no partition moved",
+        () ->
+            partitions(endpoint).stream()
+                .map(partition -> ignite.affinity("moving").mapPartitionToNode(partition))
+                .anyMatch(owner -> !owner.isLocal()));
+  }
+
+  private static void addKeys(VectorSchemaRoot batch, List<Object> keys) {
+    for (int row = 0; row < batch.getRowCount(); row++) {
+      keys.add(batch.getVector("_key").getObject(row));
+    }
+  }
+
+  private static Set<Object> keysOf(List<Integer> partitions) {
+    return IntStream.range(0, 96)
+        .filter(key -> partitions.contains(ignite.affinity("moving").partition(key)))
+        .boxed()
+        .collect(Collectors.toSet());
   }
 
   private static void assertRowsOnce(int count, List<List<Object>> rows) {

@@ -55,9 +55,13 @@ final class FlightCarrier implements BatchCarrier {
     }
   }
 
-  /** Tells how many rows were sent, in a message of its own without a batch. */
-  void complete(long skipped, BufferAllocator allocator) {
-    ReadResult result = ReadResult.newBuilder().setRows(rows).setSkipped(skipped).build();
+  /**
+   * Tells how many rows were sent, in a message of its own without a batch.
+   *
+   * @param leftOut what was not
+   */
+  void complete(ReadResult leftOut, BufferAllocator allocator) {
+    ReadResult result = leftOut.toBuilder().setRows(rows).build();
     if (!stream.isCancelled()) {
       ArrowBuf metadata = allocator.buffer(result.getSerializedSize());
       metadata.writeBytes(result.toByteArray());

@@ -24,41 +24,53 @@ public final class PartitionReader implements RowReader {
     this.owners = owners;
   }
 
-  /** Reads the partitions in their order. */
+  /**
+   * Reads the partitions in their order. One that moves while it is scanned is read to its end:
+   * Ignite keeps its rows for as long as the scan is open, and what is written to its new owner
+   * meanwhile was not there when the scan began.
+   */
   @Override
-  public void read(List<Integer> partitions, BatchWriter writer, BatchCarrier carrier)
+  public void read(
+      List<Integer> partitions, PartitionTurns turns, BatchWriter writer, BatchCarrier carrier)
       throws InterruptedException {
     for (int partition : partitions) {
-      owners.requirePrimaryHere(partition);
-      if (!scan(partition, writer, carrier)) {
+      if (turns.comesHere(partition) && !scan(partition, turns, writer, carrier)) {
         return;
       }
-      // A scan that began in time ends with all rows, but not with those written to the new owner
-      // meanwhile.
-      owners.requirePrimaryHere(partition);
     }
     if (!writer.isEmpty()) {
       carrier.send(writer.take());
     }
   }
 
-  private boolean scan(int partition, BatchWriter writer, BatchCarrier carrier)
+  private boolean scan(
+      int partition, PartitionTurns turns, BatchWriter writer, BatchCarrier carrier)
       throws InterruptedException {
     ScanQuery<Object, Object> query = new ScanQuery<>(partition);
     query.setLocal(true);
+    boolean begun = false;
     try (QueryCursor<Cache.Entry<Object, Object>> rows = cache.query(query)) {
       for (Cache.Entry<Object, Object> row : rows) {
+        begun = true;
         writer.append(row.getKey(), row.getValue());
         if (writer.full() && !carrier.send(writer.take())) {
           return false;
         }
       }
+      if (!begun) {
+        // It may have moved, with all its rows, before the scan began.
+        turns.comesHere(partition);
+      }
       return true;
     } catch (CacheException | IgniteException failure) {
-      if (!owners.isPrimaryHere(partition)) {
+      if (owners.isPrimaryHere(partition)) {
+        throw failure;
+      }
+      if (begun) {
         throw owners.notPrimaryHere(partition, failure);
       }
-      throw failure;
+      turns.leaveOut(partition, failure);
+      return true;
     }
   }
 }

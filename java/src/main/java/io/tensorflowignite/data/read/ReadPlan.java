@@ -148,6 +148,11 @@ public final class ReadPlan {
         cache.getName(), columns, command.getNulls(), skip, bytes, rows, allocator);
   }
 
+  /** For one stream. */
+  PartitionTurns turns() {
+    return new PartitionTurns(owners, command.getFollow());
+  }
+
   public RowReader reader() {
     return sql == null ? new PartitionReader(cache, owners) : sql.reader(owners);
   }

@@ -4,7 +4,11 @@ import java.util.List;
 
 /** Reads primary partitions of this node, and hands their rows over in batches. */
 public interface RowReader {
-  /** Reads until all rows are sent, or nobody wants them any more. */
-  void read(List<Integer> partitions, BatchWriter writer, BatchCarrier carrier)
+  /**
+   * Reads until all rows are sent, but for partitions that have moved away, or nobody wants them
+   * any more.
+   */
+  void read(
+      List<Integer> partitions, PartitionTurns turns, BatchWriter writer, BatchCarrier carrier)
       throws InterruptedException;
 }

@@ -4,6 +4,7 @@ import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.data.schema.Schemas;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.ReadResult;
 import java.util.UUID;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.ignite.Ignite;
@@ -40,13 +41,17 @@ public final class RowStreams {
    *
    * @param allocator what the batches are laid into; free again when this returns, but for those
    *     that the carrier still holds
-   * @return how many rows were left out because they do not fit the schema
+   * @return what was left out: rows that do not fit the schema, and partitions that have moved
    */
-  public long read(ReadPlan plan, BufferAllocator allocator, BatchCarrier carrier)
+  public ReadResult read(ReadPlan plan, BufferAllocator allocator, BatchCarrier carrier)
       throws InterruptedException {
     try (BatchWriter writer = plan.writer(allocator, maxBatchBytes)) {
-      plan.reader().read(plan.partitions(), writer, carrier);
-      return writer.skipped();
+      PartitionTurns turns = plan.turns();
+      plan.reader().read(plan.partitions(), turns, writer, carrier);
+      return ReadResult.newBuilder()
+          .setSkipped(writer.skipped())
+          .addAllMoved(turns.moved())
+          .build();
     }
   }
 }

@@ -59,12 +59,13 @@ final class SegmentCarrier implements BatchCarrier {
     }
   }
 
-  /** Tells that all rows were sent. */
-  void complete(long skipped) {
-    answers.onNext(
-        SharedBatch.newBuilder()
-            .setResult(ReadResult.newBuilder().setRows(rows).setSkipped(skipped))
-            .build());
+  /**
+   * Tells that all rows were sent.
+   *
+   * @param leftOut what was not
+   */
+  void complete(ReadResult leftOut) {
+    answers.onNext(SharedBatch.newBuilder().setResult(leftOut.toBuilder().setRows(rows)).build());
   }
 
   private SegmentLayout layOut(List<ArrowBuf> buffers) throws InterruptedException {

@@ -122,8 +122,7 @@ public final class SharedMemoryService extends SharedMemoryGrpc.SharedMemoryImpl
         SegmentCarrier carrier = new SegmentCarrier(answers, lent, memory);
         try (BufferAllocator allocator = memory.allocator()) {
           carrier.start(plan.schema());
-          long skipped = streams.read(plan, allocator, carrier);
-          carrier.complete(skipped);
+          carrier.complete(streams.read(plan, allocator, carrier));
         }
       }
     }

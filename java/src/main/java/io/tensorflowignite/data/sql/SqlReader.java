@@ -4,10 +4,12 @@ import io.tensorflowignite.data.read.BatchCarrier;
 import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.read.PartitionHold;
 import io.tensorflowignite.data.read.PartitionOwners;
+import io.tensorflowignite.data.read.PartitionTurns;
 import io.tensorflowignite.data.read.RowReader;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 
@@ -36,15 +38,22 @@ public final class SqlReader implements RowReader {
   }
 
   @Override
-  public void read(List<Integer> partitions, BatchWriter writer, BatchCarrier carrier)
+  public void read(
+      List<Integer> partitions, PartitionTurns turns, BatchWriter writer, BatchCarrier carrier)
       throws InterruptedException {
-    try (PartitionHold hold = PartitionHold.of(cache, partitions, owners)) {
-      if (!run(partitions, writer, carrier)) {
+    List<Integer> here =
+        partitions.stream().filter(turns::comesHere).collect(Collectors.toUnmodifiableList());
+    if (here.isEmpty()) {
+      return;
+    }
+    try (PartitionHold hold = PartitionHold.of(cache, here, owners)) {
+      if (!run(here, writer, carrier)) {
         return;
       }
     }
-    // All rows that were here are sent, but not those written to a new owner meanwhile.
-    partitions.forEach(owners::requirePrimaryHere);
+    // All rows that were held are here, but SQL passes over those of a partition that moved before
+    // it began.
+    here.forEach(owners::requirePrimaryHere);
     if (!writer.isEmpty()) {
       carrier.send(writer.take());
     }
