@@ -37,8 +37,10 @@ class Source:
     def __init__(self, *streams: list[list[int]]) -> None:
         self.streams = list(streams)
         self.opened: list[tuple[int, bool]] = []
+        self.followed: list[bool] = []
 
-    def __call__(self, epoch: int, keep: Keep | None) -> list[Stream]:
+    def __call__(self, epoch: int, keep: Keep | None, follow: bool) -> list[Stream]:
+        self.followed.append(follow)
         self.opened.append((epoch, keep is not None and keep(1)))
         return [_Stream(batches) for batches in self.streams]
 
@@ -238,6 +240,15 @@ def test_later_epochs_are_the_same_memory_and_ask_nobody() -> None:
     assert all(address % 64 == 0 for address in addresses(second))
     assert source.opened == [(0, True)]
     assert home.size > 0
+
+
+def test_partitions_are_followed_unless_rows_were_given_out_in_the_order_before() -> None:
+    source = Source([[1], [2]], [[3]])
+    assert ids(epoch_of(source)) == [1, 3, 2]
+    assert ids(epoch_of(source), offset=1) == [3, 2]
+    # An epoch that takes its rows a second time has not given them out before.
+    assert ids(epoch_of(source, Share(3, 5, WRAP))) == [1, 3, 2, 1, 3]
+    assert source.followed == [True, False, True, True]
 
 
 def test_two_datasets_and_two_iterators_keep_apart() -> None:

@@ -41,7 +41,7 @@ class FakeStream:
 def reader_of(*streams: FakeStream, rows: int | None = None, layout: tuple[Column, ...] = LAYOUT) -> Reader:
     """A reader over streams that begin anew each time they are opened."""
 
-    def opened(epoch: int, keep: Keep | None) -> list[Stream]:
+    def opened(epoch: int, keep: Keep | None, follow: bool) -> list[Stream]:
         return list(streams)
 
     share = Share() if rows is None else Share(rows, rows, STRICT)

@@ -73,7 +73,8 @@ class Epoch:
 
     Attributes:
         streams: Opens the streams that an epoch of this number reads. When their batches are kept it is given what
-            answers, for the size of a batch, whether they still are.
+            answers, for the size of a batch, whether they still are. And it is told whether partitions may be followed
+            to where they have moved, which changes the order of rows.
         layout: How each column must arrive.
         share: How many rows there are.
         order: In which order.
@@ -85,7 +86,7 @@ class Epoch:
         warn: Says, once for a dataset, that other rows arrived than were counted.
     """
 
-    streams: Callable[[int, Keep | None], list[Stream]]
+    streams: Callable[[int, Keep | None, bool], list[Stream]]
     layout: tuple[Column, ...]
     share: Share
     order: Order
@@ -96,13 +97,17 @@ class Epoch:
     zeros: pa.Schema | None = None
     warn: Callable[[str], None] = _log.warning
 
-    def parts(self, threads: Threads) -> Iterator[Part]:
+    def parts(self, threads: Threads, again: bool) -> Iterator[Part]:
         """The batches from the first row on.
+
+        Args:
+            threads: Help to read.
+            again: Whether rows were given out before, so that all must come in the same order.
 
         Raises:
             TensorFlowIgniteError: If a node fails, or other rows arrive than were expected.
         """
-        parts = _Reading(self, threads).dealt()
+        parts = _Reading(self, threads, again).dealt()
         if self.order.window is None:
             return parts
         # Shuffling copies: that goes on while the consumer is busy.
@@ -117,9 +122,10 @@ class Epoch:
 class _Reading:
     """One way through an epoch, from its start."""
 
-    def __init__(self, epoch: Epoch, threads: Threads) -> None:
+    def __init__(self, epoch: Epoch, threads: Threads, again: bool) -> None:
         self._epoch = epoch
         self._threads = threads
+        self._again = again
         self._snapshot = epoch.snapshot
         self._filling: Filling | None = None
 
@@ -208,7 +214,7 @@ class _Reading:
         self._filling = filling
         sources: list[Ahead[Part]] = []
         try:
-            for stream in self._epoch.streams(epoch, filling.goes_on if filling else None):
+            for stream in self._epoch.streams(epoch, filling.goes_on if filling else None, not self._again):
                 sources.append(self._threads.start(self._arriving(stream, filling is not None), stream.cancel))
             for part in in_turns(sources):
                 if filling is not None and not filling.add(part):

@@ -41,11 +41,12 @@ class ReaderClosed(Exception):
 class Reader:
     """The rows of one iterator. Callers are served one by one; any thread may close."""
 
-    def __init__(self, parts: Callable[[Threads], Iterator[Part]], layout: tuple[Column, ...]) -> None:
+    def __init__(self, parts: Callable[[Threads, bool], Iterator[Part]], layout: tuple[Column, ...]) -> None:
         """Reads nothing before the first rows are asked for.
 
         Args:
-            parts: Gives the batches of the epoch from its start, with the help of threads.
+            parts: Gives the batches of the epoch from its start, with the help of threads; told whether some were
+                given before, so that all must come in the same order.
             layout: How TensorFlow takes each column.
         """
         self._begin = parts
@@ -85,7 +86,7 @@ class Reader:
 
     def _take(self, offset: int) -> Part | None:
         if self._parts is None or offset < self._position:
-            self._restart()
+            self._restart(again=offset > 0)
         assert self._parts is not None
         while True:
             part = next(self._parts, None)
@@ -101,7 +102,7 @@ class Reader:
     def _with_arrays(self, part: Part) -> Part:
         return part if part.arrays is not None else replace(part, arrays=arrays_of(part.batch, self._layout, part.real))
 
-    def _restart(self) -> None:
+    def _restart(self, again: bool) -> None:
         self._parts = None
         self._threads.stop()
         threads = Threads()
@@ -110,7 +111,7 @@ class Reader:
                 raise ReaderClosed
             # Whoever closes from here on finds them, started or not.
             self._threads = threads
-        self._parts = self._begin(threads)
+        self._parts = self._begin(threads, again)
         self._broken = False
         self._position = 0
 

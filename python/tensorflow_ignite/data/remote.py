@@ -183,14 +183,20 @@ class _Readers:
             return reader
 
     def _reader(self, asked: reading.Request, plan: reading.Plan, place: _Place) -> Reader:
-        def streams(epoch: int, keep: Keep | None) -> list[Stream]:
+        def streams(epoch: int, keep: Keep | None, follow: bool) -> list[Stream]:
             shuffled = asked.window is not None
             endpoints = plan.shuffled(place.seed, epoch) if shuffled else plan.endpoints
             return [
                 stream
                 for endpoint in endpoints
                 for stream in ways.streams(
-                    asked.transport, endpoint, plan.what, asked=plan.asked, who=asked.credentials, kept=keep
+                    asked.transport,
+                    endpoint,
+                    plan.what,
+                    asked=plan.asked,
+                    who=asked.credentials,
+                    kept=keep,
+                    follow=follow,
                 )
             ]
 

@@ -13,6 +13,7 @@ from tensorflow_ignite import credentials as who
 from tensorflow_ignite.data import arguments, queries, reading
 from tensorflow_ignite.data.reader import Stream
 from tensorflow_ignite.data.transport import flight, place, ways
+from tensorflow_ignite.data.transport.following import FollowingStream
 from tensorflow_ignite.data.wanted import wanted_of
 
 # Nodes that send at a time.
@@ -95,7 +96,15 @@ def read_table(
         node = place.node(address)
         reader = who.find(given, (node,), data=True)
         told = flight.describe(node, command, reader)
-        streams = [flight.BatchStream(endpoint, what, credentials=reader) for endpoint in told.endpoints]
+        streams = [
+            FollowingStream(
+                endpoint,
+                what,
+                lambda part: flight.BatchStream(part, what, credentials=reader),
+                lambda moved: flight.describe(node, moved, reader).endpoints,
+            )
+            for endpoint in told.endpoints
+        ]
     return pa.Table.from_batches(_batches(streams), told.schema)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from tensorflow_ignite import credentials
 from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.reader import Stream
 from tensorflow_ignite.data.transport import flight, place
+from tensorflow_ignite.data.transport.following import FollowingStream
+from tensorflow_ignite.data.transport.streams import Stream as StreamOfNode
 from tensorflow_ignite.data.transport.streams import open_stream, parallel
 from tensorflow_ignite.v1 import data_pb2
 
@@ -60,6 +62,7 @@ def streams(
     asked: str = "",
     who: str = "",
     kept: Callable[[int], bool] | None = None,
+    follow: bool = False,
 ) -> list[Stream]:
     """The streams that bring the rows behind an endpoint.
 
@@ -70,10 +73,19 @@ def streams(
         asked: ``host:port`` of the node that told of the endpoint, which belongs to the same cluster.
         who: Name of the credentials.
         kept: Answers, for the size of a batch, whether its memory is kept for good; None: none is.
+        follow: Partitions that have moved are read where they are, after the others; else they are an error.
     """
-    if transport != THIN:
-        reader = caller(who, asked or endpoint.address)
-        return [open_stream(part, what, transport, keep=kept, credentials=reader) for part in parallel(endpoint)]
-    from tensorflow_ignite.data.transport import thin
+    if transport == THIN:
+        from tensorflow_ignite.data.transport import thin
 
-    return [thin.BatchStream(endpoint, what, credentials=credentials.of(who))]
+        return [thin.BatchStream(endpoint, what, credentials=credentials.of(who))]
+    node = asked or endpoint.address
+    reader = caller(who, node)
+
+    def opened(part: flight.Endpoint) -> StreamOfNode:
+        return open_stream(part, what, transport, keep=kept, credentials=reader)
+
+    def owners(command: data_pb2.ReadCommand) -> Sequence[flight.Endpoint]:
+        return flight.describe(node, command, reader).endpoints
+
+    return [FollowingStream(part, what, opened, owners) if follow else opened(part) for part in parallel(endpoint)]
