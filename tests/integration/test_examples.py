@@ -12,9 +12,9 @@ from tensorflow_ignite.testing import LocalCluster
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def run(example: str, cluster: LocalCluster) -> list[str]:
-    """The lines that an example prints."""
-    env = {**os.environ, "TENSORFLOW_IGNITE_ADDRESS": cluster.address}
+def run(example: str, cluster: LocalCluster | None = None) -> list[str]:
+    """The lines that an example prints; some start what they need."""
+    env = {**os.environ, **({"TENSORFLOW_IGNITE_ADDRESS": cluster.address} if cluster else {})}
     done = subprocess.run(
         [sys.executable, EXAMPLES / example], env=env, capture_output=True, text=True, timeout=120, check=False
     )
@@ -42,4 +42,19 @@ def test_storage_writes_and_reads_files_in_the_cluster(cluster: LocalCluster) ->
         "restored: True from ignite:///examples/storage/checkpoints/ckpt-3",
         "kept: ignite:///examples/storage/best/ckpt-2.index ignite:///examples/storage/best/ckpt-3.index",
         "all there is: best notes.txt numbers.tfrecord trips",
+    ]
+
+
+def test_secured_starts_a_node_and_tells_what_each_caller_gets() -> None:
+    assert run("secured.py") == [
+        "etl: load raw_trips: 100",
+        "etl: load models: PermissionDeniedError",
+        "etl: write a report: written",
+        "analyst: read raw_trips: 100 rows",
+        "analyst: load raw_trips: PermissionDeniedError",
+        "analyst: read the report, mean fare: 12.375",
+        "analyst: write a report: PermissionDeniedError",
+        "somebody: read raw_trips with a token that nobody has: UnauthenticatedError",
+        "somebody: read raw_trips without a token: UnauthenticatedError",
+        "somebody: read raw_trips without TLS: ConnectionFailedError",
     ]

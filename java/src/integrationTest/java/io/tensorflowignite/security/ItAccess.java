@@ -274,6 +274,7 @@ public class ItAccess {
     info("images", as("root")).assertAnswered();
     String text = info("salaries", as("alice")).assertRefused(Status.Code.PERMISSION_DENIED);
     assertTrue(text, text.contains("'alice' lacks the permission read, salaries"));
+    assertTrue(text, text.contains("a rule like 'alice read salaries'"));
     assertTrue(text, text.contains("TensorFlowService.access"));
     info("images", as("etl")).assertRefused(Status.Code.PERMISSION_DENIED);
     calls

@@ -288,6 +288,8 @@ public final class Guard {
   private static TensorFlowIgniteException denied(
       Caller caller, Permission permission, String object) {
     String of = object == null ? "" : ", " + object;
+    boolean everywhere = object == null || permission.applies() == Permission.Applies.NOTHING;
+    String pattern = everywhere ? "" : " " + object;
     String rule =
         caller
             .task()
@@ -305,6 +307,7 @@ public final class Guard {
                         + caller.principal().name()
                         + " "
                         + permission
+                        + pattern
                         + "'.");
     return new TensorFlowIgniteException(
         ErrorCode.PERMISSION_DENIED,
