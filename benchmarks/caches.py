@@ -8,21 +8,11 @@ from pyignite import Client
 
 import rows
 import tensorflow_ignite as tfi
+from tensorflow_ignite.testing import node_configuration
 
 PARTITIONS = 16
 SWEEP_LARGE = 200
 _CHUNK_ROWS = 20
-
-_CONFIGURATION = """\
-<beans xmlns="http://www.springframework.org/schema/beans"
-       xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
-       xsi:schemaLocation="http://www.springframework.org/schema/beans
-                           http://www.springframework.org/schema/beans/spring-beans.xsd">
-  <bean class="org.apache.ignite.configuration.IgniteConfiguration">
-    <property name="cacheConfiguration"><list>{caches}</list></property>
-  </bean>
-</beans>
-"""
 
 _CACHE = """
 <bean class="org.apache.ignite.configuration.CacheConfiguration">
@@ -40,9 +30,8 @@ _CACHE = """
 def configuration(sweep: Sequence[int]) -> str:
     """A Spring XML file of a node that has the caches of large rows: thin clients cannot say how many partitions."""
     caches = {"large": PARTITIONS, **{f"sweep_1mb_{partitions}": partitions for partitions in sweep}}
-    return _CONFIGURATION.format(
-        caches="".join(_CACHE.format(name=name, partitions=count) for name, count in caches.items())
-    )
+    beans = "".join(_CACHE.format(name=name, partitions=count) for name, count in caches.items())
+    return node_configuration(node=f'<property name="cacheConfiguration"><list>{beans}</list></property>')
 
 
 def fill(address: str, thin_port: int, large: int, small: int, sweep: Sequence[int]) -> None:

@@ -23,7 +23,7 @@ import psutil
 import goals
 from contender import Contender
 from read import BUILD, ENVIRONMENT, HERE, PEERS, THIN_PORTS
-from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 BLOCK_BYTES = 2 << 20
 BYTES = 1_000_000_000
@@ -52,32 +52,11 @@ PASSES = (
 )
 UNTIMED = {"spoil", "check", "settle", "local_clean", "clean", "clean_backup", "file_remove", "file_remove_backup"}
 
-_CONFIGURATION = """\
-<beans xmlns="http://www.springframework.org/schema/beans"
-       xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
-       xsi:schemaLocation="http://www.springframework.org/schema/beans
-                           http://www.springframework.org/schema/beans/spring-beans.xsd">
-  <bean class="org.apache.ignite.configuration.IgniteConfiguration">
-    <property name="serviceConfiguration"><list>
-      <bean class="org.apache.ignite.services.ServiceConfiguration">
-        <property name="name" value="tensorflow-ignite"/>
-        <property name="maxPerNodeCount" value="1"/>
-        <property name="service">
-          <bean class="io.tensorflowignite.TensorFlowService">
-            <property name="storageBackups" value="{backups}"/>
-          </bean>
-        </property>
-      </bean>
-    </list></property>
-  </bean>
-</beans>
-"""
-
 
 def start_cluster(ends: ExitStack, folder: Path, backups: int, nodes: int) -> LocalCluster:
     """A cluster whose files have so many backups."""
     config = folder / f"backups-{backups}.xml"
-    config.write_text(_CONFIGURATION.format(backups=backups))
+    config.write_text(node_configuration(storageBackups=backups))
     return ends.enter_context(LocalCluster(nodes=nodes, config=config, data_region_bytes=REGION_BYTES, jvm_args=JVM))
 
 

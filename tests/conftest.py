@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tensorflow_ignite.testing import LeakError, LocalCluster
+from tensorflow_ignite.testing import LeakError, LocalCluster, node_configuration
 from tensorflow_ignite.testing.leaks import listening_sockets, marked_processes
 
 # What a test started may still be on its way out when the test returns.
@@ -49,10 +49,8 @@ def cluster() -> Iterator[LocalCluster]:
 @pytest.fixture(scope="session")
 def shaken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """A cluster whose nodes tests stop, kill and start, two at once too; each makes it three again before it begins."""
-    from jobs import configuration
-
     config = tmp_path_factory.mktemp("shaken") / "node.xml"
-    config.write_text(configuration(storageBackups=2))
+    config.write_text(node_configuration(storageBackups=2))
     with LocalCluster(nodes=3, config=config) as started:
         _shared.append(started)
         yield started

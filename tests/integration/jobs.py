@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,40 +24,6 @@ LIMIT = 90.0
 # Of the cache `numbered`.
 ROWS = 500
 PARTITIONS = 16
-# A node's configuration with properties of the service's bean.
-_CONFIGURATION = """<?xml version="1.0" encoding="UTF-8"?>
-<beans xmlns="http://www.springframework.org/schema/beans" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
-       xsi:schemaLocation="http://www.springframework.org/schema/beans
-                           http://www.springframework.org/schema/beans/spring-beans.xsd">
-  <bean class="org.apache.ignite.configuration.IgniteConfiguration">
-    <property name="serviceConfiguration">
-      <bean class="org.apache.ignite.services.ServiceConfiguration">
-        <property name="name" value="tensorflow-ignite"/>
-        <property name="maxPerNodeCount" value="1"/>
-        <property name="service">
-          <bean class="io.tensorflowignite.TensorFlowService">{properties}</bean>
-        </property>
-      </bean>
-    </property>
-    {node}
-  </bean>
-</beans>
-"""
-
-
-def configuration(*, node: str = "", **properties: float | str | Sequence[str] | Mapping[str, str]) -> str:
-    """A Spring XML file for nodes whose service has these properties; ``node`` is XML of properties of the node."""
-    beans = (f'<property name="{name}">{_value(value)}</property>' for name, value in properties.items())
-    return _CONFIGURATION.format(properties="".join(beans), node=node)
-
-
-def _value(value: float | str | Sequence[str] | Mapping[str, str]) -> str:
-    if isinstance(value, Mapping):
-        entries = (f'<entry key="{key}" value="{each}"/>' for key, each in value.items())
-        return f"<map>{''.join(entries)}</map>"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"<list>{''.join(f'<value>{each}</value>' for each in value)}</list>"
-    return f"<value>{value}</value>"
 
 
 def cli(*arguments: str, address: str | None, seconds: float = LIMIT) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ from pyignite import Client
 
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.data.transport.streams import FLIGHT, SHARED, open_stream
-from tensorflow_ignite.testing import LocalCluster, LocalNode
+from tensorflow_ignite.testing import LocalCluster, LocalNode, node_configuration
 from tensorflow_ignite.v1 import data_pb2
 
 TRANSPORTS = (SHARED, FLIGHT)
@@ -24,17 +24,6 @@ _BATCH_BYTES = 64 * 1024
 _POLL = 0.1
 # The map of partitions changes once more, a moment after the last one has moved.
 _STEADY_POLLS = 4
-
-_CONFIGURATION = """\
-<beans xmlns="http://www.springframework.org/schema/beans"
-       xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
-       xsi:schemaLocation="http://www.springframework.org/schema/beans
-                           http://www.springframework.org/schema/beans/spring-beans.xsd">
-  <bean class="org.apache.ignite.configuration.IgniteConfiguration">
-    <property name="cacheConfiguration"><list>{caches}</list></property>
-  </bean>
-</beans>
-"""
 
 _CACHE = """
 <bean class="org.apache.ignite.configuration.CacheConfiguration">
@@ -114,7 +103,8 @@ class Cache:
 
 def configuration(caches: list[Cache]) -> str:
     """A Spring XML file for nodes that have these caches from their start."""
-    return _CONFIGURATION.format(caches="".join(cache.to_xml() for cache in caches))
+    found = "".join(cache.to_xml() for cache in caches)
+    return node_configuration(node=f'<property name="cacheConfiguration"><list>{found}</list></property>')
 
 
 @contextmanager

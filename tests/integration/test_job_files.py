@@ -15,12 +15,12 @@ from pathlib import Path
 import grpc
 import numpy as np
 import pytest
-from jobs import LIMIT, SCRIPTS, await_files, await_job, cli, configuration
+from jobs import LIMIT, SCRIPTS, await_files, await_job, cli
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
 from tensorflow_ignite.storage.files import Files
-from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing import LocalCluster, node_configuration
 from tensorflow_ignite.train.context import CONTEXT_VARIABLE
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 
@@ -150,7 +150,7 @@ def test_a_frozen_process_that_was_replaced_changes_no_file_any_more(
 def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """A node that keeps jobs for seconds."""
     config = tmp_path_factory.mktemp("forgetful") / "node.xml"
-    config.write_text(configuration(jobRetentionHours=4 / 3600))
+    config.write_text(node_configuration(jobRetentionHours=4 / 3600))
     with LocalCluster(nodes=1, config=config) as cluster:
         yield cluster
 

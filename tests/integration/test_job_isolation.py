@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from jobs import LIMIT, SCRIPTS, configuration, read
+from jobs import LIMIT, SCRIPTS, read
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 SECRETS = {
     "TENSORFLOW_IGNITE_PASSWORD": "hidden-1",
@@ -27,7 +27,7 @@ LIMITS = {"taskMemoryMegabytes": 512, "taskOpenFiles": 200, "taskProcesses": 3, 
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     config = tmp_path_factory.mktemp("limited") / "node.xml"
-    config.write_text(configuration(**LIMITS))
+    config.write_text(node_configuration(**LIMITS))
     with LocalCluster(nodes=1, config=config, environment={**SECRETS, "NAMED_BY_IT": "yes"}) as cluster:
         tfi.load("few", {"id": np.arange(10)}, partitions=2, address=cluster.address)
         yield cluster

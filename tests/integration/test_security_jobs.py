@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from jobs import LIMIT, SCRIPTS, configuration, read
+from jobs import LIMIT, SCRIPTS, read
 
 import tensorflow_ignite as tfi
 from certificates import STORE_PASSWORD, java_stores, make_authority
 from tensorflow_ignite import Credentials, errors
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.storage.files import Files
-from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 SCRIPT = SCRIPTS / "guarded.py"
 EXAMPLE = Path(__file__).parents[2] / "java" / "config" / "tensorflow-ignite-secured.xml"
@@ -55,7 +55,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     node, mine = authority.issue("node", ["127.0.0.1"]), authority.issue("client")
     digests = {name: hashlib.sha256(token(name).encode()).hexdigest() for name in NAMES}
     config = folder / "node.xml"
-    config.write_text(configuration(tokens=digests, access=RULES, clientCertificates="required", tls="required"))
+    config.write_text(node_configuration(tokens=digests, access=RULES, clientCertificates="required", tls="required"))
     pems = {"CERTIFICATE": node.certificate, "KEY": node.key, "CA": authority.certificate}
     files = {
         "cafile": str(authority.certificate),

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 import thin_cluster
-from jobs import configuration
 
 import tensorflow_ignite as tfi
 from certificates import STORE_PASSWORD, Authority, Certificate, java_stores, make_authority
 from tensorflow_ignite import Credentials, errors
 from tensorflow_ignite.data.transport import streams, ways
 from tensorflow_ignite.storage.files import Files
-from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing import LocalCluster, node_configuration
 from tensorflow_ignite.testing.ports import PortBlock
 from tensorflow_ignite.v1 import data_pb2
 
@@ -72,7 +71,7 @@ class Makers:
         if encryption == "mutual":
             properties["clientCertificates"] = "required"
         client = thin_cluster.CLIENT.format(port=port, tls="" if encryption == "plain" else secured) + users
-        return configuration(node=client, **properties)
+        return node_configuration(node=client, **properties)
 
     def environment(self) -> dict[str, str]:
         """Of a node with TLS."""

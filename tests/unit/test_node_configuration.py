@@ -1,0 +1,33 @@
+"""Configurations of nodes that tests make."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+from tensorflow_ignite.testing import node_configuration
+
+BEANS = "{http://www.springframework.org/schema/beans}"
+
+
+def properties(xml: str, bean: str) -> dict[str, ElementTree.Element]:
+    """The properties of a bean of this class."""
+    (found,) = (each for each in ElementTree.fromstring(xml).iter(f"{BEANS}bean") if each.get("class") == bean)
+    return {each.attrib["name"]: each for each in found.findall(f"{BEANS}property")}
+
+
+def test_properties_of_the_service_are_numbers_texts_lists_and_maps() -> None:
+    xml = node_configuration(storageBackups=2, tls="required", access=["a<b read *", "c"], tokens={'e"t': "1&2"})
+    found = properties(xml, "io.tensorflowignite.TensorFlowService")
+    assert [found[name].findtext(f"{BEANS}value") for name in ("storageBackups", "tls")] == ["2", "required"]
+    assert [each.text for each in found["access"].iter(f"{BEANS}value")] == ["a<b read *", "c"]
+    assert [each.attrib for each in found["tokens"].iter(f"{BEANS}entry")] == [{"key": 'e"t', "value": "1&2"}]
+
+
+def test_truth_is_written_as_spring_reads_it() -> None:
+    found = properties(node_configuration(allowUnauthenticated=True), "io.tensorflowignite.TensorFlowService")
+    assert found["allowUnauthenticated"].findtext(f"{BEANS}value") == "true"
+
+
+def test_without_properties_of_the_service_there_is_only_what_the_node_has() -> None:
+    xml = node_configuration(node='<property name="consistentId" value="one"/>')
+    assert list(properties(xml, "org.apache.ignite.configuration.IgniteConfiguration")) == ["consistentId"]
