@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
-import select
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from file_server import FileServer, Store
+from program import LIMIT, on_terminal, start
 
 from tensorflow_ignite.cli import main
 from tensorflow_ignite.storage.files import Files
 
-LIMIT = 20  # seconds; what takes longer hangs
-PYTHON = Path(__file__).parents[2] / "python"
 COMMANDS = ["ls", "cp", "mv", "rm", "cat", "du", "stat", "check"]
 BLOCK = 4096
 # Three blocks, and not all alike.
@@ -77,12 +71,6 @@ def cli(capfdbinary) -> Callable[..., tuple[int, str, str]]:
         return code, out.decode(), err.decode()
 
     return run
-
-
-def start(*args: object, **options) -> subprocess.Popen:
-    environment = {**os.environ, "PYTHONPATH": str(PYTHON), **options.pop("env", {})}
-    command = [sys.executable, "-m", "tensorflow_ignite.cli", "fs", *map(str, args)]
-    return subprocess.Popen(command, env=environment, **options)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -209,9 +197,7 @@ def test_cat_writes_the_bytes_and_nothing_else(node, files) -> None:
     put(files, "/parts/1", b"\xff\x00one")
     put(files, "/parts/2", b"")
     put(files, "/parts/3", b"three\n")
-    out, err = start("cat", "ignite:///parts/*", stdout=subprocess.PIPE, stderr=subprocess.PIPE).communicate(
-        timeout=LIMIT
-    )
+    out, err = start("fs", "cat", "ignite:///parts/*", text=False).communicate(timeout=LIMIT)
     assert (out, err) == (b"\xff\x00onethree\n", b"")
 
 
@@ -223,7 +209,7 @@ def test_cat_refuses_a_directory(cli, files) -> None:
 
 def test_cat_ends_quietly_when_nobody_reads_any_more(node, files) -> None:
     put(files, "/large", b"line\n" * 200_000)
-    ran = start("cat", "ignite:///large", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    ran = start("fs", "cat", "ignite:///large", text=False)
     assert ran.stdout is not None
     assert ran.stdout.readline() == b"line\n"
     ran.stdout.close()
@@ -342,15 +328,15 @@ def test_ctrl_c_in_the_middle_leaves_nothing_visible(node, files, tmp_path, to_c
     if to_cluster:
         node.on_put = hold
         sources = [tmp_path / name for name in (["large", "other"] if several else ["large"])]
-        ran = start("cp", *sources, "ignite:///new/", stderr=subprocess.PIPE)
+        ran = start("fs", "cp", *sources, "ignite:///new/")
     else:
         node.on_read = hold
-        ran = start("cp", "ignite:///large", tmp_path / "new", stderr=subprocess.PIPE)
+        ran = start("fs", "cp", "ignite:///large", tmp_path / "new")
     assert reached.wait(LIMIT)
     ran.send_signal(signal.SIGINT)
     go_on.set()
     _, err = ran.communicate(timeout=LIMIT)
-    assert (ran.returncode, err) == (130, b"error: interrupted\n")
+    assert (ran.returncode, err) == (130, "error: interrupted\n")
     node.on_put = node.on_read = lambda extent, number: None
     assert everything(files) == sorted([*before, "/new/"] if to_cluster else before)
     assert sorted(os.listdir(tmp_path)) == names
@@ -492,36 +478,16 @@ def test_check_takes_no_change_that_goes_on_for_a_fault(cli, node, files, monkey
 
 def test_a_terminal_gets_colours_and_a_bar_and_a_pipe_gets_neither(node, files, tmp_path) -> None:
     terminal = {"TERM": "xterm", "NO_COLOR": ""}
-    assert "\x1b[34mjobs/\x1b[0m" in on_terminal("ls", env=terminal)
+    assert "\x1b[34mjobs/\x1b[0m" in on_terminal("fs", "ls", env=terminal)
     (tmp_path / "large").write_bytes(DATA * 100)
-    shown = on_terminal("cp", tmp_path / "large", "ignite:///large", env=terminal)
+    shown = on_terminal("fs", "cp", tmp_path / "large", "ignite:///large", env=terminal)
     assert "copying" in shown
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")  # the cursor is shown again
     assert "copied 1 file: 1.02 MB" in shown
-    ran = start(
-        "cp", tmp_path / "large", "ignite:///large", stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=terminal
-    )
+    ran = start("fs", "cp", tmp_path / "large", "ignite:///large", env=terminal)
     out, err = ran.communicate(timeout=LIMIT)
-    assert err == b""
-    assert b"\x1b" not in out
-
-
-def on_terminal(*args: object, env: dict[str, str]) -> str:
-    """What a command shows on a terminal."""
-    ours, theirs = pty.openpty()
-    ran = start(*args, stdout=theirs, stderr=theirs, env=env)
-    os.close(theirs)
-    shown = b""
-    deadline = time.monotonic() + LIMIT
-    while time.monotonic() < deadline:
-        if select.select([ours], [], [], 0.1)[0]:
-            try:
-                shown += os.read(ours, 65536)
-            except OSError:  # the other end is closed
-                break
-    os.close(ours)
-    assert ran.wait(LIMIT) == 0
-    return shown.decode()
+    assert err == ""
+    assert "\x1b" not in out
 
 
 @pytest.fixture

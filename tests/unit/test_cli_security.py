@@ -17,9 +17,9 @@ from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
-from secured import node_api
 
 from certificates import Authority, Certificate, make_authority
+from secured import node_api
 from tensorflow_ignite.addresses import parse_addresses
 from tensorflow_ignite.cli import main, quickstart
 from tensorflow_ignite.cli.tensorboard import _in_memory
@@ -44,17 +44,6 @@ def _nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "120")
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Runs a command in this process; gives its exit code, standard output and standard error."""
-
-    def run(*args: object) -> tuple[int, str, str]:
-        code = main([str(arg) for arg in args])
-        return code, *capsys.readouterr()
-
-    return run
 
 
 @pytest.fixture(scope="module")

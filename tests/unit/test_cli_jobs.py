@@ -1,0 +1,410 @@
+"""The commands about jobs and nodes against a node API on a real socket: what they print, where, and end with."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from node_api_server import NodeApiServer, running_job
+from program import LIMIT, PYTHON, on_terminal, start
+
+from tensorflow_ignite.v1 import job_pb2
+
+
+def finish(node: NodeApiServer, code: int = 0, **fields):
+    """What makes a submitted job print a line and end."""
+
+    def act(job) -> None:
+        state = job_pb2.FAILED if code else job_pb2.SUCCEEDED
+        node.state.log(job.id, b"hello\n")
+        node.state.update(job.id, state=state, outcome=state, exit_code=code, **fields)
+
+    node.state.on_submit = act
+
+
+# submit
+
+
+def test_everything_after_the_code_goes_to_the_script_untouched(cli, node, script) -> None:
+    args = ["-c", "x", "--epochs", "3", "--help", "--cache", "other", "--", "-f", "", "a b", "--detach"]
+    code, out, _ = cli("submit", "--detach", "--cache", "images", script, *args)
+    assert code == 0
+    spec = node.state.jobs[out.strip()].spec
+    assert list(spec.args) == args
+    assert spec.cache == "images"
+
+
+def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
+    (script.parent / "pkg").mkdir()
+    (script.parent / "pkg" / "fit.py").write_text("")
+    options = ["--kind", "parameter-server", "--ps", "2", "--env", "A=1=2", "--env", "B=", "--name", "mine"]
+    options += ["--max-crashes", "0", "--min-workers", "2", "--on-join", "ignore", "--allow-data-loss"]
+    options += ["--wait-timeout", "60"]
+    options += ["--checkpoint-directory", "ignite:///c", "--start-timeout", "90", "--stop-grace", "5"]
+    code, out, err = cli("submit", "--cache", "images", *options, "--script", "pkg/fit.py", "--detach", script.parent)
+    assert (code, err) == (0, "")
+    spec = node.state.jobs[out.strip()].spec
+    assert (spec.kind, spec.ps_count, dict(spec.env)) == (job_pb2.PARAMETER_SERVER, 2, {"A": "1=2", "B": ""})
+    assert (spec.name, spec.script, spec.checkpoint_directory) == ("mine", "pkg/fit.py", "ignite:///c")
+    assert (spec.max_crashes, spec.min_workers, spec.on_join) == (0, 2, job_pb2.IGNORE)
+    assert (spec.allow_data_loss, spec.wait_timeout.seconds) == (True, 60)
+    assert (spec.start_timeout.seconds, spec.stop_grace.seconds) == (90, 5)
+
+
+def test_submit_waits_prints_the_output_and_ends_with_the_jobs_code(cli, node, script) -> None:
+    finish(node)
+    code, out, err = cli("submit", "--cache", "images", script)
+    assert (code, out) == (0, "[worker 0] hello\n")
+    assert "job 0001abcd submitted" in err
+    assert "job 0001abcd succeeded after" in err
+
+
+@pytest.mark.parametrize(("told", "shown"), [(3, 3), (-9, 137), (256, 1), (0, 1)])
+def test_a_job_that_fails_gives_its_code(cli, node, script, told, shown) -> None:
+    def act(job) -> None:
+        node.state.update(job.id, state=job_pb2.FAILED, exit_code=told, cause="worker 1 on node a1b2 (ValueError: x)")
+
+    node.state.on_submit = act
+    code, out, err = cli("submit", "--cache", "images", script)
+    assert (code, out) == (shown, "")
+    assert f"error: job 0001abcd failed (exit code {shown}): worker 1 on node a1b2 (ValueError: x)\nSee: " in err
+    assert "tensorflow-ignite describe 0001abcd" in err
+
+
+def test_submit_gives_json_for_programs(cli, node, script) -> None:
+    code, out, _ = cli("submit", "--json", "--detach", "--cache", "images", script)
+    assert code == 0
+    assert json.loads(out)["state"] == "pending"
+    finish(node, 3)
+    code, out, err = cli("submit", "--json", "--cache", "images", script)
+    assert code == 3
+    assert json.loads(out)["exit_code"] == 3
+    assert "[worker 0] hello" in err
+
+
+# ps, describe, nodes
+
+
+def test_ps_lists_the_jobs(cli, node) -> None:
+    assert cli("ps")[:2] == (0, "no jobs; submit one: tensorflow-ignite submit --cache NAME train.py\n")
+    node.state.add(running_job("aaaa1111"))
+    node.state.add(running_job("bbbb2222", state=job_pb2.ENDING, outcome=job_pb2.FAILED))
+    code, out, err = cli("ps")
+    assert (code, err) == (0, "")
+    head, newest, oldest = out.splitlines()
+    assert head.split() == ["ID", "NAME", "KIND", "CACHE", "STATE", "ATTEMPT", "PROGRESS", "AGE"]
+    assert newest.startswith("bbbb2222")
+    assert "ending (failed)" in newest
+    assert re.fullmatch(
+        r"aaaa1111 +digits +multi-worker-mirrored +images +running +1 +step 10/40 loss=0\.25 +\ds", oldest
+    )
+    assert "\x1b" not in out
+
+
+def failed_job():
+    """A job with a crash, a lost node and a second crash, which ended it."""
+    job = running_job(
+        "7f3a0000", state=job_pb2.FAILED, cause="worker 1 failed", traceback="Traceback:\nBoom", exit_code=3, crashes=2
+    )
+    job.spec.max_crashes = 1
+    job.spec.min_workers = 2
+    tasks = job.attempts[0].tasks
+    tasks[1].status.state = job_pb2.TASK_FAILED
+    tasks[1].status.exit_code = 3
+    tasks[1].status.error = "ValueError: bad"
+    tasks[1].status.traceback = "Traceback:\nBoom"
+    tasks[0].incarnation = 1
+    begun = datetime(2026, 3, 1, 12, 0, 0)
+    causes = [(job_pb2.CRASH, "Boom in worker 1"), (job_pb2.NODE_LEFT, "node a1b2 left"), (job_pb2.CRASH, "again")]
+    del job.attempts[1:]
+    first = job.attempts.pop()
+    for number, (kind, cause) in enumerate(causes, 1):
+        attempt = job.attempts.add(number=number, tasks=first.tasks if number == 3 else [first.tasks[0]])
+        attempt.cause_kind, attempt.cause = kind, cause
+        attempt.last_step = 1000 * number
+        attempt.resumed_from_step = 1000 * (number - 1)
+        attempt.started_at.FromDatetime(begun)
+        attempt.ending_at.FromDatetime(begun + timedelta(seconds=65))
+    for number in range(12):
+        event = job.events.add(attempt=1, state=job_pb2.RESTARTING, text=f"event {number}")
+        event.at.FromDatetime(begun + timedelta(seconds=number))
+    return job
+
+
+def test_describe_shows_all_that_is_known(cli, node) -> None:
+    node.state.add(failed_job())
+    code, out, _ = cli("describe", "7f3a")
+    assert code == 0
+    for told in (
+        "job 7f3a0000",
+        "train.py --epochs 3",
+        "SEED=7",
+        "cause:        worker 1 failed",
+        "exit code:    3",
+        "crashes:      2 of 1 (max_crashes) since it was last healthy\n",
+        "rules:        min_workers=2",
+        "attempt 1 ended, crash: Boom in worker 1",
+        "attempt 2 ended, node-left: node a1b2 left",
+        "worker 1: ValueError: bad",
+        "restarting  event 11",
+        "events (and 2 before; all: tensorflow-ignite events 7f3a0000)",
+        "traceback of the first failure (attempt 3, worker 1 on node 11b2c3d4):\n  Traceback:\n  Boom\n",
+    ):
+        assert told in out
+    assert re.search(r"^  1 +crash +1 +to 1,000 +2026-03-01 ..:00:00 +1m 05s$", out, re.M)
+    assert re.search(r"^  3 +crash +2 +resumed from 2,000, to 3,000 +2026-03-01 ..:00:00 +1m 05s$", out, re.M)
+    assert "event 1\n" not in out
+    assert re.search(
+        r"worker 0 \(incarnation 1\) +01b2c3d4 +running +4000 +3 +1,234 +127\.0\.0\.1:5000 +- +step 10/40 loss=0\.25",
+        out,
+    )
+    assert re.search(r"worker 1 +11b2c3d4 +failed +4001 +3 +1,234 +127\.0\.0\.1:5001 +3 ", out)
+
+
+def test_describe_tells_until_when_a_job_that_is_over_is_kept(cli, node) -> None:
+    job = running_job(state=job_pb2.SUCCEEDED)
+    node.state.add(job)
+    assert "kept until:   removed by hand\n" in cli("describe", "7f3a")[1]
+    job.kept_until.FromDatetime(datetime(2026, 3, 8, 12, tzinfo=timezone.utc))
+    assert "kept until:   2026-03-08 " in cli("describe", "7f3a")[1]
+    assert json.loads(cli("ps", "--json")[1])[0]["kept_until"] == "2026-03-08T12:00:00+00:00"
+    node.state.add(running_job())
+    assert "kept until" not in cli("describe", "7f3a")[1]
+
+
+def test_describe_tells_what_a_job_waits_for_and_what_it_may_still_do(cli, node) -> None:
+    job = running_job(state=job_pb2.RESTARTING, crashes=2, waiting_for="2 workers; 1 node has partitions")
+    job.not_before.FromDatetime(datetime.now(timezone.utc) + timedelta(seconds=90))
+    node.state.add(job)
+    _, out, _ = cli("describe", "7f3a")
+    assert "waiting for:  2 workers; 1 node has partitions\n" in out
+    assert re.search(r"next attempt: +not before ..:..:.. \(in 1m (30|29)s\)", out)
+    assert "crashes:      2 of 3 (max_crashes) since it was last healthy: 1 more is followed by a restart" in out
+    assert re.search(r"^  1 +restarting +2 +to 11 ", out, re.M)
+    assert "traceback" not in out
+
+
+# events
+
+
+def test_events_are_printed_oldest_first_also_after_the_end(cli, node) -> None:
+    node.state.add(failed_job())
+    code, out, err = cli("events", "7f3a")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert len(lines) == 12
+    assert re.fullmatch(r"2026-03-01 ..:00:00  attempt 1  restarting  event 0", lines[0])
+    told = [json.loads(line) for line in cli("events", "--json", "-f", "7f3a")[1].splitlines()]
+    assert told[11] == {
+        "at": "2026-03-01T12:00:11+00:00",
+        "attempt": 1,
+        "state": "restarting",
+        "text": "event 11",
+    }
+
+
+def test_events_are_followed_until_the_job_is_over_each_once(node) -> None:
+    job = running_job()
+    job.events.add(attempt=1, state=job_pb2.RUNNING, text="every task runs").at.GetCurrentTime()
+    node.state.add(job)
+    ran = start("events", "-f", "7f3a")
+    assert ran.stdout is not None
+    assert ran.stdout.readline().endswith("attempt 1  running     every task runs\n")
+    node.state.update("7f3a0000", crashes=1)  # a change without an event
+    job = job_pb2.Job()
+    job.CopyFrom(node.state.jobs["7f3a0000"])
+    job.events.add(attempt=1, state=job_pb2.SUCCEEDED, text="the script is done").at.GetCurrentTime()
+    job.state = job_pb2.SUCCEEDED
+    node.state.add(job)
+    out, err = ran.communicate(timeout=LIMIT)
+    assert (ran.returncode, err) == (0, "")
+    assert out.count("\n") == 1
+    assert out.endswith("succeeded   the script is done\n")
+
+
+def test_ctrl_c_ends_events_quietly(node) -> None:
+    job = running_job()
+    job.events.add(text="begun")
+    node.state.add(job)
+    ran = start("events", "-f", "7f3a")
+    assert ran.stdout is not None
+    assert ran.stdout.readline().endswith("begun\n")
+    ran.send_signal(signal.SIGINT)
+    assert ran.communicate(timeout=LIMIT)[1] == ""
+    assert ran.returncode == 130
+
+
+def test_nodes_are_listed_with_their_agents(cli, node) -> None:
+    agent = job_pb2.AgentInfo(pid=42, python_version="3.11.2", tensorflow_version="2.21.0")
+    node.state.nodes = [
+        job_pb2.Node(id="a" * 36, consistent_id="n1", order=1, address="h:10820", host_name="h", agent=agent),
+        job_pb2.Node(id="b" * 36, consistent_id="n2", order=2, agent=job_pb2.AgentInfo(error="no python3")),
+    ]
+    code, out, _ = cli("nodes")
+    assert code == 0
+    assert re.search(r"^aaaaaaaa +n1 +h +h:10820 +42 +3\.11\.2 +2\.21\.0 +-$", out, re.M)
+    assert "node bbbbbbbb runs no tasks: no python3" in out
+    assert [found["order"] for found in json.loads(cli("nodes", "--json")[1])] == [1, 2]
+
+
+def test_json_parses_and_holds_what_the_tables_leave_out(cli, node) -> None:
+    job = running_job()
+    job.attempts[0].tasks[0].status.progress.metrics["loss"] = float("inf")
+    node.state.add(job)
+    listed = json.loads(cli("ps", "--json")[1])
+    described = json.loads(cli("describe", "--json", "7f3a")[1])
+    assert listed == [described]
+    assert described["attempts"][0]["tasks"][0]["partitions"] == [1, 2, 3]
+    assert described["attempts"][0]["tasks"][0]["status"]["progress"]["metrics"]["loss"] == "Infinity"
+    assert datetime.fromisoformat(described["created_at"])
+
+
+# logs, attach, stop
+
+
+def test_logs_are_printed_from_the_first_line_also_after_the_end(cli, node) -> None:
+    node.state.add(running_job(state=job_pb2.SUCCEEDED))
+    node.state.log("7f3a0000", b"one\nno end")
+    node.state.log("7f3a0000", b"\xff two\n", index=1, attempt=2, dropped_bytes=2000)
+    code, out, err = cli("logs", "7f3a")
+    assert (code, err) == (0, "")
+    assert out == (
+        "[worker 0] one\n"
+        "[worker 1 attempt 2] (here 2,000 bytes of output were dropped)\n"
+        "[worker 1 attempt 2] � two\n"
+        "[worker 0] no end\n"
+    )
+    assert cli("logs", "--task", "worker:0", "--no-prefix", "7f3a")[1] == "one\nno end\n"
+    assert cli("logs", "--attempt", "2", "--task", "worker", "7f3a")[1].count("two") == 1
+    lines = [json.loads(line) for line in cli("logs", "--json", "-f", "7f3a")[1].splitlines()]
+    assert lines[0] == {"attempt": 1, "role": "worker", "index": 0, "text": "one", "dropped_bytes": 0, "incarnation": 0}
+    assert len(lines) == 3
+
+
+def test_a_reader_that_leaves_is_no_error(node) -> None:
+    node.state.add(running_job(state=job_pb2.SUCCEEDED))
+    for _ in range(30):
+        node.state.log("7f3a0000", b"x" * 99 + b"\n" + b"y\n" * 10_000)
+    ran = subprocess.run(
+        f"{sys.executable} -m tensorflow_ignite.cli logs 7f3a | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        env={**os.environ, "PYTHONPATH": str(PYTHON)},
+    )
+    assert ran.stdout == "[worker 0] " + "x" * 99 + "\n"
+    assert ran.stderr == ""
+
+
+def test_attach_ends_with_the_jobs_code(cli, node) -> None:
+    node.state.add(running_job(state=job_pb2.FAILED, exit_code=7, cause="worker 0 failed"))
+    node.state.log("7f3a0000", b"one\n")
+    code, out, err = cli("attach", "7f3a")
+    assert (code, out) == (7, "[worker 0] one\n")
+    assert "error: job 7f3a0000 failed (exit code 7): worker 0 failed" in err
+    code, out, err = cli("attach", "--json", "7f3a")
+    assert (code, json.loads(out)["state"]) == (7, "failed")
+    assert "[worker 0] one" in err
+
+
+def test_a_job_that_is_lost_sight_of_may_go_on_and_attach_says_so(node) -> None:
+    node.state.add(running_job())
+    node.state.log("7f3a0000", b"hello\n")
+    ran = start("attach", "7f3a")
+    assert ran.stdout is not None
+    assert ran.stdout.readline() == "[worker 0] hello\n"
+    node.stop()
+    _, err = ran.communicate(timeout=LIMIT)
+    assert ran.returncode == 1
+    assert "error: lost sight of job 7f3a0000, which may go on: no node answers at" in err
+    assert err.endswith("Follow it again: tensorflow-ignite attach 7f3a0000\n")
+
+
+def test_a_stopped_job_ends_attach_with_130(cli, node) -> None:
+    node.state.add(running_job(state=job_pb2.STOPPED, exit_code=130, cause="stopped by request"))
+    code, _, err = cli("attach", "7f3a")
+    assert code == 130
+    assert "was stopped (exit code 130): stopped by request" in err
+
+
+@pytest.mark.parametrize("command", [["attach", "7f3a"], ["submit", "--cache", "images", "{script}"]])
+def test_ctrl_c_detaches_and_says_so(node, script, command) -> None:
+    node.state.add(running_job())
+    node.state.log("7f3a0000", b"hello\n")
+    node.state.on_submit = lambda job: node.state.log(job.id, b"hello\n")
+    ran = start(*(arg.format(script=script) for arg in command))
+    assert ran.stdout is not None
+    assert ran.stdout.readline() == "[worker 0] hello\n"
+    ran.send_signal(signal.SIGINT)
+    _, err = ran.communicate(timeout=LIMIT)
+    assert ran.returncode == 130
+    job_id = list(node.state.jobs)[-1]
+    assert f"detached; job {job_id} goes on. Follow it again: tensorflow-ignite attach {job_id}" in err
+    assert "Traceback" not in err
+    assert node.state.jobs[job_id].stop_requested is False
+    assert node.wait_for_streams(0, LIMIT)
+
+
+def test_ctrl_c_ends_logs_quietly(node) -> None:
+    node.state.add(running_job())
+    node.state.log("7f3a0000", b"hello\n")
+    ran = start("logs", "-f", "7f3a")
+    assert ran.stdout is not None
+    assert ran.stdout.readline() == "[worker 0] hello\n"
+    ran.send_signal(signal.SIGINT)
+    assert ran.communicate(timeout=LIMIT)[1] == ""
+    assert ran.returncode == 130
+
+
+def test_stop_waits_until_nothing_is_left(cli, node) -> None:
+    node.state.add(running_job())
+    assert cli("stop", "7f3a") == (0, "job 7f3a0000 is stopped; nothing of it runs\n", "")
+    node.state.add(running_job("8888aaaa"))
+    assert json.loads(cli("stop", "--json", "8888")[1])["state"] == "stopped"
+
+
+def test_rm_removes_jobs_that_are_over_and_no_other(cli, node) -> None:
+    for job_id in ("7f3a0000", "8888aaaa"):
+        node.state.add(running_job(job_id, state=job_pb2.SUCCEEDED))
+    node.state.add(running_job("9999bbbb"))
+    code, out, err = cli("rm", "7f3a", "9999")
+    assert (code, out) == (1, "job 7f3a0000 is removed, with all that it had left\n")
+    assert "Job 9999bbbb is not removed: it is running" in err
+    code, out, err = cli("rm", "8888", "nope")
+    assert (code, out) == (1, "")
+    assert "There is no job 'nope'" in err
+    assert list(node.state.jobs) == ["8888aaaa", "9999bbbb"]
+
+
+def test_stop_gives_up_in_time_and_says_what_is_waited_for(cli, node) -> None:
+    node.state.stops = False
+    node.state.add(running_job(waiting_for="node a1b2 to end worker 0"))
+    code, out, err = cli("stop", "--timeout", "0.3", "7f3a")
+    assert (code, out) == (1, "")
+    assert "not over after 0.3 s: it is running, waiting for node a1b2 to end worker 0" in err
+
+
+# On a terminal
+
+
+def test_a_terminal_shows_progress_and_colours_and_is_left_clean(node) -> None:
+    node.state.add(running_job())
+    node.state.log("7f3a0000", b"hello [bold] \x1b[31mred\x1b[0m\n")
+
+    def end(shown: str) -> None:
+        if "step 10/40" in shown and "hello" in shown and not node.state.jobs["7f3a0000"].HasField("finished_at"):
+            node.state.update("7f3a0000", state=job_pb2.SUCCEEDED)
+
+    shown = on_terminal("attach", "7f3a", env={"TERM": "xterm", "NO_COLOR": ""}, seen=end)
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
+    assert "[worker 0] hello [bold] red" in plain
+    assert "running, attempt 1: 2 workers" in plain
+    assert "\x1b[32m[worker 0]\x1b[0m" in shown
+    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")  # the cursor is shown again
+    assert plain.rstrip().endswith("s")
+    assert "succeeded after" in plain
