@@ -10,6 +10,7 @@ import io.tensorflowignite.data.DataEndpoint;
 import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.DataLosses;
 import io.tensorflowignite.job.JobRemoval;
+import io.tensorflowignite.job.JobServices;
 import io.tensorflowignite.job.JobStore;
 import io.tensorflowignite.job.LogArchive;
 import io.tensorflowignite.job.Reconciler;
@@ -184,7 +185,16 @@ final class NodeRuntime implements AutoCloseable {
             code,
             agentDirectory());
     Reconciler reconciler =
-        new Reconciler(ignite, settings, jobs, nodes, removal, archive, code, serviceFilter());
+        new Reconciler(
+            ignite,
+            settings,
+            jobs,
+            nodes,
+            removal,
+            archive,
+            code,
+            opened(new JobServices(ignite)),
+            serviceFilter());
     opened(
         jobs.listen(
             (id, job) -> {

@@ -8,12 +8,9 @@ import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.Job;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.cluster.ClusterNode;
-import org.apache.ignite.lang.IgniteFuture;
 import org.apache.ignite.lang.IgnitePredicate;
 import org.apache.ignite.services.ServiceConfiguration;
 import org.apache.ignite.services.ServiceDescriptor;
@@ -35,7 +32,7 @@ public final class Reconciler {
   private final LogArchive archive;
   private final CodeStore code;
   private final IgnitePredicate<ClusterNode> nodeFilter;
-  private final Map<String, IgniteFuture<Void>> underWay = new ConcurrentHashMap<>();
+  private final JobServices services;
 
   /**
    * @param nodeFilter where job services may live; null: on every server node.
@@ -48,6 +45,7 @@ public final class Reconciler {
       JobRemoval removal,
       LogArchive archive,
       CodeStore code,
+      JobServices services,
       IgnitePredicate<ClusterNode> nodeFilter) {
     this.ignite = ignite;
     this.log = ignite.log().getLogger(Reconciler.class);
@@ -58,6 +56,7 @@ public final class Reconciler {
     this.removal = removal;
     this.archive = archive;
     this.code = code;
+    this.services = services;
     this.nodeFilter = nodeFilter;
   }
 
@@ -70,11 +69,7 @@ public final class Reconciler {
       return;
     }
     nodes.removeDeparted();
-    underWay.values().removeIf(IgniteFuture::isDone);
-    Map<String, ServiceDescriptor> deployed =
-        ignite.services().serviceDescriptors().stream()
-            .filter(service -> service.name().startsWith(JobService.NAME_PREFIX))
-            .collect(Collectors.toMap(ServiceDescriptor::name, service -> service, (a, b) -> a));
+    Map<String, ServiceDescriptor> deployed = services.deployed();
     List<Job> all = jobs.all();
     for (Job job : all) {
       String name = JobService.serviceName(job.getId());
@@ -114,12 +109,12 @@ public final class Reconciler {
   }
 
   private void act(String name, Job job) {
-    if (underWay.containsKey(name)) {
+    if (services.isUnderWay(name)) {
       return;
     }
     if (job == null || JobMachine.isOver(job)) {
       log.info("Job service is no longer needed [name=" + name + "]");
-      underWay.put(name, ignite.services().cancelAsync(name));
+      services.cancel(name);
     } else {
       log.info(
           "Job service is missing, deploying it [name=" + name + ", state=" + job.getState() + "]");
@@ -129,7 +124,7 @@ public final class Reconciler {
       service.setMaxPerNodeCount(1);
       service.setNodeFilter(nodeFilter);
       service.setService(new JobService(job.getId(), settings));
-      underWay.put(name, ignite.services().deployAsync(service));
+      services.deploy(service);
     }
   }
 }
