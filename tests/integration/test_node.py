@@ -175,3 +175,18 @@ def test_a_refused_jvm_option_is_told(start: Callable[..., Node]) -> None:
     assert code == 1
     assert "-Xnonsense" in errors
     assert "--jvm-arg" in errors
+
+
+def test_where_threads_of_a_jvm_are_is_told_by_the_classes_they_run() -> None:
+    script = (
+        "from tensorflow_ignite.node import host, jvm\n"
+        "from tensorflow_ignite.node.runtime import classpath, find_libjvm, jvm_options\n"
+        "jvm.start_jvm(find_libjvm(), options=jvm_options(service={}), classpath=classpath())\n"
+        "print(jvm.stacks('java.lang.ref.'))\n"
+        "print(host._what_runs())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    found, ours = done.stdout.split("What still runs:\n")
+    assert re.search(r"^Finalizer \(WAITING\)\n(    .*\n)*?    .*ReferenceQueue\.remove\(", found, re.MULTILINE)
+    # No node runs there.
+    assert not ours.strip()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ADDRESS_TIMEOUT = 60.0
 STOP_TIMEOUT = 30.0
 EXIT_TIMEOUT = 10.0
+STACKS_TIMEOUT = 5.0
+OUR_CLASSES = "io.tensorflowignite."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +212,7 @@ class _Host:
             except queue.Empty:
                 self._report.error(
                     f"the node did not stop within {STOP_TIMEOUT:.0f} s after {asked.why if asked else ''}; "
-                    "the process ends without waiting longer"
+                    f"the process ends without waiting longer. {_what_runs()}"
                 )
                 os._exit(1)
             if isinstance(event, _StopAsked):
@@ -310,6 +312,17 @@ class _Host:
             pid=os.getpid(),
             log=node.log_file,
         )
+
+
+def _what_runs() -> str:
+    """Where the threads of the JVM are that run our code; asked by a thread of its own, as a JVM may not answer."""
+    from tensorflow_ignite.node import jvm
+
+    found: list[str] = []
+    asking = threading.Thread(target=lambda: found.append(jvm.stacks(OUR_CLASSES)), name="stacks", daemon=True)
+    asking.start()
+    asking.join(STACKS_TIMEOUT)
+    return f"What still runs:\n{found[0]}" if found else "Its JVM does not answer"
 
 
 def _leave_to_the_pipe(_number: int, _frame: FrameType | None) -> None:

@@ -136,6 +136,15 @@ class JavaNode:
         self._facade.stop()
 
 
+def stacks(prefix: str) -> str:
+    """The stacks of the threads that are in classes whose names begin with the prefix, as text."""
+    found = []
+    for thread, frames in jpype.JClass("java.lang.Thread").getAllStackTraces().items():
+        if any(str(frame.getClassName()).startswith(prefix) for frame in frames):
+            found.append("\n    ".join([f"{thread.getName()} ({thread.getState()})", *map(str, frames)]))
+    return "\n".join(found)
+
+
 def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
