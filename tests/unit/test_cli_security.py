@@ -17,9 +17,9 @@ from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
+from secured import node_api
 
 from certificates import Authority, Certificate, make_authority
-from secured import node_api
 from tensorflow_ignite.addresses import parse_addresses
 from tensorflow_ignite.cli import main, quickstart
 from tensorflow_ignite.cli.tensorboard import _in_memory

@@ -1,6 +1,6 @@
 """A node that encrypts, asks who calls, and has rules: who may do what, and what the others are told.
 
-    python secured.py                    # starts a node of its own on this machine; needs the program openssl
+    python secured_node.py               # starts a node of its own on this machine; needs the program openssl
 
 Prints what each caller gets. Nothing is left when it ends.
 """
