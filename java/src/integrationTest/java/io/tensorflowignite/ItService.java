@@ -32,12 +32,10 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.configuration.IgniteConfiguration;
-import org.apache.ignite.services.ServiceConfiguration;
 import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.ClassRule;
@@ -69,7 +67,7 @@ public class ItService {
       NODES.add(Ignition.start(configuration("service-" + i, nodes)));
     }
     for (Ignite node : NODES) {
-      String[] address = address(node).split(":");
+      String[] address = NodeService.address(node).split(":");
       CHANNELS.add(
           NettyChannelBuilder.forAddress(address[0], Integer.parseInt(address[1]))
               .usePlaintext()
@@ -100,7 +98,7 @@ public class ItService {
       assertEquals(2, nodes.size());
       for (int i = 0; i < 2; i++) {
         assertEquals(NODES.get(i).cluster().localNode().id().toString(), nodes.get(i).getId());
-        assertEquals(address(NODES.get(i)), nodes.get(i).getAddress());
+        assertEquals(NodeService.address(NODES.get(i)), nodes.get(i).getAddress());
         assertTrue(
             nodes.get(i).getAgent().getError(),
             nodes.get(i).getAgent().getError().contains("No module named 'tensorflow_ignite'"));
@@ -175,7 +173,8 @@ public class ItService {
   }
 
   private static List<Node> nodesWithReason(ManagedChannel channel) {
-    return await(
+    return Await.seen(
+        "every node has said why",
         () -> {
           List<Node> nodes =
               api(channel).listNodes(ListNodesRequest.getDefaultInstance()).getNodesList();
@@ -189,26 +188,11 @@ public class ItService {
     return NodeApiGrpc.newBlockingStub(channel).withDeadlineAfter(TIMEOUT_S, TimeUnit.SECONDS);
   }
 
-  @SuppressWarnings("deprecation")
-  private static String address(Ignite node) {
-    return await(
-        () -> {
-          TensorFlowService service = node.services().service(TensorFlowService.NAME);
-          return service == null ? null : service.address();
-        });
-  }
-
-  private static <T> T await(Supplier<T> look) {
-    return Await.seen(look, TIMEOUT_S);
-  }
-
   private static IgniteConfiguration configuration(String name, LoopbackNodes nodes) {
     TensorFlowService bean = new TensorFlowService();
     bean.setLeaseTimeoutSeconds(3);
-    ServiceConfiguration service = new ServiceConfiguration();
-    service.setName(TensorFlowService.NAME);
-    service.setMaxPerNodeCount(1);
-    service.setService(bean);
-    return nodes.configuration(name, FOLDER.getRoot().toPath()).setServiceConfiguration(service);
+    return nodes
+        .configuration(name, FOLDER.getRoot().toPath())
+        .setServiceConfiguration(NodeService.of(bean));
   }
 }

@@ -14,7 +14,6 @@ import org.apache.ignite.Ignition;
 import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.services.Service;
-import org.apache.ignite.services.ServiceConfiguration;
 import org.junit.After;
 import org.junit.Before;
 import org.junit.ClassRule;
@@ -73,7 +72,7 @@ public class ItStop {
     for (int i = 0; i < OTHERS; i++) {
       node.services().deployClusterSingleton("slow-" + i, new SlowEnd());
     }
-    awaitAddress(node);
+    NodeService.address(node);
 
     long begin = System.nanoTime();
     node.close();
@@ -83,23 +82,9 @@ public class ItStop {
     assertTrue("it took " + seconds + " s", seconds < LIMIT_S);
   }
 
-  /** The service is up, and looks after jobs. */
-  @SuppressWarnings("deprecation")
-  private static void awaitAddress(Ignite node) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_S);
-    while (node.services().<TensorFlowService>service(TensorFlowService.NAME).address() == null) {
-      assertTrue("the service does not come up", System.nanoTime() < deadline);
-      Thread.sleep(20);
-    }
-  }
-
   private static IgniteConfiguration configuration() throws IOException {
-    ServiceConfiguration service = new ServiceConfiguration();
-    service.setName(TensorFlowService.NAME);
-    service.setMaxPerNodeCount(1);
-    service.setService(new TensorFlowService());
     return new LoopbackNodes(1)
         .configuration("stop", FOLDER.getRoot().toPath())
-        .setServiceConfiguration(service);
+        .setServiceConfiguration(NodeService.of(new TensorFlowService()));
   }
 }

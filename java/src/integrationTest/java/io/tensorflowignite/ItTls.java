@@ -23,7 +23,6 @@ import java.security.KeyPair;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.apache.arrow.flight.FlightClient;
 import org.apache.arrow.flight.FlightDescriptor;
 import org.apache.arrow.flight.FlightEndpoint;
@@ -34,7 +33,6 @@ import org.apache.arrow.memory.RootAllocator;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.configuration.IgniteConfiguration;
-import org.apache.ignite.services.ServiceConfiguration;
 import org.apache.ignite.ssl.SslContextFactory;
 import org.junit.AfterClass;
 import org.junit.BeforeClass;
@@ -106,7 +104,7 @@ public class ItTls {
   public void nodeWhoseCertificateHasEndedDoesNotServeAndSaysWhy() throws Exception {
     Authority.write(certificate, OURS.sign("node", KEYS.getPublic(), Duration.ofSeconds(-1)));
     try (Ignite node = Ignition.start(configuration(null))) {
-      TensorFlowService service = settled(node);
+      TensorFlowService service = NodeService.settled(node);
       assertNull(service.address());
       String text = service.failure();
       String id = node.cluster().localNode().id().toString().substring(0, 8);
@@ -116,7 +114,7 @@ public class ItTls {
   }
 
   private static void assertEncrypted(Ignite node) throws Exception {
-    TensorFlowService service = settled(node);
+    TensorFlowService service = NodeService.settled(node);
     assertNull(service.failure());
     String[] address = service.address().split(":");
     int port = Integer.parseInt(address[1]);
@@ -188,19 +186,6 @@ public class ItTls {
     }
   }
 
-  @SuppressWarnings("deprecation")
-  private static TensorFlowService settled(Ignite node) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_S);
-    while (System.nanoTime() < deadline) {
-      TensorFlowService service = node.services().service(TensorFlowService.NAME);
-      if (service != null && (service.address() != null || service.failure() != null)) {
-        return service;
-      }
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
-    }
-    throw new AssertionError("the service neither serves nor fails in time");
-  }
-
   private static SslContextFactory stores() throws Exception {
     Path keys = FOLDER.getRoot().toPath().resolve("node.p12");
     Path trusted = FOLDER.getRoot().toPath().resolve("trusted.jks");
@@ -218,13 +203,9 @@ public class ItTls {
   }
 
   private static IgniteConfiguration configuration(SslContextFactory factory) throws Exception {
-    ServiceConfiguration service = new ServiceConfiguration();
-    service.setName(TensorFlowService.NAME);
-    service.setMaxPerNodeCount(1);
-    service.setService(new TensorFlowService());
     return new LoopbackNodes(1)
         .configuration("tls", FOLDER.getRoot().toPath())
-        .setServiceConfiguration(service)
+        .setServiceConfiguration(NodeService.of(new TensorFlowService()))
         .setSslContextFactory(factory);
   }
 }

@@ -4,6 +4,7 @@ import static org.junit.Assert.assertEquals;
 
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
+import io.tensorflowignite.Await;
 import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.data.read.PartitionReader;
@@ -24,8 +25,6 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.apache.arrow.flight.FlightClient;
@@ -186,18 +185,8 @@ final class DataCluster {
 
   /** Waits until no endpoint holds memory of batches and no thread reads a partition. */
   void awaitIdle() {
-    await("an endpoint still holds memory of batches", () -> allocatedBytes() == 0);
-    await("a partition is still being read", () -> !isReading());
-  }
-
-  static void await(String otherwise, BooleanSupplier condition) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() > deadline) {
-        throw new AssertionError(otherwise);
-      }
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
-    }
+    Await.until("no endpoint holds memory of batches", () -> allocatedBytes() == 0);
+    Await.until("no partition is being read", () -> !isReading());
   }
 
   private long allocatedBytes() {

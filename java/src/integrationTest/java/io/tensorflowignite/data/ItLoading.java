@@ -6,6 +6,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.Await;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.data.load.CacheRemoval;
 import io.tensorflowignite.data.schema.SchemaStore;
@@ -213,7 +214,7 @@ public class ItLoading extends DataTest {
           new FutureTask<>(
               () -> load(into("moving").setExisting(ExistingCache.EXISTING_CACHE_REPLACE), 1, 10));
       new Thread(load).start();
-      DataCluster.await("nobody waits for the partitions", ItLoading::isRemoving);
+      Await.until("somebody waits for the partitions", ItLoading::isRemoving);
       assertFalse(load.isDone());
       for (int node = 0; node < 4; node++) {
         cluster.node(node).cache("moving").rebalance();
@@ -410,9 +411,9 @@ public class ItLoading extends DataTest {
           cluster.client(0).startPut(descriptor(into("broken").build()), root, listener);
       fill(root, 0, 10);
       stream.putNext();
-      DataCluster.await("the cache is not made", () -> ignite.cacheNames().contains("broken"));
+      Await.until("the cache is made", () -> ignite.cacheNames().contains("broken"));
       stream.error(new IllegalStateException("the client gives up"));
-      DataCluster.await("the cache is left", () -> !ignite.cacheNames().contains("broken"));
+      Await.until("the cache is removed", () -> !ignite.cacheNames().contains("broken"));
     }
   }
 

@@ -4,6 +4,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.Await;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
 import java.io.IOException;
@@ -208,8 +209,8 @@ public class ItReading extends DataTest {
     } catch (IOException failure) {
       throw new AssertionError(failure);
     }
-    DataCluster.await(
-        "no partition moved",
+    Await.until(
+        "a partition moves",
         () ->
             partitions(endpoint).stream()
                 .map(partition -> ignite.affinity("moving").mapPartitionToNode(partition))

@@ -6,6 +6,7 @@ import static org.junit.Assert.assertTrue;
 import static org.junit.Assert.fail;
 
 import com.google.protobuf.ByteString;
+import io.tensorflowignite.Await;
 import io.tensorflowignite.v1.Parameter;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
@@ -344,7 +345,7 @@ public class ItSql extends DataTest {
       assertFalse(runningQueries().isEmpty());
       stream.cancel("enough", null);
     }
-    DataCluster.await("the query still runs", () -> runningQueries().isEmpty());
+    Await.until("the query ends", () -> runningQueries().isEmpty());
     cluster.awaitIdle();
   }
 

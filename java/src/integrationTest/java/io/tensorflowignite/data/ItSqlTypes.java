@@ -3,6 +3,7 @@ package io.tensorflowignite.data;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.Await;
 import io.tensorflowignite.v1.Parameter;
 import io.tensorflowignite.v1.ReadCommand;
 import java.math.BigDecimal;
@@ -88,8 +89,8 @@ public class ItSqlTypes extends DataTest {
       assertTrue(stream.next());
       rows[0] += stream.getRoot().getRowCount();
       cluster.addNode();
-      DataCluster.await(
-          "no partition moved",
+      Await.until(
+          "a partition moves",
           () ->
               partitions.stream()
                   .map(partition -> ignite.affinity("moving").mapPartitionToNode(partition))

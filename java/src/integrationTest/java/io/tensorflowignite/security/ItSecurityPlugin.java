@@ -16,8 +16,8 @@ import com.google.common.hash.Hashing;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Message;
 import io.grpc.Status;
-import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.NodeService;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.v1.ExistingCache;
 import io.tensorflowignite.v1.GetFileRequest;
@@ -31,7 +31,6 @@ import io.tensorflowignite.v1.UploadCodeRequest;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.Collections;
-import java.util.function.Supplier;
 import org.apache.arrow.flight.impl.Flight;
 import org.apache.arrow.vector.ipc.message.IpcOption;
 import org.apache.arrow.vector.ipc.message.MessageSerializer;
@@ -42,7 +41,6 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.plugin.security.SecurityPermission;
 import org.apache.ignite.plugin.security.SecurityPermissionSetBuilder;
-import org.apache.ignite.services.ServiceConfiguration;
 import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.ClassRule;
@@ -51,7 +49,6 @@ import org.junit.rules.TemporaryFolder;
 
 /** The bean on a node whose users, and what they may do, are those of a security plugin. */
 public class ItSecurityPlugin {
-  private static final long TIMEOUT_S = 30;
   private static final String FLIGHT = "arrow.flight.protocol.FlightService/";
   private static final String JOBS = "tensorflow_ignite.v1.NodeApi/";
   private static final String FILES = "tensorflow_ignite.v1.FileService/";
@@ -89,20 +86,16 @@ public class ItSecurityPlugin {
   public static void start() throws IOException {
     System.setProperty("tensorflow.ignite.python", "/bin/false");
     System.setProperty("tensorflow.ignite.port", "0");
-    ServiceConfiguration service = new ServiceConfiguration();
-    service.setName(TensorFlowService.NAME);
-    service.setMaxPerNodeCount(1);
-    service.setService(new TensorFlowService());
     node =
         Ignition.start(
             new LoopbackNodes(1)
                 .configuration("security", FOLDER.getRoot().toPath())
                 .setPluginProviders(PLUGIN)
-                .setServiceConfiguration(service));
+                .setServiceConfiguration(NodeService.of(new TensorFlowService())));
     for (String cache : ImmutableList.of("images", "salaries")) {
       node.<Integer, Integer>getOrCreateCache(cache).put(1, 1);
     }
-    calls = new RawCalls(address());
+    calls = new RawCalls(NodeService.address(node));
   }
 
   @AfterClass
@@ -288,15 +281,5 @@ public class ItSecurityPlugin {
     MakeDirectoryRequest request =
         MakeDirectoryRequest.newBuilder().setPath("/made").setExistOk(true).build();
     return calls.call(FILES + "MakeDirectory", request, authorization);
-  }
-
-  @SuppressWarnings("deprecation")
-  private static String address() {
-    TensorFlowService service = await(() -> node.services().service(TensorFlowService.NAME));
-    return await(service::address);
-  }
-
-  private static <T> T await(Supplier<T> look) {
-    return Await.seen(look, TIMEOUT_S);
   }
 }

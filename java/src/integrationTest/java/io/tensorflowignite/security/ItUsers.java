@@ -11,8 +11,8 @@ import static org.junit.Assert.assertTrue;
 import com.google.common.hash.Hashing;
 import com.google.protobuf.Message;
 import io.grpc.Status;
-import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.NodeService;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.v1.ErrorCode;
@@ -27,7 +27,6 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.function.Supplier;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteLogger;
@@ -45,7 +44,6 @@ import org.apache.ignite.plugin.security.AuthenticationContext;
 import org.apache.ignite.plugin.security.SecurityCredentials;
 import org.apache.ignite.plugin.security.SecurityException;
 import org.apache.ignite.plugin.security.SecuritySubjectType;
-import org.apache.ignite.services.ServiceConfiguration;
 import org.junit.After;
 import org.junit.Before;
 import org.junit.Rule;
@@ -54,7 +52,6 @@ import org.junit.rules.TemporaryFolder;
 
 /** The bean on nodes whose Ignite knows users, and on nodes that everybody reaches. */
 public class ItUsers {
-  private static final long TIMEOUT_S = 30;
   private static final String METHOD = "tensorflow_ignite.v1.NodeApi/ListNodes";
   private static final Message NODES = ListNodesRequest.getDefaultInstance();
   private static final String TOKEN = "aToken";
@@ -173,10 +170,10 @@ public class ItUsers {
   public void aNodeThatEverybodyReachesRefusesToServeUnaskedCallers() throws Exception {
     System.setProperty("tensorflow.ignite.host", "0.0.0.0");
     start(false);
-    String failure = await(() -> service().failure());
+    String failure = NodeService.settled(node).failure();
     assertTrue(failure, failure.contains("0.0.0.0"));
     assertTrue(failure, failure.contains("allowUnauthenticated=true"));
-    assertNull(service().address());
+    assertNull(NodeService.settled(node).address());
   }
 
   @Test
@@ -207,10 +204,6 @@ public class ItUsers {
   }
 
   private void start(boolean users) throws IOException {
-    ServiceConfiguration service = new ServiceConfiguration();
-    service.setName(TensorFlowService.NAME);
-    service.setMaxPerNodeCount(1);
-    service.setService(bean);
     Path work = folder.getRoot().toPath();
     IgniteConfiguration configuration =
         new LoopbackNodes(1)
@@ -218,7 +211,7 @@ public class ItUsers {
             .setDataStorageConfiguration(persistent(users))
             .setAuthenticationEnabled(users)
             .setGridLogger(new Log())
-            .setServiceConfiguration(service);
+            .setServiceConfiguration(NodeService.of(bean));
     node = Ignition.start(configuration);
     node.cluster().state(ClusterState.ACTIVE);
   }
@@ -240,17 +233,7 @@ public class ItUsers {
   }
 
   private String address() {
-    String address = await(() -> service() == null ? null : service().address());
-    return address.replace("0.0.0.0", "127.0.0.1");
-  }
-
-  @SuppressWarnings("deprecation")
-  private TensorFlowService service() {
-    return await(() -> node.services().service(TensorFlowService.NAME));
-  }
-
-  private static <T> T await(Supplier<T> look) {
-    return Await.seen(look, TIMEOUT_S);
+    return NodeService.address(node).replace("0.0.0.0", "127.0.0.1");
   }
 
   /** Keeps what is said. */

@@ -29,7 +29,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.zip.CRC32;
 import org.apache.ignite.Ignite;
@@ -144,14 +143,6 @@ final class FileServers implements AutoCloseable {
       return text;
     }
     throw new AssertionError("was not refused with " + code);
-  }
-
-  static void await(String what, BooleanSupplier condition) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_S);
-    while (!condition.getAsBoolean()) {
-      assertTrue("in time: " + what, System.nanoTime() < deadline);
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
-    }
   }
 
   /** What a number that grows has come to when it has not grown for half a second. */

@@ -1,6 +1,6 @@
 package io.tensorflowignite.storage;
 
-import static io.tensorflowignite.storage.FileServers.await;
+import static io.tensorflowignite.Await.until;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
@@ -45,7 +45,7 @@ public class ItBlockLoss {
         lost++;
       }
       stop(cluster, 1);
-      await("a block is lost", () -> cluster.blocks() < BLOCKS);
+      until("a block is lost", () -> cluster.blocks() < BLOCKS);
 
       TensorFlowIgniteException told =
           assertThrows(TensorFlowIgniteException.class, () -> read(left));

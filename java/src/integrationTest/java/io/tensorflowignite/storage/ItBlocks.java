@@ -1,7 +1,7 @@
 package io.tensorflowignite.storage;
 
+import static io.tensorflowignite.Await.until;
 import static io.tensorflowignite.storage.FileServers.assertRefused;
-import static io.tensorflowignite.storage.FileServers.await;
 import static io.tensorflowignite.storage.FileServers.block;
 import static io.tensorflowignite.storage.FileServers.checksum;
 import static org.junit.Assert.assertArrayEquals;
@@ -177,7 +177,7 @@ public class ItBlocks extends StorageTest {
                   public void onCompleted() {}
                 });
     call.onNext(block(extent, 0, bytes(10)).build());
-    await("the first block", () -> cluster.blocks() == 1);
+    until("the first block", () -> cluster.blocks() == 1);
     reserve(extent, 2);
     call.onNext(block(extent, 1, bytes(10)).build());
     call.onCompleted();
@@ -268,7 +268,7 @@ public class ItBlocks extends StorageTest {
     String extent = publish("/removed", 5);
     assertEquals(5, cluster.blocks());
     remove("/removed");
-    await("blocks of a removed file", () -> cluster.blocks() == 0);
+    until("blocks of a removed file", () -> cluster.blocks() == 0);
     String text =
         assertRefused(
             Status.Code.ABORTED, "FILE_CHANGED", () -> servers.read(1, reading(extent, 0)));
@@ -321,7 +321,7 @@ public class ItBlocks extends StorageTest {
 
     void takeUntil(int count) {
       call.request(count - taken.get());
-      await("block " + count, () -> taken.get() == count || ended.isCompletedExceptionally());
+      until("block " + count, () -> taken.get() == count || ended.isCompletedExceptionally());
     }
 
     @Override

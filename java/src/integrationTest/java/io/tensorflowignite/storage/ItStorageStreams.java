@@ -1,6 +1,6 @@
 package io.tensorflowignite.storage;
 
-import static io.tensorflowignite.storage.FileServers.await;
+import static io.tensorflowignite.Await.until;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
@@ -83,7 +83,7 @@ public class ItStorageStreams extends StorageTest {
     abandoned.close();
     assertThrows(IllegalStateException.class, () -> abandoned.write(1));
     assertArrayEquals(data, read("/file", 2_000));
-    await("blocks of an abandoned writer", () -> cluster.blocks() == 3);
+    until("blocks of an abandoned writer", () -> cluster.blocks() == 3);
   }
 
   @Test

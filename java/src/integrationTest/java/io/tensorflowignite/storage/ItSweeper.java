@@ -1,6 +1,6 @@
 package io.tensorflowignite.storage;
 
-import static io.tensorflowignite.storage.FileServers.await;
+import static io.tensorflowignite.Await.until;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotNull;
@@ -29,7 +29,7 @@ public class ItSweeper extends StorageTest {
     }
     assertEquals(6, cluster.blocks());
     try (Sweeper sweeper = sweeper(SHORT, LONG)) {
-      await(
+      until(
           "blocks of a dead writer",
           () -> {
             store().writes().reserve(alive.getExtentId(), 64);
@@ -50,7 +50,7 @@ public class ItSweeper extends StorageTest {
     store().writes().reserve(writer.getExtentId(), 64);
     store().blocks().put(writer.getExtentId(), 1, Block.of(new byte[] {1}, 0, 1));
     try (Sweeper sweeper = sweeper(SHORT, SHORT)) {
-      await(
+      until(
           "what was not published",
           () -> {
             sweeper.sweepOverdue();
@@ -75,7 +75,7 @@ public class ItSweeper extends StorageTest {
     assertEquals(10, cluster.blocks());
     assertEquals(2, cluster.store(0).pendings().all().size());
     try (Sweeper sweeper = sweeper(LONG, SHORT)) {
-      await(
+      until(
           "garbage of another node",
           () -> {
             sweeper.sweepOverdue();
@@ -92,11 +92,11 @@ public class ItSweeper extends StorageTest {
     store().writes().reserve(extent, 64);
     put(writer, 2);
     cluster.store(0).writes().abandon(extent);
-    await("blocks of an abandoned writer", () -> cluster.blocks() == 0);
+    until("blocks of an abandoned writer", () -> cluster.blocks() == 0);
     assertNotNull(store().pendings().get(extent));
     put(writer, 1);
     try (Sweeper sweeper = sweeper(LONG, SHORT)) {
-      await(
+      until(
           "a late block",
           () -> {
             sweeper.sweepOverdue();

@@ -1,5 +1,6 @@
 package io.tensorflowignite.storage;
 
+import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.storage.block.Blocks;
 import io.tensorflowignite.storage.pending.Pendings;
@@ -37,7 +38,7 @@ final class StorageNodes implements AutoCloseable {
       stores.add(new Storage(node, settings));
     }
     // The first node has all blocks until Ignite has spread the empty caches over the others.
-    nodes.forEach(node -> FileServers.await("each node owns blocks", () -> ownsBlocks(node)));
+    nodes.forEach(node -> Await.until("each node owns blocks", () -> ownsBlocks(node)));
   }
 
   private boolean ownsBlocks(Ignite node) {
