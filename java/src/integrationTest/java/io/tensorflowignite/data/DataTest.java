@@ -3,12 +3,15 @@ package io.tensorflowignite.data;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
+import static org.junit.Assert.fail;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.ReadResult;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.flight.FlightEndpoint;
+import org.apache.arrow.flight.FlightInfo;
 import org.apache.arrow.flight.FlightRuntimeException;
 import org.apache.arrow.flight.FlightStatusCode;
 import org.apache.arrow.flight.Ticket;
@@ -86,6 +89,19 @@ public abstract class DataTest {
 
   static List<Integer> partitions(FlightEndpoint endpoint) {
     return command(endpoint).getPartitionsList();
+  }
+
+  /** A node that is asked for partitions of another sends no row, and names all of them. */
+  static void assertNamesWhatIsElsewhere(ReadCommand command) throws Exception {
+    FlightInfo info = cluster.info(command);
+    FlightEndpoint first = info.getEndpoints().get(0);
+    FlightEndpoint second = info.getEndpoints().get(1);
+    ReadResult result =
+        DataCluster.batches(
+            cluster.client(first.getLocations().get(0)),
+            following(second),
+            rows -> fail("these rows are another node's"));
+    assertEquals(partitions(second), result.getMovedList());
   }
 
   /** The ticket of a reader that looks for the new owners of partitions that move. */

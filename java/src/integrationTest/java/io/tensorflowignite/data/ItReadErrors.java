@@ -1,10 +1,8 @@
 package io.tensorflowignite.data;
 
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.fail;
 
 import io.tensorflowignite.v1.ReadCommand;
-import io.tensorflowignite.v1.ReadResult;
 import java.util.ArrayList;
 import java.util.Arrays;
 import org.apache.arrow.flight.FlightEndpoint;
@@ -110,17 +108,8 @@ public class ItReadErrors extends DataTest {
   @Test
   public void partitionsOfAnotherNodeAreNamedToAReaderThatFollowsThem() throws Exception {
     fillObjects(create(new CacheConfiguration<>("digits"), 16, 1), "Digit", 10);
-    FlightInfo info = cluster.info(command("digits").build());
-    FlightEndpoint first = info.getEndpoints().get(0);
-    FlightEndpoint second = info.getEndpoints().get(1);
 
-    ReadResult result =
-        DataCluster.batches(
-            cluster.client(first.getLocations().get(0)),
-            following(second),
-            rows -> fail("these rows are another node's"));
-
-    assertEquals(partitions(second), result.getMovedList());
+    assertNamesWhatIsElsewhere(command("digits").build());
   }
 
   @Test

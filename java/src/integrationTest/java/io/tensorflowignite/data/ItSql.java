@@ -3,13 +3,11 @@ package io.tensorflowignite.data;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
-import static org.junit.Assert.fail;
 
 import com.google.protobuf.ByteString;
 import io.tensorflowignite.Await;
 import io.tensorflowignite.v1.Parameter;
 import io.tensorflowignite.v1.ReadCommand;
-import io.tensorflowignite.v1.ReadResult;
 import java.sql.Timestamp;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -366,17 +364,8 @@ public class ItSql extends DataTest {
   @Test
   public void partitionsOfAnotherNodeAreNamedToAReaderThatFollowsThem() throws Exception {
     fill(create(sql("followed"), 16, 1));
-    FlightInfo info = cluster.info(command("followed").setWhere("label = 1").build());
-    FlightEndpoint first = info.getEndpoints().get(0);
-    FlightEndpoint second = info.getEndpoints().get(1);
 
-    ReadResult result =
-        DataCluster.batches(
-            cluster.client(first.getLocations().get(0)),
-            following(second),
-            rows -> fail("these rows are another node's"));
-
-    assertEquals(partitions(second), result.getMovedList());
+    assertNamesWhatIsElsewhere(command("followed").setWhere("label = 1").build());
   }
 
   @Test
