@@ -2,6 +2,7 @@ package io.tensorflowignite.job;
 
 import java.util.Collection;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -31,7 +32,7 @@ public final class JobServices implements AutoCloseable {
             thread.setDaemon(true);
             return thread;
           });
-  private final Map<String, Boolean> underWay = new ConcurrentHashMap<>();
+  private final Set<String> underWay = ConcurrentHashMap.newKeySet();
 
   public JobServices(Ignite ignite) {
     this.ignite = ignite;
@@ -48,7 +49,7 @@ public final class JobServices implements AutoCloseable {
 
   /** Whether Ignite is still busy with what it was last asked about a service. */
   boolean isUnderWay(String name) {
-    return underWay.containsKey(name);
+    return underWay.contains(name);
   }
 
   void deploy(ServiceConfiguration service) {
@@ -66,7 +67,7 @@ public final class JobServices implements AutoCloseable {
   }
 
   private void ask(String name, Function<IgniteServices, IgniteFuture<Void>> call) {
-    underWay.put(name, true);
+    underWay.add(name);
     try {
       caller.execute(() -> call(name, call));
     } catch (RejectedExecutionException closed) {
