@@ -12,6 +12,8 @@ from tensorflow_ignite.testing import node_configuration
 
 PARTITIONS = 16
 SWEEP_LARGE = 200
+# How the names of caches begin that passes make.
+WRITTEN = ("load_", "pyignite_put_")
 _CHUNK_ROWS = 20
 
 _CACHE = """
@@ -46,6 +48,15 @@ def fill(address: str, thin_port: int, large: int, small: int, sweep: Sequence[i
     tfi.load("small", digits, partitions=PARTITIONS, address=address)
     for partitions in sweep:
         tfi.load(f"sweep_small_{partitions}", digits, partitions=partitions, address=address)
+
+
+def drop_written(thin_port: int) -> None:
+    """Removes what passes have written: a run would fill the memory of the machine."""
+    client = Client(timeout=60)
+    with client.connect("127.0.0.1", thin_port):
+        for cache in client.get_cache_names():
+            if cache.startswith(WRITTEN):
+                client.get_cache(cache).destroy()
 
 
 def fill_large(client: Client, cache: str, count: int) -> None:

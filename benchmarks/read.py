@@ -14,8 +14,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -42,7 +43,7 @@ BOUND_HEAP = "-Xmx4g"
 REGION_BYTES = 8 << 30
 # Large rows lie in two caches, in a snapshot, in files and in an object store; and everything else takes memory too.
 COPIES_OF_LARGE = 5.5
-OTHER_BYTES = 12 << 30
+OTHER_BYTES = 10 << 30
 ENVIRONMENT = {
     "PYTHONPATH": os.pathsep.join([str(HERE), str(JARS.parents[1])]),
     "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -106,8 +107,10 @@ def rate(name: str, found: Measurement) -> float:
     return (found.rows if goals.unit(name) == goals.ROWS else found.bytes / 1e6) / found.seconds
 
 
-def measure(contenders: Sequence[Contender], rounds: int, large: int, small: int) -> dict[str, list[float]]:
-    """All passes of all contenders in turn, so many rounds after those that are not counted."""
+def measure(
+    contenders: Sequence[Contender], rounds: int, large: int, small: int, tidy: Callable[[], None]
+) -> dict[str, list[float]]:
+    """All passes of all contenders in turn, so many rounds after those that are not counted; tidies up after each."""
     found: dict[str, list[float]] = {}
     # One round counts for --quick; elsewhere compilers want more than one to warm up.
     for number in range(1 - min(rounds, WARM_ROUNDS), rounds + 1):
@@ -117,6 +120,7 @@ def measure(contenders: Sequence[Contender], rounds: int, large: int, small: int
                 check(name, measured, large, small)
                 if number > 0:
                     found.setdefault(name, []).append(rate(name, measured))
+        tidy()
         print(f"round {number} of {rounds}", file=sys.stderr, flush=True)
     return found
 
@@ -184,14 +188,15 @@ def main() -> None:
         config.write_text(caches.configuration(sweep))
         jvm = [*JVM, *recording]
         cluster = ends.enter_context(LocalCluster(nodes=1, config=config, data_region_bytes=REGION_BYTES, jvm_args=jvm))
-        caches.fill(cluster.address, thin_port(cluster), told.large, told.small, sweep)
+        thin = thin_port(cluster)
+        caches.fill(cluster.address, thin, told.large, told.small, sweep)
         ports = PortBlock()
         ends.callback(ports.release)
         contenders = [
             ends.enter_context(Contender(name, command, ENVIRONMENT, logs))
             for name, command in commands(cluster, ports, told.large, told.small, sweep, ray)
         ]
-        passes = measure(contenders, told.rounds, told.large, told.small)
+        passes = measure(contenders, told.rounds, told.large, told.small, partial(caches.drop_written, thin))
         if told.profile:
             # A node ends without its JVM's own last acts; what it recorded is asked for before.
             subprocess.run(["jcmd", str(cluster.nodes[0].pid), "JFR.dump", f"filename={profile}"], check=True)

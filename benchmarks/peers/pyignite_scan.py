@@ -31,6 +31,10 @@ class Digit(
     """A small row that is put."""
 
 
+class Image(metaclass=GenericObjectMeta, type_name="PyigniteImage", schema=OrderedDict([("data", ByteArrayObject)])):
+    """A large row that is put: an object, as ``tfi.load`` makes one of it."""
+
+
 def scan(client: Client, name: str, column: str, page: int, partitions: Sequence[int]) -> Pass:
     """A pass over partitions of a cache: over a column of its objects, or over its values where no column is named."""
 
@@ -64,7 +68,7 @@ def main() -> None:
     options = rows.parser(__doc__)
     options.add_argument("--port", type=int, required=True, help="where the node takes thin clients")
     told = options.parse_args()
-    large_puts = [rows.large_row().tobytes()] * min(LARGE_PUTS, told.large)
+    large_puts = [Image(data=rows.large_row().tobytes())] * min(LARGE_PUTS, told.large)
     pixels, labels = rows.small_rows(min(SMALL_PUTS, told.small))
     small_puts = [Digit(pixels=row.tobytes(), label=int(label)) for row, label in zip(pixels, labels, strict=True)]
     client = Client(timeout=60)
