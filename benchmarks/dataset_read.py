@@ -34,16 +34,19 @@ def read_small(cache: str, address: str, **way: object) -> Pass:
 def read_small_in_graph(cache: str, address: str, **way: object) -> Pass:
     """The same, the loop over its batches being TensorFlow's."""
     dataset = tfi.dataset(cache, address=address, **way).batch(rows.SMALL_BATCH).prefetch(4)
-    return consumed_in_graph(dataset, lambda batch: batch["pixels"])
+    return consumed_in_graph(dataset, _pixels)
+
+
+def _pixels(batch: dict[str, tf.Tensor]) -> tf.Tensor:
+    return batch["pixels"]
 
 
 def loop_over_zeros(count: int, in_graph: bool) -> Pass:
-    """What the loop itself costs: as many batches of small rows, all of one tensor that is there already."""
-    zeros = tf.zeros([rows.SMALL_BATCH, rows.SMALL_BYTES], tf.uint8)
-    batches = tf.data.Dataset.from_tensors(zeros).repeat(-(-count // rows.SMALL_BATCH))
-    one_pass = (
-        consumed_in_graph(batches, lambda data: data) if in_graph else consumed(lambda: batches, lambda data: data)
-    )
+    """What the loop itself costs: as many batches of small rows, all of them tensors that are there already."""
+    pixels, label = tf.zeros([rows.SMALL_BATCH, rows.SMALL_BYTES], tf.uint8), tf.zeros([rows.SMALL_BATCH], tf.int32)
+    zeros = tf.data.Dataset.from_tensors({"pixels": pixels, "label": label})
+    batches = zeros.repeat(-(-count // rows.SMALL_BATCH))
+    one_pass = consumed_in_graph(batches, _pixels) if in_graph else consumed(lambda: batches, _pixels)
 
     def unchecked() -> tuple[int, int, None]:
         seen, size, _ = one_pass()
