@@ -1,0 +1,140 @@
+package io.tensorflowignite.security;
+
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Message;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerServiceDefinition;
+import io.tensorflowignite.v1.LoadCommand;
+import io.tensorflowignite.v1.OpenShared;
+import io.tensorflowignite.v1.ReadBlocksRequest;
+import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.SharedRequest;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.arrow.flight.impl.Flight;
+import org.apache.arrow.vector.ipc.message.IpcOption;
+import org.apache.arrow.vector.ipc.message.MessageSerializer;
+import org.apache.arrow.vector.types.pojo.ArrowType;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.Schema;
+
+/** A request for every method of some services. */
+final class Requests {
+  static final String FLIGHT = "arrow.flight.protocol.FlightService/";
+  static final String JOBS = "tensorflow_ignite.v1.NodeApi/";
+  static final String FILES = "tensorflow_ignite.v1.FileService/";
+
+  /** What Flight has and this server has not. */
+  static final Set<String> UNSERVED =
+      ImmutableSet.of(
+          FLIGHT + "Handshake",
+          FLIGHT + "ListFlights",
+          FLIGHT + "PollFlightInfo",
+          FLIGHT + "DoAction",
+          FLIGHT + "ListActions",
+          FLIGHT + "DoExchange");
+
+  private final List<ServerServiceDefinition> services;
+
+  Requests(List<ServerServiceDefinition> services) {
+    this.services = services;
+  }
+
+  /** Every method of the services, sorted. */
+  List<String> methods() {
+    return services.stream()
+        .flatMap(service -> service.getServiceDescriptor().getMethods().stream())
+        .map(MethodDescriptor::getFullMethodName)
+        .sorted()
+        .collect(Collectors.toList());
+  }
+
+  /** What would be answered, had the caller the permission: it names what is there. */
+  Message of(String method) {
+    switch (method) {
+      case FLIGHT + "GetFlightInfo":
+      case FLIGHT + "GetSchema":
+        return descriptor("images");
+      case FLIGHT + "DoGet":
+        return ticket("images");
+      case FLIGHT + "DoPut":
+        return put("images");
+      case "tensorflow_ignite.v1.SharedMemory/Read":
+        return SharedRequest.newBuilder()
+            .setOpen(
+                OpenShared.newBuilder()
+                    .setCommand(ReadCommand.newBuilder().setCache("images"))
+                    .setNonce(ByteString.copyFrom(new byte[16])))
+            .build();
+      case FILES + "ReadBlocks":
+        return ReadBlocksRequest.newBuilder().setExtentId("0").build();
+      default:
+        return UNSERVED.contains(method) ? Flight.Empty.getDefaultInstance() : filled(method);
+    }
+  }
+
+  private Message filled(String method) {
+    Message.Builder request = prototype(method).newBuilderForType();
+    request
+        .getDescriptorForType()
+        .getFields()
+        .forEach(
+            field -> {
+              Object value =
+                  ImmutableMap.<String, Object>of(
+                          "job_id", "70070000",
+                          "path", "/secret",
+                          "source", "/secret",
+                          "target", "/other",
+                          "extent_id", "0")
+                      .get(field.getName());
+              if (value != null) {
+                request.setField(field, value);
+              }
+            });
+    return request.build();
+  }
+
+  private Message prototype(String method) {
+    for (ServerServiceDefinition service : services) {
+      if (service.getMethod(method) != null) {
+        MethodDescriptor.Marshaller<?> marshaller =
+            service.getMethod(method).getMethodDescriptor().getRequestMarshaller();
+        return (Message)
+            ((MethodDescriptor.PrototypeMarshaller<?>) marshaller).getMessagePrototype();
+      }
+    }
+    throw new AssertionError("no request is known for " + method);
+  }
+
+  static Message descriptor(String cache) {
+    return Flight.FlightDescriptor.newBuilder()
+        .setType(Flight.FlightDescriptor.DescriptorType.CMD)
+        .setCmd(ReadCommand.newBuilder().setCache(cache).build().toByteString())
+        .build();
+  }
+
+  static Message ticket(String cache) {
+    return Flight.Ticket.newBuilder()
+        .setTicket(ReadCommand.newBuilder().setCache(cache).addPartitions(1).build().toByteString())
+        .build();
+  }
+
+  static Message put(String cache) {
+    Schema schema =
+        new Schema(
+            Collections.singletonList(Field.nullable("x", new ArrowType.Int(Long.SIZE, true))));
+    return Flight.FlightData.newBuilder()
+        .setDataHeader(
+            ByteString.copyFrom(MessageSerializer.serializeMetadata(schema, IpcOption.DEFAULT)))
+        .setFlightDescriptor(
+            Flight.FlightDescriptor.newBuilder()
+                .setType(Flight.FlightDescriptor.DescriptorType.CMD)
+                .setCmd(LoadCommand.newBuilder().setCache(cache).build().toByteString()))
+        .build();
+  }
+}

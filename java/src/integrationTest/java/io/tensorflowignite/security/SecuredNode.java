@@ -1,0 +1,184 @@
+package io.tensorflowignite.security;
+
+import static io.tensorflowignite.security.RawCalls.bearer;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.hash.Hashing;
+import io.grpc.BindableService;
+import io.grpc.ServerServiceDefinition;
+import io.tensorflowignite.BatchLimits;
+import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.TensorFlowService;
+import io.tensorflowignite.api.ApiServer;
+import io.tensorflowignite.api.JobChanges;
+import io.tensorflowignite.api.NodeApiService;
+import io.tensorflowignite.data.DataEndpoint;
+import io.tensorflowignite.data.NodeDirectory;
+import io.tensorflowignite.job.JobRemoval;
+import io.tensorflowignite.job.JobStore;
+import io.tensorflowignite.security.tls.NodeTls;
+import io.tensorflowignite.storage.BlockMemoryEndpoint;
+import io.tensorflowignite.storage.FileEndpoint;
+import io.tensorflowignite.storage.Storage;
+import io.tensorflowignite.storage.StorageSettings;
+import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.table.ReportTable;
+import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.v1.Job;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.Ignition;
+
+/** A node whose every service is behind tokens and rules. */
+final class SecuredNode implements AutoCloseable {
+  private static final Map<String, String> TOKENS =
+      ImmutableMap.<String, String>builder()
+          .put("alice", "alices-secret")
+          .put("etl", "secret-of-etl")
+          .put("nobody", "secret")
+          .put("lister", "secret-of-lister")
+          .put("root", "roots")
+          .build();
+
+  final JobTable jobs;
+  final List<ServerServiceDefinition> services = new ArrayList<>();
+
+  private final Ignite node;
+  private final Storage storage;
+  private final DataEndpoint data;
+  private final ApiServer server;
+
+  /**
+   * @param present rows of jobs that are there from the start
+   */
+  SecuredNode(Path work, Job... present) throws IOException {
+    node = Ignition.start(new LoopbackNodes(1).configuration("security", work));
+    for (String cache : ImmutableList.of("images", "labels", "salaries")) {
+      node.<Integer, Integer>getOrCreateCache(cache).put(1, 1);
+    }
+    storage =
+        new Storage(
+            node, new StorageSettings("tensorflow-ignite", 0, null, 4096, Duration.ofMinutes(2)));
+    jobs = new JobTable(node);
+    for (Job job : present) {
+      jobs.insert(job);
+    }
+    NodeTable nodes = new NodeTable(node);
+    JobStore files = new JobStore(storage);
+    SecuritySettings settings = new SecuritySettings();
+    settings.tokens(
+        TOKENS.entrySet().stream()
+            .collect(Collectors.toMap(Map.Entry::getKey, entry -> sha256(entry.getValue()))));
+    settings.access(
+        ImmutableList.of(
+            "alice submit",
+            "alice read images",
+            "alice files /models/alice/*",
+            "etl read,write raw_*",
+            "etl files /models/etl/*",
+            "nobody read nothing",
+            "lister submit",
+            "lister read images",
+            "lister files /",
+            "lister files /listed",
+            "lister files /listed-file",
+            "root all"));
+    IgniteSecurityAccess users = new IgniteSecurityAccess(node);
+    Authentication authentication =
+        new Authentication(
+            Policy.of(settings, users.knowsUsers(), false),
+            settings,
+            users,
+            new TaskTokens(jobs, new ReportTable(node)),
+            peer -> true,
+            node.log());
+    Guard guard =
+        Guard.of(
+            Access.of(settings.access()),
+            cache -> SystemCache.isSystem(node, cache),
+            "tensorflow-ignite-files");
+    data = new DataEndpoint(node, directory(), BatchLimits.DEFAULT, guard);
+    BindableService[] all = {
+      new NodeApiService(
+          node,
+          new TensorFlowService().settings(),
+          jobs,
+          nodes,
+          new JobChanges(),
+          new JobRemoval(node, jobs, files),
+          files,
+          guard,
+          false),
+      new FileEndpoint(node, storage, nodes, guard),
+      BlockMemoryEndpoint.of(storage.memories(), guard),
+      data.service(),
+      data.sharedMemory()
+    };
+    for (BindableService service : all) {
+      services.add(service.bindService());
+    }
+    server =
+        ApiServer.start(
+            "127.0.0.1",
+            0,
+            0,
+            BatchLimits.DEFAULT,
+            node.log(),
+            NodeTls.off(),
+            Collections.singletonList(authentication),
+            all);
+  }
+
+  String address() {
+    return "127.0.0.1:" + server.port();
+  }
+
+  /** What somebody says of himself. */
+  static String as(String name) {
+    return bearer(TOKENS.get(name));
+  }
+
+  static String sha256(String text) {
+    return Hashing.sha256().hashString(text, StandardCharsets.UTF_8).toString();
+  }
+
+  @Override
+  public void close() {
+    server.close();
+    data.close();
+    storage.close();
+    node.close();
+  }
+
+  private NodeDirectory directory() {
+    UUID local = node.cluster().localNode().id();
+    return new NodeDirectory() {
+      @Override
+      public Optional<String> address(UUID nodeId) {
+        return Optional.of("127.0.0.1:1");
+      }
+
+      @Override
+      public UUID localNode() {
+        return local;
+      }
+
+      @Override
+      public boolean encrypted() {
+        return false;
+      }
+    };
+  }
+}
