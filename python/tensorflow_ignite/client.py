@@ -12,14 +12,13 @@ with tfi.connect("localhost:10820") as client:
 from __future__ import annotations
 
 import contextlib
-import math
 import os
-import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
+from tensorflow_ignite import checks
 from tensorflow_ignite.addresses import parse_addresses
 from tensorflow_ignite.archive import Archive, pack
 from tensorflow_ignite.credentials import find
@@ -57,8 +56,6 @@ _CHUNK = 1024 * 1024
 _SUBMIT_TIMEOUT = 30.0
 # Bytes a second that an upload must reach at the very least.
 _UPLOAD_RATE = 2 * 1024 * 1024
-_Choice = TypeVar("_Choice", bound=str)
-_MAX_SECONDS = 10 * 365 * 24 * 3600.0
 
 
 def connect(address: str | None = None, *, timeout: float = 10.0, credentials: Any = None) -> Client:
@@ -83,7 +80,7 @@ def connect(address: str | None = None, *, timeout: float = 10.0, credentials: A
     """
     addresses = parse_addresses(address)
     who = find(credentials, addresses)
-    return Client(NodeConnection(addresses, _check_seconds("timeout", timeout), credentials=who), timeout)
+    return Client(NodeConnection(addresses, checks.seconds("timeout", timeout), credentials=who), timeout)
 
 
 class Client:
@@ -171,24 +168,24 @@ class Client:
         """
         archive = code if isinstance(code, Archive) else None
         spec = JobSpec(
-            name=_check_text("name", name or ""),
-            kind=_check_choice("kind", kind, JOB_KINDS),
-            cache=_check_text("cache", cache),
+            name=checks.text("name", name or ""),
+            kind=checks.choice("kind", kind, JOB_KINDS),
+            cache=checks.text("cache", cache),
             code_digest="",
             script=script or "",
-            args=tuple(_check_text(f"argument {number}", arg) for number, arg in enumerate(args, 1)),
-            env={_check_variable(key): _check_text(f"env {key}", value) for key, value in (env or {}).items()},
-            ps_count=_check_ps(ps, kind),
-            start_timeout=None if start_timeout is None else _check_seconds("start_timeout", start_timeout),
-            stop_grace=None if stop_grace is None else _check_seconds("stop_grace", stop_grace, zero=True),
-            checkpoint_directory=_check_directory(checkpoint_directory or ""),
-            max_crashes=None if max_crashes is None else _check_count("max_crashes", max_crashes, 0),
-            min_workers=0 if min_workers is None else _check_count("min_workers", min_workers, 1),
-            wait_timeout=None if wait_timeout is None else _check_seconds("wait_timeout", wait_timeout),
-            on_join=_check_choice("on_join", on_join, ON_JOIN),
-            quorum=_check_choice("quorum", quorum, QUORUMS),
+            args=tuple(checks.text(f"argument {number}", arg) for number, arg in enumerate(args, 1)),
+            env={checks.variable(key): checks.text(f"env {key}", value) for key, value in (env or {}).items()},
+            ps_count=checks.parameter_servers(ps, kind),
+            start_timeout=None if start_timeout is None else checks.seconds("start_timeout", start_timeout),
+            stop_grace=None if stop_grace is None else checks.seconds("stop_grace", stop_grace, zero=True),
+            checkpoint_directory=checks.directory(checkpoint_directory or ""),
+            max_crashes=None if max_crashes is None else checks.count("max_crashes", max_crashes, 0),
+            min_workers=0 if min_workers is None else checks.count("min_workers", min_workers, 1),
+            wait_timeout=None if wait_timeout is None else checks.seconds("wait_timeout", wait_timeout),
+            on_join=checks.choice("on_join", on_join, ON_JOIN),
+            quorum=checks.choice("quorum", quorum, QUORUMS),
             allow_data_loss=bool(allow_data_loss),
-            more_caches=_check_names("more_caches", more_caches),
+            more_caches=checks.names("more_caches", more_caches),
             allow_plaintext=bool(allow_plaintext),
         )
         if not cache:
@@ -221,7 +218,7 @@ class Client:
         Raises:
             JobNotFoundError: There is no such job.
         """
-        request = job_pb2.GetJobRequest(job_id=_check_text("job id", job_id))
+        request = job_pb2.GetJobRequest(job_id=checks.text("job id", job_id))
         return JobHandle(self._connection, Job.from_proto(self._connection.call("GetJob", lambda: request).job))
 
     def nodes(self) -> list[Node]:
@@ -356,11 +353,11 @@ class JobHandle:
             InvalidRequestError: There is no such role or index.
         """
         if role is not None:
-            _check_choice("role", role, ROLES)
+            checks.choice("role", role, ROLES)
         if index is not None:
-            _check_count("index", index, 0)
+            checks.count("index", index, 0)
         if attempt is not None:
-            _check_count("attempt", attempt, 1)
+            checks.count("attempt", attempt, 1)
         request = job_pb2.StreamLogsRequest(
             job_id=self.id,
             follow=follow,
@@ -446,79 +443,3 @@ def _failure(job: Job) -> JobFailedError:
     text = f"job {job.id} {how} (exit code {job.exit_code}): {job.cause or 'no cause was told'}"
     text += f"\nSee: tensorflow-ignite describe {job.id}"
     return kind(f"{text}\n\n{job.traceback.rstrip()}" if job.traceback else text, job=job)
-
-
-def _check_text(what: str, text: str) -> str:
-    fault = None
-    if not isinstance(text, str):
-        fault = f"is a {type(text).__name__}"
-    elif "\0" in text:
-        fault = "holds a NUL character"
-    else:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            fault = "is not valid UTF-8"
-    if fault:
-        raise InvalidRequestError(
-            f"{what} {text!r} {fault}. Names, arguments and values are text in UTF-8 without NUL. Change it."
-        )
-    return text
-
-
-def _check_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
-        raise InvalidRequestError(f"{what} {names!r} is not a list of names of caches. For example: ['validation']")
-    return tuple(_check_text(what, name) for name in names)
-
-
-def _check_directory(directory: str) -> str:
-    _check_text("checkpoint_directory", directory)
-    if directory and not os.path.isabs(directory) and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", directory):
-        raise InvalidRequestError(
-            f"checkpoint_directory {directory!r} is a relative path. Each task would take it relative to a folder of "
-            "its own, which is removed when the task ends; checkpoints belong on storage that every node sees. Name an "
-            "absolute path, or a URL such as gs://bucket/folder."
-        )
-    return directory
-
-
-def _check_variable(name: str) -> str:
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise InvalidRequestError(
-            f"env {name!r} is not the name of a variable. A name has letters, digits and '_', and begins with no "
-            "digit. Change it."
-        )
-    return name
-
-
-def _check_ps(ps: int | None, kind: str) -> int:
-    if ps is None:
-        return 1 if kind == "parameter-server" else 0
-    if kind != "parameter-server":
-        raise InvalidRequestError(
-            f"ps={ps} has no meaning for a {kind} job. Only a parameter-server job has parameter servers. "
-            "Leave it out, or submit with kind parameter-server."
-        )
-    return _check_count("ps", ps, 1)
-
-
-def _check_choice(what: str, value: _Choice, choices: tuple[_Choice, ...]) -> _Choice:
-    if value not in choices:
-        raise InvalidRequestError(
-            f"{what} {value!r} does not exist. It is one of {', '.join(choices)}. Name one of these."
-        )
-    return value
-
-
-def _check_count(what: str, number: int, least: int) -> int:
-    if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**31:
-        raise InvalidRequestError(f"{what} {number!r} is not a possible number. It is at least {least}. Change it.")
-    return number
-
-
-def _check_seconds(what: str, seconds: float, *, zero: bool = False) -> float:
-    if not (math.isfinite(seconds) and (seconds > 0 or (zero and seconds == 0)) and seconds <= _MAX_SECONDS):
-        least = "0 or more" if zero else "more than 0"
-        raise InvalidRequestError(f"{what} {seconds!r} is not a time. It is {least} seconds. Change it.")
-    return float(seconds)
