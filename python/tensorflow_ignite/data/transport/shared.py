@@ -44,9 +44,13 @@ _ROUNDING = 64 * 1024
 Keep = Callable[[int], bool]
 
 
-def segment_bytes(batch_bytes: int) -> int:
-    """The size of the segments for batches of about so many bytes: one row more, and room for columns that grow."""
-    return -(-(batch_bytes + batch_bytes // 4) // _ROUNDING) * _ROUNDING
+def segment_bytes(batch_bytes: int, batch_rows: int = 0) -> int:
+    """The size of the segments for batches of about so many bytes: one row more, and room for columns that grow.
+
+    Where the number of rows ends a batch, it is known what its columns need, and there is no row more.
+    """
+    more = 0 if batch_rows else batch_bytes // 4
+    return -(-(batch_bytes + more) // _ROUNDING) * _ROUNDING
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ class SharedStream:
         """
         command = data_pb2.ReadCommand.FromString(self._endpoint.ticket)
         command.batch_bytes = command.batch_bytes or BATCH_BYTES
-        self._size = segment_bytes(command.batch_bytes)
+        self._size = segment_bytes(command.batch_bytes, command.batch_rows)
         opening = shared_pb2.OpenShared(command=command, pid=os.getpid(), nonce=self._nonce)
         self._requests.put(shared_pb2.SharedRequest(open=opening))
         self._open = True

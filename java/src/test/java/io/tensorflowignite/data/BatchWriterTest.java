@@ -193,6 +193,21 @@ public class BatchWriterTest {
     return arrive(ColumnTypes.ofClass(storage).orElseThrow(AssertionError::new), values);
   }
 
+  @Test
+  public void whatABatchOfKnownRowsNeedsIsAskedForAtOnce() {
+    Field field = fixed("pixels", 1000, Field.notNullable("item", new ArrowType.Int(8, true)));
+    for (int rows : new int[] {100, 1 << 30}) {
+      try (BatchWriter writer = writer(field, 1 << 17, rows)) {
+        writer.append(1, new byte[1000]);
+        assertEquals(1 << 17, allocator.getAllocatedMemory());
+      }
+    }
+    try (BatchWriter writer = writer(field, 1 << 17, 0)) {
+      writer.append(1, new byte[1000]);
+      assertEquals(1 << 12, allocator.getAllocatedMemory());
+    }
+  }
+
   private List<Object> arrive(Field field, Object... values) {
     return arrive(ColumnTypes.ofField(field).orElseThrow(AssertionError::new), values);
   }

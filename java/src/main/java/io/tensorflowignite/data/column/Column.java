@@ -135,7 +135,14 @@ public abstract class Column {
   }
 
   public final GrowingBuffer buffer() {
-    return new GrowingBuffer(allocator);
+    return buffer(0);
+  }
+
+  /**
+   * @param expected what the first batch will need, in bytes; 0 when that is not known
+   */
+  public final GrowingBuffer buffer(long expected) {
+    return new GrowingBuffer(allocator, expected);
   }
 
   public static long fit(long offset) throws MismatchException {

@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.column;
 
+import com.google.common.math.LongMath;
 import io.tensorflowignite.v1.Nulls;
 import java.util.ArrayList;
 import java.util.List;
@@ -60,14 +61,36 @@ public final class Columns {
     return new Field(field.getName(), type, children);
   }
 
+  /** Bytes of one value of this type, without those that differ from value to value. */
+  public static long fixedBytes(Field field) {
+    ArrowType type = field.getType();
+    long children = field.getChildren().stream().mapToLong(Columns::fixedBytes).sum();
+    if (type instanceof ArrowType.FixedSizeList) {
+      return LongMath.saturatedMultiply(((ArrowType.FixedSizeList) type).getListSize(), children);
+    }
+    if (type instanceof ArrowType.Struct) {
+      return children;
+    }
+    return FixedLayout.of(field, false).map(layout -> (long) layout.width).orElse(0L);
+  }
+
   private static Field entries(Field entries) {
     List<Field> pair =
         List.of(entries.getChildren().get(0), nullable(entries.getChildren().get(1)));
     return new Field(entries.getName(), entries.getFieldType(), pair);
   }
 
-  /** An empty column. */
+  /** An empty column, for as many values as come. */
   public Column of(Field field) {
+    return of(field, 0);
+  }
+
+  /**
+   * An empty column.
+   *
+   * @param values how many a batch will have; 0 when that is not known
+   */
+  public Column of(Field field, long values) {
     ArrowType type = field.getType();
     List<Field> children = field.getChildren();
     if (type instanceof ArrowType.List) {
@@ -75,14 +98,15 @@ public final class Columns {
     }
     if (type instanceof ArrowType.FixedSizeList) {
       int length = ((ArrowType.FixedSizeList) type).getListSize();
-      return new FixedListColumn(of(children.get(0)), length, nulls, allocator);
+      Column child = of(children.get(0), values * length);
+      return new FixedListColumn(child, length, nulls, allocator);
     }
     if (type instanceof ArrowType.Struct) {
       List<String> names = new ArrayList<>();
       List<Column> columns = new ArrayList<>();
       for (Field child : children) {
         names.add(child.getName());
-        columns.add(of(child));
+        columns.add(of(child, values));
       }
       return new StructColumn(names, columns, nulls, allocator);
     }
@@ -102,6 +126,6 @@ public final class Columns {
     FixedLayout layout =
         FixedLayout.of(field, strict)
             .orElseThrow(() -> new IllegalArgumentException("no column for " + field));
-    return new FixedWidthColumn(layout, nulls, allocator);
+    return new FixedWidthColumn(layout, nulls, allocator, values);
   }
 }

@@ -12,13 +12,17 @@ final class FixedWidthColumn extends Column {
   private final FixedLayout layout;
   private final Class<?> exact;
   private final int width;
-  private final GrowingBuffer values = buffer();
+  private final GrowingBuffer values;
 
-  FixedWidthColumn(FixedLayout layout, Nulls nulls, BufferAllocator allocator) {
+  /**
+   * @param count of values that a batch will have; 0 when that is not known
+   */
+  FixedWidthColumn(FixedLayout layout, Nulls nulls, BufferAllocator allocator, long count) {
     super(nulls, allocator);
     this.layout = layout;
     exact = layout.exact;
     width = layout.width;
+    values = buffer(count * width);
   }
 
   @Override

@@ -8,7 +8,7 @@ import org.apache.arrow.memory.BufferAllocator;
 /**
  * One buffer of a column under construction. It grows by doubling; the next batch's buffer starts
  * with a little more than the last one needed, so that after the first batch hardly anything is
- * copied.
+ * copied; nor in the first, where it is known what that will need.
  */
 final class GrowingBuffer {
   private static final long SMALLEST = 4096;
@@ -19,10 +19,14 @@ final class GrowingBuffer {
   private final BufferAllocator allocator;
   private ArrowBuf buffer;
   private ByteBuffer view;
-  private long hint = SMALLEST;
+  private long hint;
 
-  GrowingBuffer(BufferAllocator allocator) {
+  /**
+   * @param expected what the first batch will need, in bytes; 0 when that is not known
+   */
+  GrowingBuffer(BufferAllocator allocator, long expected) {
     this.allocator = allocator;
+    hint = Math.max(SMALLEST, expected);
   }
 
   /** The buffer, with room for at least so many bytes. */

@@ -13,7 +13,7 @@ final class Validity {
   private int nulls;
 
   Validity(BufferAllocator allocator) {
-    bits = new GrowingBuffer(allocator);
+    bits = new GrowingBuffer(allocator, 0);
   }
 
   int nulls() {

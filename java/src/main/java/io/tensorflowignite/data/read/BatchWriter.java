@@ -16,6 +16,8 @@ import org.apache.arrow.memory.BufferAllocator;
 
 /** Lays rows out as Arrow columns and tells when a batch is full. One thread uses it. */
 public final class BatchWriter implements AutoCloseable {
+  private static final int DEFAULT_ROWS = 65_536;
+
   private final String cache;
   private final List<CacheColumn> names;
   private final RowField[] fields;
@@ -28,6 +30,9 @@ public final class BatchWriter implements AutoCloseable {
 
   /**
    * @param skip rows that do not fit are left out and counted, instead of being an error
+   * @param batchBytes a batch of so many is full
+   * @param batchRows so is one of so many, for which there is room from the start; 0: whatever
+   *     fits, as far as 65,536
    */
   public BatchWriter(
       String cache,
@@ -41,14 +46,16 @@ public final class BatchWriter implements AutoCloseable {
     this.names = selected;
     this.skip = skip;
     this.batchBytes = batchBytes;
-    this.batchRows = batchRows;
+    this.batchRows = batchRows == 0 ? DEFAULT_ROWS : batchRows;
+    long rowBytes = selected.stream().mapToLong(column -> Columns.fixedBytes(column.field())).sum();
+    long expectedRows = Math.min(batchRows, batchBytes / Math.max(1, rowBytes));
     int width = selected.size();
     fields = new RowField[width];
     columns = new Column[width];
     for (int i = 0; i < width; i++) {
       CacheColumn column = selected.get(i);
       fields[i] = column.rowField();
-      columns[i] = new Columns(nulls, column.strict(), allocator).of(column.field());
+      columns[i] = new Columns(nulls, column.strict(), allocator).of(column.field(), expectedRows);
     }
   }
 

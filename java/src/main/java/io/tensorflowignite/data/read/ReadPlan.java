@@ -27,7 +27,6 @@ import org.apache.ignite.lang.IgniteFuture;
 public final class ReadPlan {
   public static final long DEFAULT_BATCH_BYTES = 8L << 20;
   public static final long MAX_BATCH_BYTES = 1L << 30;
-  public static final int DEFAULT_BATCH_ROWS = 65_536;
 
   private final ReadCommand command;
   private final IgniteCache<Object, Object> cache;
@@ -142,10 +141,15 @@ public final class ReadPlan {
   public BatchWriter writer(BufferAllocator allocator, long maxBytes) {
     long wanted = command.getBatchBytes() == 0 ? DEFAULT_BATCH_BYTES : command.getBatchBytes();
     long bytes = Math.min(wanted, maxBytes);
-    int rows = command.getBatchRows() == 0 ? DEFAULT_BATCH_ROWS : command.getBatchRows();
     boolean skip = command.getOnMismatch() == Mismatch.MISMATCH_SKIP;
     return new BatchWriter(
-        cache.getName(), columns, command.getNulls(), skip, bytes, rows, allocator);
+        cache.getName(),
+        columns,
+        command.getNulls(),
+        skip,
+        bytes,
+        command.getBatchRows(),
+        allocator);
   }
 
   /** For one stream. */
