@@ -32,8 +32,9 @@ from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc
 
 # A batch of this size stays in the processor's caches between the node that writes it and the one who reads it.
 BATCH_BYTES = 4 * 1024 * 1024
-# The most segments of one stream: lent ones, and FREE that the node may fill.
-SEGMENTS = 6
+# The most segments of one stream: lent ones, and FREE that the node may fill. TensorFlow holds several of them while it
+# makes a larger batch of its own.
+SEGMENTS = 10
 FREE = 2
 # The most bytes of a stream whose segments had to be made larger than its batches were meant to be.
 LARGE_BYTES = 256 * 1024 * 1024
