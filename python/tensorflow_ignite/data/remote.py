@@ -112,6 +112,7 @@ class _Readers:
 
     def open(self, request: bytes) -> Array:
         """A new reader's handle."""
+        self._require_time()
         self.endings.settle()
         asked = _parse(request)
         snapshot = _kept.get(asked.name)
@@ -134,6 +135,7 @@ class _Readers:
         """The rows of one batch, preceded by the offset of the next."""
         asked, place = _parse(request), _Place.of(handle)
         while True:
+            self._require_time()
             reader = self._find(place, asked)
             again = reader.broken
             try:
@@ -141,8 +143,7 @@ class _Readers:
                 break
             except ReaderClosed:
                 # Closed with the iterator that began it, while one that was restored from it reads on.
-                if self._ending:
-                    raise
+                continue
             except BaseException:
                 # TensorFlow may let go of the handle no sooner than it is called again, and nobody needs to wait.
                 self.endings.watch()
@@ -156,6 +157,11 @@ class _Readers:
         weights = [np.full(part.rows, part.real, np.float32)] * asked.weighted
         assert part.arrays is not None
         return [np.array(offset + part.rows, np.int64), *weights, *part.arrays]
+
+    def _require_time(self) -> None:
+        """At the end of the process nothing is opened any more: TensorFlow's own threads may still ask."""
+        if self._ending:
+            raise ReaderClosed
 
     def _find(self, place: _Place, asked: reading.Request) -> Reader:
         with self._lock:
