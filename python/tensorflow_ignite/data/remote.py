@@ -189,6 +189,9 @@ class _Readers:
             return reader
 
     def _reader(self, asked: reading.Request, plan: reading.Plan, place: _Place) -> Reader:
+        # Again, with the lock held: one that is added after all were closed would stay.
+        self._require_time()
+
         def streams(epoch: int, keep: Keep | None, follow: bool) -> list[Stream]:
             shuffled = asked.window is not None
             endpoints = plan.shuffled(place.seed, epoch) if shuffled else plan.endpoints
