@@ -185,14 +185,6 @@ public class BatchWriterTest {
     assertEquals(0, allocator.getAllocatedMemory());
   }
 
-  private void assertArrives(Class<?> storage, Object... values) {
-    assertEquals(Arrays.asList(values), arrive(storage, values));
-  }
-
-  private List<Object> arrive(Class<?> storage, Object... values) {
-    return arrive(ColumnTypes.ofClass(storage).orElseThrow(AssertionError::new), values);
-  }
-
   @Test
   public void whatABatchOfKnownRowsNeedsIsAskedForAtOnce() {
     Field field = fixed("pixels", 1000, Field.notNullable("item", new ArrowType.Int(8, true)));
@@ -206,6 +198,14 @@ public class BatchWriterTest {
       writer.append(1, new byte[1000]);
       assertEquals(1 << 12, allocator.getAllocatedMemory());
     }
+  }
+
+  private void assertArrives(Class<?> storage, Object... values) {
+    assertEquals(Arrays.asList(values), arrive(storage, values));
+  }
+
+  private List<Object> arrive(Class<?> storage, Object... values) {
+    return arrive(ColumnTypes.ofClass(storage).orElseThrow(AssertionError::new), values);
   }
 
   private List<Object> arrive(Field field, Object... values) {
