@@ -9,6 +9,7 @@ import io.grpc.BindableService;
 import io.grpc.ServerServiceDefinition;
 import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.LoopbackServer;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.api.JobChanges;
@@ -17,7 +18,6 @@ import io.tensorflowignite.data.DataEndpoint;
 import io.tensorflowignite.data.NodeDirectory;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobStore;
-import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.storage.BlockMemoryEndpoint;
 import io.tensorflowignite.storage.FileEndpoint;
 import io.tensorflowignite.storage.Storage;
@@ -129,16 +129,7 @@ final class SecuredNode implements AutoCloseable {
     for (BindableService service : all) {
       services.add(service.bindService());
     }
-    server =
-        ApiServer.start(
-            "127.0.0.1",
-            0,
-            0,
-            BatchLimits.DEFAULT,
-            node.log(),
-            NodeTls.off(),
-            Collections.singletonList(authentication),
-            all);
+    server = LoopbackServer.start(node.log(), Collections.singletonList(authentication), all);
   }
 
   String address() {

@@ -10,10 +10,9 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
-import io.tensorflowignite.BatchLimits;
+import io.tensorflowignite.LoopbackServer;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.security.Guard;
-import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.FileServiceGrpc;
 import io.tensorflowignite.v1.Node;
@@ -46,16 +45,7 @@ final class FileServers implements AutoCloseable {
       Ignite node = cluster.nodes.get(i);
       NodeTable table = new NodeTable(node);
       FileEndpoint files = new FileEndpoint(node, cluster.store(i), table, Guard.open());
-      ApiServer server =
-          ApiServer.start(
-              "127.0.0.1",
-              0,
-              0,
-              BatchLimits.DEFAULT,
-              node.log(),
-              NodeTls.off(),
-              Collections.emptyList(),
-              files);
+      ApiServer server = LoopbackServer.start(node.log(), Collections.emptyList(), files);
       servers.add(server);
       String address = "127.0.0.1:" + server.port();
       addresses.add(address);

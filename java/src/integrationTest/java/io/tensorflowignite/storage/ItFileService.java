@@ -8,10 +8,9 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
-import io.tensorflowignite.BatchLimits;
+import io.tensorflowignite.LoopbackServer;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.security.Guard;
-import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.storage.tree.ManyFiles;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AbandonWriteRequest;
@@ -62,13 +61,8 @@ public class ItFileService {
             .setAddress(ADDRESS)
             .build());
     server =
-        ApiServer.start(
-            "127.0.0.1",
-            0,
-            0,
-            BatchLimits.DEFAULT,
+        LoopbackServer.start(
             node.log(),
-            NodeTls.off(),
             Collections.emptyList(),
             new FileEndpoint(node, cluster.store(0), table, Guard.open()));
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext().build();
