@@ -19,6 +19,8 @@ import io.tensorflowignite.v1.ReadCommand;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -76,14 +78,7 @@ public final class DataProducer extends NoOpFlightProducer {
   public FlightInfo getFlightInfo(CallContext context, FlightDescriptor descriptor) {
     try {
       ReadPlan plan = plan(readCommand(descriptor));
-      List<FlightEndpoint> endpoints = new ArrayList<>();
-      Map<ClusterNode, List<Integer>> owners = plan.owners().byNode(plan.partitions());
-      owners.forEach(
-          (node, partitions) -> {
-            Ticket ticket = new Ticket(plan.command(partitions).toByteArray());
-            endpoints.add(new FlightEndpoint(ticket, location(node, partitions.size())));
-          });
-      return new FlightInfo(plan.schema(), descriptor, endpoints, -1, plan.countRows());
+      return new FlightInfo(plan.schema(), descriptor, endpoints(plan), -1, plan.countRows());
     } catch (RuntimeException | StackOverflowError error) {
       throw errors.of("GetFlightInfo", error);
     }
@@ -178,20 +173,36 @@ public final class DataProducer extends NoOpFlightProducer {
     acknowledgements.onCompleted();
   }
 
-  private Location location(ClusterNode node, int partitions) {
-    String address =
-        directory
-            .address(node.id())
-            .orElseThrow(
-                () ->
-                    new TensorFlowIgniteException(
-                        ErrorCode.NO_AGENT,
-                        String.format(
-                            "node %s owns %d partitions that are asked for, but runs no data"
-                                + " endpoint; every node that owns partitions must run"
-                                + " TensorFlowService; deploy it there, or keep the cache off that"
-                                + " node (node filter)",
-                            node.id(), partitions)));
+  private List<FlightEndpoint> endpoints(ReadPlan plan) {
+    List<FlightEndpoint> endpoints = new ArrayList<>();
+    for (Map.Entry<ClusterNode, List<Integer>> owner :
+        plan.owners().byNode(plan.partitions()).entrySet()) {
+      UUID node = owner.getKey().id();
+      Optional<String> address = directory.address(node);
+      if (address.isEmpty()) {
+        if (ignite.cluster().node(node) == null) {
+          // It has left since then, and its partitions have, or soon have, other owners.
+          return endpoints(plan);
+        }
+        throw noEndpoint(node, owner.getValue().size());
+      }
+      Ticket ticket = new Ticket(plan.command(owner.getValue()).toByteArray());
+      endpoints.add(new FlightEndpoint(ticket, location(address.get())));
+    }
+    return endpoints;
+  }
+
+  private static TensorFlowIgniteException noEndpoint(UUID node, int partitions) {
+    return new TensorFlowIgniteException(
+        ErrorCode.NO_AGENT,
+        String.format(
+            "node %s owns %d partitions that are asked for, but runs no data endpoint; every node"
+                + " that owns partitions must run TensorFlowService; deploy it there, or keep the"
+                + " cache off that node (node filter)",
+            node, partitions));
+  }
+
+  private Location location(String address) {
     int colon = address.lastIndexOf(':');
     String host = address.substring(0, colon);
     int port = Integer.parseInt(address.substring(colon + 1));
