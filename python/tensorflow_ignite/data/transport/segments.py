@@ -74,15 +74,17 @@ class Pool:
         self._janitor: Janitor | None = None
 
     def take(self, size: int) -> Segment:
-        """A segment of so many bytes, with anything in it.
+        """A segment of so many bytes at least, with anything in it.
 
         Raises:
             SharingUnavailableError: As :class:`Segment`.
         """
         with self._lock:
-            for index, segment in enumerate(self._idle):
-                if segment.size == size:
-                    return self._idle.pop(index)
+            fitting = [segment for segment in self._idle if segment.size >= size]
+            if fitting:
+                found = min(fitting, key=lambda segment: segment.size)
+                self._idle.remove(found)
+                return found
         return Segment(size)
 
     def keep_warm(self) -> None:
@@ -95,10 +97,15 @@ class Pool:
         janitor.start()
 
     def give_back(self, segment: Segment) -> None:
-        """Takes a segment that no other process writes into any more; keeps it if streams were read just now."""
+        """Takes a segment that no other process writes into any more; keeps it if streams were read just now.
+
+        Where there is no room it takes that of the ones which came first: perhaps of a dataset that nobody reads now.
+        """
         with self._lock:
-            if self._janitor is None or segment.fd < 0 or self.idle_bytes() + segment.size > self._warm_bytes:
+            if self._janitor is None or segment.fd < 0 or segment.size > self._warm_bytes:
                 return
+            while self.idle_bytes() + segment.size > self._warm_bytes:
+                self._idle.pop(0)
             self._idle.append(segment)
 
     def idle_bytes(self) -> int:

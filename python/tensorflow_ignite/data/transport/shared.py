@@ -64,8 +64,8 @@ class _Offer:
 class SharedStream:
     """The record batches behind one endpoint on this host, in order. One thread iterates; any thread may cancel.
 
-    It takes up to ``SEGMENTS`` segments of ``segment_bytes(batch_bytes)``; rows that need larger ones get them, as many
-    as ``LARGE_BYTES`` allow, and three at least.
+    It takes up to ``SEGMENTS`` segments of ``segment_bytes(batch_bytes)``, or larger ones that are warm; rows that need
+    larger ones get them, as many as ``LARGE_BYTES`` allow, and three at least.
 
     Attributes:
         result: What the node said at the end; None before.
