@@ -158,6 +158,48 @@ def test_an_iterator_goes_on_from_a_checkpoint(cluster: Cluster, tmp_path: Path)
     assert begun + labels(resumed) == whole
 
 
+def test_an_iterator_that_went_on_and_is_dropped_ends_its_streams(cluster: Cluster, tmp_path: Path) -> None:
+    def ended() -> bool:
+        gc.collect()
+        # What TensorFlow was fetching when its iterator went, it lets go when it runs something next.
+        return any(tf.zeros([]) == 0 and cluster.wait_for_streams(0, 0.5) for _ in range(20))
+
+    cluster.add("large", table_of({"x": np.zeros((4000, 40_000), np.uint8)}))
+    dataset = tfi.dataset("large", address=cluster.address, batch_bytes=100_000).prefetch(2)
+    iterator = iter(dataset)
+    next(iterator)
+    path = tf.train.Checkpoint(iterator=iterator).save(tmp_path / "c")
+    del iterator
+    assert ended()
+    resumed = iter(dataset)
+    tf.train.Checkpoint(iterator=resumed).restore(path)
+    # The first rows are in the checkpoint.
+    for _ in range(10):
+        next(resumed)
+    assert cluster.wait_for_streams(6)
+    del resumed
+    assert ended()
+    assert remote.open_readers() == 0
+
+
+READ_AHEAD = """
+import sys
+import tensorflow_ignite as tfi
+rows = tfi.dataset("numbers", address=sys.argv[1], batch_bytes=2_000).repeat().batch(5).prefetch(100_000)
+iterators = [iter(rows) for _ in range(3)]
+for iterator in iterators:
+    next(iterator)
+print("ends while TensorFlow reads ahead")
+"""
+
+
+def test_a_process_ends_while_tensorflow_reads_ahead(cluster: Cluster) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", READ_AHEAD, cluster.address], capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stdout) == (0, "ends while TensorFlow reads ahead\n"), ended.stderr
+
+
 def test_an_empty_cache_is_an_empty_dataset(cluster: Cluster) -> None:
     cluster.add("empty", table_of({"x": np.zeros((0, 3), np.float32), "s": np.zeros(0, "U1")}))
     dataset = tfi.dataset("empty", address=cluster.address)

@@ -17,6 +17,10 @@ from tensorflow_ignite.data.loading.load import table_of
 
 ROWS = 1000
 
+# Handle and offset, as an iterator keeps them.
+State = tuple[Any, int]
+BEGIN: State = (np.zeros(remote.HANDLE_NUMBERS, np.int64), 0)
+
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
@@ -44,32 +48,35 @@ class Dataset:
         self.request = reading.request("numbers", address=cluster.address, **{**told, **options})
         self._text = self.request.to_json().encode()
 
-    def open(self) -> Any:
-        """Begins an epoch."""
-        return remote.call(b"open", self._text)
-
-    def read(self, handle: Any, offset: int = 0, rows: int = 2**62) -> tuple[list[int], int]:
-        """At least so many ids from a row on, without those of weight 0, and the row behind them."""
+    def read(self, state: State = BEGIN, rows: int = 2**62) -> tuple[list[int], State]:
+        """At least so many ids from a state on, without those of weight 0, and the state behind them."""
         found: list[int] = []
+        handle, offset = state
         end = offset
         while end - offset < rows:
-            following, *arrays = remote.call(b"read", self._text, handle, np.int64(end))
+            handle, following, *arrays = remote.call(self._text, handle, np.int64(end))
             if following < 0:
-                return found, end
+                break
             end = int(following)
             real = arrays.pop(0) > 0 if self.request.weighted else np.ones(len(arrays[0]), np.bool_)
             ids, low = (array[real] for array in arrays)
             np.testing.assert_array_equal(low, ids % 256)
             found += ids.tolist()
-        return found, end
+        return found, (handle, end)
 
     def epoch(self) -> list[int]:
         """The ids of a whole epoch."""
-        return self.read(self.open())[0]
+        return self.read()[0]
 
     def close(self) -> None:
         """As when the dataset dies."""
         remote.forget(self.request.name)
+
+
+def restored(state: State) -> State:
+    """What a checkpoint makes of a state: numbers."""
+    handle, offset = state
+    return np.array(handle), offset
 
 
 def own(index: int) -> set[int]:
@@ -99,18 +106,27 @@ def test_an_epoch_goes_on_from_the_numbers_of_its_handle(cluster: Cluster, kept:
     assert len({tuple(epoch) for epoch in epochs}) == (1 if window is None else 3)
     for _ in range(2):
         made[1].epoch()
-    handle = made[1].open()
-    begun, offset = made[1].read(handle, rows=333)
-    # In a new dataset the handle is what a checkpoint makes of it: numbers.
-    rest, _ = made[2].read(np.array(handle), offset)
+    begun, state = made[1].read(rows=333)
+    rest, _ = made[2].read(restored(state))
     assert begun + rest == epochs[2]
     # The epochs behind it go on counting.
     assert made[2].epoch() == made[0].epoch()
     other = Dataset(cluster, window=window, seed=4, snapshot=kept)
     with pytest.raises(errors.AssignmentChangedError, match="with other options"):
-        other.read(np.array(handle), offset)
+        other.read(restored(state))
     for dataset in made:
         dataset.close()
+
+
+def test_an_epoch_that_could_not_begin_is_begun_again(cluster: Cluster) -> None:
+    # A window as large as the cache wants all rows before it gives the first.
+    dataset, other = (Dataset(cluster, window=ROWS, seed=3) for _ in range(2))
+    cluster.nodes[2].shutdown()
+    with pytest.raises(errors.ConnectionFailedError):
+        dataset.read()
+    assert remote.open_readers() == 0
+    cluster.nodes.pop()
+    assert [dataset.epoch(), dataset.epoch()] == [other.epoch(), other.epoch()]
 
 
 @pytest.mark.parametrize(("uneven", "rows"), [("repeat", 375), ("drop", 250), ("pad", 375)])
@@ -120,7 +136,7 @@ def test_workers_have_epochs_of_one_length(cluster: Cluster, task: BecomeTask, u
         dataset = Dataset(cluster, uneven=uneven, snapshot=None)
         assert dataset.request.rows == rows
         for _ in range(2):
-            ids, end = dataset.read(dataset.open())
+            ids, (_, end) = dataset.read()
             assert end == rows
             assert set(ids) <= own(index)
             if uneven == "pad":
@@ -133,11 +149,10 @@ def test_workers_have_epochs_of_one_length(cluster: Cluster, task: BecomeTask, u
 def test_another_assignment_is_an_error_and_not_other_rows(cluster: Cluster, task: BecomeTask) -> None:
     task(0)
     before = Dataset(cluster)
-    handle = before.open()
-    _, offset = before.read(handle, rows=50)
+    _, state = before.read(rows=50)
     task(1)
     with pytest.raises(errors.AssignmentChangedError, match="reads other partitions"):
-        Dataset(cluster).read(np.array(handle), offset)
+        Dataset(cluster).read(restored(state))
 
 
 def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task: BecomeTask) -> None:

@@ -52,7 +52,7 @@ class Reader:
         self._begin = parts
         self._layout = layout
         self._closed = False
-        self._broken = False
+        self._idle = True
         self._serving = threading.Lock()
         # Re-entrant: a finalizer may close wherever the interpreter happens to be.
         self._state = threading.RLock()
@@ -76,13 +76,13 @@ class Reader:
                 # Asked again, it begins again: a stream that broke must not look like one that has ended.
                 self._parts = None
                 self._threads.stop()
-                self._broken = True
+                self._idle = True
                 raise
 
     @property
-    def broken(self) -> bool:
-        """Whether it holds nothing since an error, until it is asked again."""
-        return self._broken
+    def idle(self) -> bool:
+        """Whether it holds nothing: until it is asked, and since an error until it is asked again."""
+        return self._idle
 
     def _take(self, offset: int) -> Part | None:
         if self._parts is None or offset < self._position:
@@ -112,7 +112,7 @@ class Reader:
             # Whoever closes from here on finds them, started or not.
             self._threads = threads
         self._parts = self._begin(threads, again)
-        self._broken = False
+        self._idle = False
         self._position = 0
 
     def close(self) -> None:

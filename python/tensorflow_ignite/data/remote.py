@@ -3,16 +3,16 @@
 A graph names one well-known token; each process that may run graphs registers its reader under it. So a graph that the
 client process of a parameter-server job builds runs on a worker, and reads the worker's own partitions there.
 
-The graph calls it in two ways (PyFunc, first argument):
+The graph calls it (PyFunc) with request, handle, offset, and gets handle, offset, weights if asked for, arrays…: the
+rows of one batch from that row of the epoch on, and the offset of the next; below 0 after the last. The handle and the
+offset are the state of an iterator, given back at its next call:
 
-- ``open``, request → handle: begins an epoch. The handle is a tensor over memory that belongs to the epoch's reader:
-  when TensorFlow lets go of its iterator, the memory goes, and with it the reader, its threads and its streams.
-- ``read``, request, handle, offset → offset, weights if asked for, arrays…: the rows of one batch from that row of the
-  epoch on, and the offset of the next; below 0 after the last.
-
-A handle that is restored from a checkpoint, perhaps by another process, is mere numbers: which epoch it was, and a
-digest of what was read. It gets a new reader, which finds the row, and which lives until its last batch or the end of
-its dataset; where something else would be read now, it gets an error.
+- A handle of zeros begins an epoch.
+- The handle that is returned is a tensor over memory that belongs to the epoch's reader: when TensorFlow lets go of its
+  iterator, the memory goes, and with it the reader, its threads and its streams.
+- A handle that is restored from a checkpoint, perhaps by another process, is mere numbers: which epoch it was, and a
+  digest of what was read. While the reader of that epoch lives it goes on with that one, and gets a new one else, which
+  finds the row; where something else would be read now, it gets an error.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ import logging
 import os
 import secrets
 import threading
+import time
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +43,12 @@ _log = logging.getLogger(__name__)
 
 TOKEN = "tensorflow_ignite.read"
 
+#: Numbers of a handle: as many bytes as TensorFlow must find aligned.
+HANDLE_NUMBERS = ALIGNMENT // 8
+
 SECONDS_TO_END_AT_EXIT = 5.0
+# More than a thread of TensorFlow lets pass between two calls, a new epoch of ``repeat`` included.
+QUIET_SECONDS = 0.2
 
 
 def register() -> None:
@@ -55,18 +62,16 @@ def register() -> None:
     script_ops._py_funcs._funcs[TOKEN] = call
 
 
-def call(operation: bytes, request: bytes, *rest: Any) -> Array | list[Array]:
+def call(request: bytes, handle: Array, offset: Any) -> list[Array]:
     """What the graph calls; arguments arrive as numpy values."""
-    if operation == b"open":
-        return _readers.open(bytes(request))
-    handle, offset = rest
     return _readers.read(bytes(request), handle, int(offset))
 
 
 class _Place(NamedTuple):
     """What a handle says of its epoch, in 64-bit numbers."""
 
-    # Random, so that numbers which another process wrote into a checkpoint are not taken for one of this process.
+    # Random, so that numbers which another process wrote into a checkpoint are not taken for one of this process; and
+    # never zeros.
     name: tuple[int, int]
     epoch: int
     base: int
@@ -86,10 +91,9 @@ class _Handle:
     """64 aligned bytes of an own, which begin with the number of a reader; dies with the last tensor over them."""
 
     def __init__(self, numbers: tuple[int, ...]) -> None:
-        size = ALIGNMENT // 8
-        memory = np.zeros(2 * size, np.int64)
+        memory = np.zeros(2 * HANDLE_NUMBERS, np.int64)
         start = (-memory.ctypes.data % ALIGNMENT) // 8
-        self._memory = memory[start : start + size]
+        self._memory = memory[start : start + HANDLE_NUMBERS]
         self._memory[: len(numbers)] = numbers
         # An array that borrows from this object keeps this object; views of a plain array would keep only the memory.
         self.__array_interface__ = self._memory.__array_interface__
@@ -98,79 +102,114 @@ class _Handle:
 _Key = tuple[str, tuple[int, int]]
 
 
+class _Opened(NamedTuple):
+    reader: Reader
+    handle: weakref.ref[_Handle]
+
+
 class _Readers:
     """The readers of this process, by their datasets and the numbers of their handles."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: dict[_Key, Reader] = {}
-        # Those of restored iterators: they have no handle whose end would tell that they are not needed any more.
-        self._restored: set[_Key] = set()
+        self._open: dict[_Key, _Opened] = {}
         self._datasets: dict[str, _Dataset] = {}
         self._ending = False
+        # Those that were told that the process ends.
+        self._told: set[_Key] = set()
+        self._calls = self._returns = 0
         self.endings = Endings(lambda: self._hold() or bool(_kept.size))
 
-    def open(self, request: bytes) -> Array:
-        """A new reader's handle."""
-        self._require_time()
+    def read(self, request: bytes, handle: Array, offset: int) -> list[Array]:
+        """The rows of one batch, preceded by the handle and the offset of the next."""
+        with self._lock:
+            self._calls += 1
+        try:
+            return self._read(_parse(request), handle, offset)
+        finally:
+            with self._lock:
+                self._returns += 1
+
+    def _read(self, asked: reading.Request, handle: Array, offset: int) -> list[Array]:
+        if self._ending:
+            self._refuse_once(asked, handle)
+            return _end(asked, handle)
+        begins = not handle.any()
+        # Who holds it keeps the reader open.
+        own, place = self._begin(asked) if begins else (None, _Place.of(handle))
+        while True:
+            own, reader = self._find(asked, place)
+            idle = reader.idle
+            try:
+                part = reader.take(offset)
+                break
+            except ReaderClosed:
+                # Closed with the iterator that began it, while one that was restored from it reads on.
+                self._require_time()
+            except BaseException:
+                if begins:
+                    self._take_back(asked, place, reader)
+                # TensorFlow may let go of the handle no sooner than it is called again, and nobody needs to wait.
+                self.endings.watch()
+                raise
+        if idle:
+            self.endings.watch()
+        if part is None:
+            self._close((asked.name, place.name), reader)
+            return _end(asked, np.asarray(own))
+        weights = [np.full(part.rows, part.real, np.float32)] * asked.weighted
+        assert part.arrays is not None
+        return [np.asarray(own), np.array(offset + part.rows, np.int64), *weights, *part.arrays]
+
+    def _begin(self, asked: reading.Request) -> tuple[_Handle, _Place]:
+        """Opens a reader of the dataset's next epoch."""
         self.endings.settle()
-        asked = _parse(request)
         snapshot = _kept.get(asked.name)
-        # Who has the rows matters to those who will read them; a snapshot needs nobody.
-        plan: reading.Plan = snapshot.told if snapshot else reading.plan(asked)
+        plan = _plan(asked, snapshot)
         base = snapshot.epoch if snapshot and asked.window is not None else -1
         with self._lock:
             dataset = self._datasets.setdefault(asked.name, _Dataset())
             epoch, dataset.epochs = dataset.epochs, dataset.epochs + 1
             seed = dataset.seed if asked.seed is None else asked.seed
             place = _Place(_two_numbers(os.urandom(16)), epoch, base, seed, _two_numbers(plan.digest(asked)))
-            key = asked.name, place.name
-            self._open[key] = self._reader(asked, plan, place)
-        handle = _Handle(place.numbers())
-        self.endings.when_gone(handle, functools.partial(self.close, key))
-        self.endings.watch()
-        return np.asarray(handle)
-
-    def read(self, request: bytes, handle: Array, offset: int) -> list[Array]:
-        """The rows of one batch, preceded by the offset of the next."""
-        asked, place = _parse(request), _Place.of(handle)
-        while True:
-            self._require_time()
-            reader = self._find(place, asked)
-            again = reader.broken
-            try:
-                part = reader.take(offset)
-                break
-            except ReaderClosed:
-                # Closed with the iterator that began it, while one that was restored from it reads on.
-                continue
-            except BaseException:
-                # TensorFlow may let go of the handle no sooner than it is called again, and nobody needs to wait.
-                self.endings.watch()
-                raise
-        if again:
-            self.endings.watch()
-        if part is None:
-            self.close((asked.name, place.name))
-            weights = [np.empty(0, np.float32)] * asked.weighted
-            return [np.array(-1, np.int64), *weights, *empty_arrays(asked.layout)]
-        weights = [np.full(part.rows, part.real, np.float32)] * asked.weighted
-        assert part.arrays is not None
-        return [np.array(offset + part.rows, np.int64), *weights, *part.arrays]
+            return self._opened(asked, plan, place)[0], place
 
     def _require_time(self) -> None:
         """At the end of the process nothing is opened any more: TensorFlow's own threads may still ask."""
         if self._ending:
-            raise ReaderClosed
+            raise ReaderClosed("the process ends, and its readers are closed")
 
-    def _find(self, place: _Place, asked: reading.Request) -> Reader:
+    def _refuse_once(self, asked: reading.Request, handle: Array) -> None:
+        """TensorFlow reads ahead over errors, but not over an end."""
+        key = asked.name, _Place.of(handle).name
         with self._lock:
-            reader = self._open.get((asked.name, place.name))
-        return reader or self._restore(place, asked)
+            told = key in self._told
+            self._told.add(key)
+        if not told:
+            self._require_time()
 
-    def _restore(self, place: _Place, asked: reading.Request) -> Reader:
-        snapshot = _kept.get(asked.name)
-        plan: reading.Plan = snapshot.told if snapshot else reading.plan(asked)
+    def _take_back(self, asked: reading.Request, place: _Place, reader: Reader) -> None:
+        """Of an epoch without a first row nobody knows: asked again, it is begun again."""
+        with self._lock:
+            dataset = self._datasets.get(asked.name)
+            if dataset is not None and dataset.epochs == place.epoch + 1:
+                dataset.epochs = place.epoch
+        self._close((asked.name, place.name), reader)
+
+    def _find(self, asked: reading.Request, place: _Place) -> tuple[_Handle, Reader]:
+        """The reader of a place; a new one, for an iterator that was restored."""
+        with self._lock:
+            found = self._alive(asked, place)
+        return found or self._restore(asked, place)
+
+    def _alive(self, asked: reading.Request, place: _Place) -> tuple[_Handle, Reader] | None:
+        opened = self._open.get((asked.name, place.name))
+        handle = opened.handle() if opened else None
+        # One whose handle has gone is about to be closed.
+        return (handle, opened.reader) if opened and handle else None
+
+    def _restore(self, asked: reading.Request, place: _Place) -> tuple[_Handle, Reader]:
+        plan = _plan(asked, _kept.get(asked.name))
         if _two_numbers(plan.digest(asked)) != place.digest:
             raise errors.AssignmentChangedError(
                 f"the iterator of {plan.what} cannot go on where its checkpoint left it: it reads other partitions, "
@@ -181,12 +220,14 @@ class _Readers:
             dataset = self._datasets.setdefault(asked.name, _Dataset())
             dataset.epochs = max(dataset.epochs, place.epoch + 1)
             dataset.seed = place.seed
-            key = asked.name, place.name
-            reader = self._open.get(key)
-            if reader is None:
-                reader = self._open[key] = self._reader(asked, plan, place)
-                self._restored.add(key)
-            return reader
+            return self._alive(asked, place) or self._opened(asked, plan, place)
+
+    def _opened(self, asked: reading.Request, plan: reading.Plan, place: _Place) -> tuple[_Handle, Reader]:
+        key = asked.name, place.name
+        reader, handle = self._reader(asked, plan, place), _Handle(place.numbers())
+        self._open[key] = _Opened(reader, weakref.ref(handle))
+        self.endings.when_gone(handle, functools.partial(self._close, key, reader))
+        return handle, reader
 
     def _reader(self, asked: reading.Request, plan: reading.Plan, place: _Place) -> Reader:
         # Again, with the lock held: one that is added after all were closed would stay.
@@ -236,37 +277,46 @@ class _Readers:
         """Lets go of what belongs to a dataset that is no more; an iterator that is left reads on."""
         with self._lock:
             self._datasets.pop(name, None)
-            left = [key for key in self._restored if key[0] == name]
-        for key in left:
-            self.close(key)
         _kept.drop(name)
         self.endings.watch()
 
-    def close(self, key: _Key) -> None:
+    def _close(self, key: _Key, reader: Reader) -> None:
         """Ends a reader; returns at once."""
         with self._lock:
-            reader = self._open.pop(key, None)
-            self._restored.discard(key)
-        if reader is not None:
-            reader.close()
-            self.endings.watch()
+            opened = self._open.get(key)
+            if opened is not None and opened.reader is reader:
+                del self._open[key]
+        reader.close()
+        self.endings.watch()
 
     def close_all(self) -> None:
         """Ends every reader and waits for its threads, so that none runs while the interpreter goes down."""
         with self._lock:
             self._ending = True
-            readers = list(self._open.values())
+            readers = [opened.reader for opened in self._open.values()]
             self._open.clear()
         for reader in readers:
             reader.close()
         for reader in readers:
             reader.join(SECONDS_TO_END_AT_EXIT)
+        self._await_calls()
         self.endings.stop()
+
+    def _await_calls(self) -> None:
+        """Waits until no thread of TensorFlow calls any more, if any ever did.
+
+        One that the interpreter finds here as it goes down never returns, and TensorFlow would wait for it forever.
+        """
+        deadline = time.monotonic() + SECONDS_TO_END_AT_EXIT
+        seen = -1
+        while self._calls and not self._returns == self._calls == seen and time.monotonic() < deadline:
+            seen = self._calls
+            time.sleep(QUIET_SECONDS)
 
     def _hold(self) -> bool:
         """Whether a reader holds what must end with it."""
         with self._lock:
-            return any(not reader.broken for reader in self._open.values())
+            return any(not opened.reader.idle for opened in self._open.values())
 
     def count(self) -> int:
         """Readers that are open."""
@@ -308,6 +358,18 @@ class _Dataset:
 @functools.lru_cache(maxsize=64)
 def _parse(request: bytes) -> reading.Request:
     return reading.Request.from_json(request)
+
+
+def _plan(asked: reading.Request, snapshot: snapshots.Snapshot | None) -> reading.Plan:
+    """Who has the rows matters to those who will read them; a snapshot needs nobody."""
+    plan: reading.Plan = snapshot.told if snapshot else reading.plan(asked)
+    return plan
+
+
+def _end(asked: reading.Request, handle: Array) -> list[Array]:
+    """The answer behind the last rows."""
+    weights = [np.empty(0, np.float32)] * asked.weighted
+    return [handle, np.array(-1, np.int64), *weights, *empty_arrays(asked.layout)]
 
 
 def _two_numbers(digest: bytes) -> tuple[int, int]:

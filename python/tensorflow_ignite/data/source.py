@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import numpy as np
 import tensorflow as tf
 
 from tensorflow_ignite import credentials as who
@@ -12,7 +13,6 @@ from tensorflow_ignite.data import arguments, queries, reading, remote
 from tensorflow_ignite.data.layout import pack, types_of
 from tensorflow_ignite.data.rows import Rows
 from tensorflow_ignite.data.shares import UNEVEN, Uneven
-from tensorflow_ignite.data.tensors import ALIGNMENT
 from tensorflow_ignite.data.wanted import wanted_of
 
 # Far more batches than any cache has; the reader says when they end.
@@ -171,39 +171,37 @@ def _keep(given: Any) -> str:
 
 def _rows(request: reading.Request, labels: str | tuple[str, ...] | None) -> tf.data.Dataset:
     arguments.check_labels(labels, [column.name for column in request.layout], request.cache)
-    begun = tf.data.Dataset.from_tensors(0)
+    numbers = tf.data.Dataset.range(_BATCHES)
     if tf.executing_eagerly():
         # Every dataset that is made of this one holds it; one that lives in a graph is run for as long as the graph.
-        remote.forget_with(begun, request.name)
+        remote.forget_with(numbers, request.name)
 
-    plain = _batches(begun, request, labels)
+    plain = _batches(numbers, request, labels)
 
     def batches_for(rows: int) -> tf.data.Dataset:
         suited = request.in_batches_of(rows) if rows else request
-        return plain if suited is request else _batches(begun, suited, labels)
+        return plain if suited is request else _batches(numbers, suited, labels)
 
     return Rows(batches_for, request.rows if request.rows >= 0 else tf.data.UNKNOWN_CARDINALITY)
 
 
-def _batches(begun: tf.data.Dataset, request: reading.Request, labels: str | tuple[str, ...] | None) -> tf.data.Dataset:
-    """Whole batches. Reading is addressed by row, so that the position of an iterator can be saved and restored."""
+def _batches(
+    numbers: tf.data.Dataset, request: reading.Request, labels: str | tuple[str, ...] | None
+) -> tf.data.Dataset:
+    """Whole batches. Reading is addressed by row, so that the position of an iterator can be saved and restored.
+
+    Each function in a dataset costs every new iterator milliseconds: there are three.
+    """
     layout, text = request.layout, request.to_json()
-    types = [tf.int64, *([tf.float32] * request.weighted), *map(tf.as_dtype, types_of(layout))]
+    types = [tf.int64, tf.int64, *([tf.float32] * request.weighted), *map(tf.as_dtype, types_of(layout))]
 
-    def begin(_: tf.Tensor) -> tf.Tensor:
-        (handle,) = tf.raw_ops.PyFunc(input=["open", text], token=remote.TOKEN, Tout=[tf.int64])
-        return tf.ensure_shape(handle, [ALIGNMENT // 8])
-
-    def epoch(handle: tf.Tensor) -> tf.data.Dataset:
-        def batch(offset: tf.Tensor, _: tf.Tensor) -> tuple[tf.Tensor, Any]:
-            following, *arrays = tf.raw_ops.PyFunc(
-                input=["read", text, handle, offset], token=remote.TOKEN, Tout=types, name="read_cache"
-            )
-            following.set_shape([])
-            return following, (following >= 0, element(arrays))
-
-        first = tf.constant(0, tf.int64)
-        return tf.data.Dataset.range(_BATCHES).scan(first, batch).take_while(_first).map(_second)
+    def batch(state: tuple[tf.Tensor, tf.Tensor], _: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], Any]:
+        handle, following, *arrays = tf.raw_ops.PyFunc(
+            input=[text, *state], token=remote.TOKEN, Tout=types, name="read_cache"
+        )
+        handle.set_shape([remote.HANDLE_NUMBERS])
+        following.set_shape([])
+        return (handle, following), (following >= 0, element(arrays))
 
     def element(arrays: list[tf.Tensor]) -> Any:
         weights = arrays.pop(0) if request.weighted else None
@@ -211,7 +209,8 @@ def _batches(begun: tf.data.Dataset, request: reading.Request, labels: str | tup
             weights.set_shape([None])
         return _element(pack(layout, arrays, _tensor), labels, weights)
 
-    return begun.map(begin).flat_map(epoch).with_options(_options())
+    begin = np.zeros(remote.HANDLE_NUMBERS, np.int64), np.int64(0)
+    return numbers.scan(begin, batch).take_while(_first).map(_second).with_options(_options())
 
 
 def _first(more: tf.Tensor, _: Any) -> tf.Tensor:
