@@ -267,6 +267,16 @@ def test_several_types_of_objects_and_types_that_grew_are_read_by_name(cluster: 
     assert [int(row["d"]) for row in filled] == [0, 0, 7]
 
 
+def test_a_dataset_keeps_its_columns_when_types_grow(cluster: LocalCluster, thin: Client) -> None:
+    cache = thin.create_cache("grows")
+    cache.put(0, row_type("TypesGrows", a=ignite.IntObject)(a=0))
+    dataset = tfi.dataset(cache.name, address=cluster.address, snapshot=False)
+    assert list(dataset.as_numpy_iterator()) == [{"a": 0}]
+    cache.put(1, row_type("TypesGrows", a=ignite.IntObject, b=ignite.IntObject)(a=1, b=2))
+    assert sorted(row["a"] for row in dataset.as_numpy_iterator()) == [0, 1]
+    assert set(tfi.dataset(cache.name, address=cluster.address, nulls="mask").element_spec) >= {"a", "b"}
+
+
 def test_an_enum_is_its_ordinal_and_tells_its_names(cluster: LocalCluster, thin: Client) -> None:
     names = ["RED", 'GR"EE\\N', "Bläu"]
     color = register_enum(thin, "TypesColor", names)

@@ -54,12 +54,13 @@ class Request:
 
     Attributes:
         cache: Name of the cache.
-        columns: Names of the columns; empty: all.
+        columns: Names of the columns; empty: all, or those of ``sql``.
         key: Whether the key comes first, as column ``_key``.
         partitions: ``"assigned"``, ``"all"``, ``"local"`` or numbers of partitions.
         address: ``host:port[,host:port]`` given by the script, for processes outside a job.
         batch_bytes: Size of a batch in bytes, about; 0: the node's choice.
-        schema: Types that the reader wants, an Arrow schema as an IPC message in base 64; empty: those of the cache.
+        schema: Types of the columns as the cluster resolved them, or as the reader wants them, an Arrow schema as an
+            IPC message in base 64; empty: those of the cache.
         nulls: What becomes of nulls: ``"error"``, ``"default"`` or ``"mask"``.
         on_mismatch: What becomes of rows that do not fit the schema: ``"error"`` or ``"skip"``.
         where: Condition in SQL; empty: every row.
@@ -287,12 +288,20 @@ def request(
             f'cache {cache!r} has a column {WEIGHT_COLUMN!r}, which uneven="pad" adds. Choose others with columns=[...]'
         )
     return replace(
-        asked,
+        _as_told(asked, told),
         batch_bytes=batch_bytes or _batch_bytes(layout),
         share=_share(asked, here, told.rows, uneven, snapshot),
         layout=layout,
         zeros=base64.b64encode(told.schema.serialize().to_pybytes()).decode() if asked.weighted else "",
     )
+
+
+def _as_told(asked: Request, told: flight.Description) -> Request:
+    """The columns and types that the cluster found out: no epoch needs to look at rows for them again."""
+    if asked.transport == ways.THIN or not told.endpoints:
+        return asked
+    ticket = data_pb2.ReadCommand.FromString(told.endpoints[0].ticket)
+    return replace(asked, columns=tuple(ticket.columns), schema=base64.b64encode(ticket.schema).decode())
 
 
 def _batch_bytes(layout: Sequence[Column]) -> int:

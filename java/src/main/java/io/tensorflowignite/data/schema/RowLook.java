@@ -153,15 +153,21 @@ final class RowLook {
       for (Cache.Entry<Object, Object> row : cursor) {
         look.at(row);
         rows++;
-        if (row.getValue() instanceof BinaryObject) {
-          bytes += ((BinaryObject) row.getValue()).size();
-        }
+        bytes += bytes(row.getValue());
         if (rows >= MAX_ROWS || rows >= MIN_ROWS && bytes >= MAX_BYTES) {
           return true;
         }
       }
     }
     return false;
+  }
+
+  /** Of values that may be large. */
+  private static long bytes(Object value) {
+    if (value instanceof BinaryObject) {
+      return ((BinaryObject) value).size();
+    }
+    return value instanceof byte[] ? ((byte[]) value).length : 0;
   }
 
   private TensorFlowIgniteException disagreement(String column, MismatchException mismatch) {
