@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.stream.Collectors;
 import javax.cache.Cache;
 import org.apache.arrow.flight.FlightClient.ClientStreamListener;
 import org.apache.arrow.flight.FlightDescriptor;
@@ -415,6 +416,39 @@ public class ItLoading extends DataTest {
       stream.error(new IllegalStateException("the client gives up"));
       Await.until("the cache is removed", () -> !ignite.cacheNames().contains("broken"));
     }
+  }
+
+  @Test
+  public void loadsThatFailWhileRowsAreWrittenLeaveTheNodesThreadsAlone() throws Exception {
+    load(into("first"), 1, 10);
+    Set<Thread> writing = threadsThatWrite();
+    assertFalse(writing.isEmpty());
+
+    for (int attempt = 0; attempt < 20; attempt++) {
+      assertFails(
+          FlightStatusCode.INVALID_ARGUMENT,
+          "column name is null, and part of the key;",
+          "[code=ROW_MISMATCH]",
+          () ->
+              put(
+                  into("broken").setKeyColumn("name"),
+                  new Schema(fields()),
+                  2,
+                  (root, batch) -> {
+                    fill(root, batch * 30_000, 30_000);
+                    if (batch == 1) {
+                      root.getVector("name").setNull(29_999);
+                    }
+                  }));
+    }
+
+    assertEquals(writing, threadsThatWrite());
+  }
+
+  private static Set<Thread> threadsThatWrite() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().startsWith("data-streamer-stripe"))
+        .collect(Collectors.toSet());
   }
 
   @Test

@@ -51,7 +51,7 @@ public final class CacheLoader {
       streamer.finish();
     } catch (RuntimeException error) {
       RuntimeException first = streamer.first(error);
-      suppress(first, streamer::cancel);
+      suppress(first, streamer::end);
       throw first;
     }
     return streamer.rows();

@@ -91,9 +91,13 @@ final class RowStreamer {
     requireNoFailure();
   }
 
-  /** Gives up what is not stored yet. */
-  void cancel() {
-    streamer.close(true);
+  /**
+   * Returns when nothing is on its way any more, after an error. What is buffered is stored first:
+   * Ignite's own cancellation interrupts the threads that write on this node, and a node whose
+   * thread ends so stops.
+   */
+  void end() {
+    streamer.close(false);
   }
 
   /** What went wrong first: a row that was not stored counts for more than what came of it. */
