@@ -15,7 +15,8 @@ from touch import consumed, consumed_in_graph
 WAYS = {
     "local": {"transport": "shared", "snapshot": False},
     "later": {"transport": "shared", "snapshot": True, "memory": 8 << 30},
-    "remote": {"transport": "flight", "snapshot": False},
+    "remote": {"transport": "tcp", "snapshot": False},
+    "flight": {"transport": "flight", "snapshot": False},
 }
 LARGE_LOADS = 100
 

@@ -1,4 +1,4 @@
-"""The only place that makes connections to nodes: gRPC channels and clients of Arrow Flight, plain or by TLS.
+"""The only place that makes connections to nodes: gRPC channels and clients of Arrow Flight, plain or by TLS; and TCP.
 
 Who calls is told with each call, in the header ``authorization``. TLS verifies the node's certificate and that it was
 made for the host that is called; why it fails, tells `handshake.diagnose`.
@@ -7,6 +7,7 @@ made for the host that is called; why it fails, tells `handshake.diagnose`.
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from tensorflow_ignite.pem import PemFiles
 if TYPE_CHECKING:
     from pyarrow import flight
 
-__all__ = ["CHANNEL_OPTIONS", "KEEPALIVE", "flight_client", "grpc_channel"]
+__all__ = ["CHANNEL_OPTIONS", "KEEPALIVE", "flight_client", "grpc_channel", "tcp_connection"]
 
 #: A node that froze or died without closing its connection is noticed within 9 s.
 KEEPALIVE = (
@@ -103,6 +104,23 @@ def flight_client(
         generic_options=list(KEEPALIVE),
     )
     return client, options
+
+
+def tcp_connection(address: str, port: int, seconds: float) -> socket.socket:
+    """A plain connection to another port of a node, whose calls wait without limit.
+
+    Args:
+        address: ``host:port`` of the node.
+        port: Which other one.
+        seconds: For connecting.
+
+    Raises:
+        OSError: If it cannot be reached.
+    """
+    connection = socket.create_connection((address.rpartition(":")[0].strip("[]"), port), seconds)
+    connection.settimeout(None)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
 
 
 class _AuthorizedChannel(grpc.Channel):

@@ -13,13 +13,14 @@ import pyarrow.flight as flight
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from tensorflow_ignite.v1 import data_pb2, job_pb2, shared_pb2, storage_pb2
+from tensorflow_ignite.v1 import data_pb2, job_pb2, shared_pb2, storage_pb2, tcp_pb2
 
 CACHE = "fuzzed"
 NODE_API = "/tensorflow_ignite.v1.NodeApi/"
 FILES = "/tensorflow_ignite.v1.FileService/"
 MEMORY = "/tensorflow_ignite.v1.BlockMemory/"
 SHARED = "/tensorflow_ignite.v1.SharedMemory/"
+TCP = "/tensorflow_ignite.v1.TcpRows/"
 FLIGHT = "/arrow.flight.protocol.FlightService/"
 
 _TEXTS = (
@@ -88,6 +89,7 @@ def targets() -> list[Target]:
         *_of_messages(FILES, _FILES),
         *_of_messages(MEMORY, _MEMORY),
         Target(SHARED + "Read", "stream_stream", _shared),
+        *_of_messages(TCP, _TCP),
         *(Target(FLIGHT + method, kind, make, weight) for method, kind, make, weight in _FLIGHT),
     ]
 
@@ -205,6 +207,15 @@ _FILES: _Methods = (
 _MEMORY: _Methods = (
     ("Share", "unary_unary", storage_pb2.ShareMemoryRequest, None),
     ("Unshare", "unary_unary", storage_pb2.UnshareMemoryRequest, None),
+)
+
+_TCP: _Methods = (
+    (
+        "Read",
+        "unary_stream",
+        tcp_pb2.ReadTcp,
+        tcp_pb2.ReadTcp(command=data_pb2.ReadCommand(cache=CACHE, partitions=[0])),
+    ),
 )
 
 

@@ -11,11 +11,11 @@ import psutil
 from pyignite import Client
 
 from tensorflow_ignite.data.transport import flight
-from tensorflow_ignite.data.transport.streams import FLIGHT, SHARED, open_stream
+from tensorflow_ignite.data.transport.streams import FLIGHT, SHARED, TCP, open_stream
 from tensorflow_ignite.testing import LocalCluster, LocalNode, node_configuration
 from tensorflow_ignite.v1 import data_pb2
 
-TRANSPORTS = (SHARED, FLIGHT)
+TRANSPORTS = (SHARED, TCP, FLIGHT)
 # By default a node takes thin clients on the first free port of these.
 _THIN_PORTS = range(10_800, 10_901)
 _BALANCE_SECONDS = 60.0

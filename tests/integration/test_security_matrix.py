@@ -149,8 +149,9 @@ def api(node: Guarded, who: Credentials | None) -> None:
 
 def data_remote(node: Guarded, who: Credentials | None) -> None:
     """Rows over the network."""
-    table = tfi.read_table(CACHE, address=node.address, transport="flight", credentials=who)
-    assert sorted(table["x"].to_pylist()) == list(range(ROWS))
+    for transport in ("flight", "auto"):
+        table = tfi.read_table(CACHE, address=node.address, transport=transport, credentials=who)
+        assert sorted(table["x"].to_pylist()) == list(range(ROWS))
 
 
 def data_local(node: Guarded, who: Credentials | None) -> None:

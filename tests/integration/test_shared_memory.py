@@ -24,7 +24,7 @@ tf = pytest.importorskip("tensorflow")
 
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
-from tensorflow_ignite.data.transport import flight, segments, shared, streams  # noqa: E402
+from tensorflow_ignite.data.transport import batches, flight, segments, streams  # noqa: E402
 from tensorflow_ignite.memory import NAME, Segment  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
 from tensorflow_ignite.v1 import data_pb2  # noqa: E402
@@ -104,7 +104,7 @@ def check_rows(rows: list[dict[str, Any]]) -> None:
     assert sorted(ids) == list(range(ROWS))
 
 
-@pytest.mark.parametrize("transport", ["shared", "flight", "auto"])
+@pytest.mark.parametrize("transport", ["shared", "tcp", "flight", "auto"])
 def test_each_row_arrives_once_whatever_carries_it(cluster: LocalCluster, images: str, transport: str) -> None:
     ids = []
     for endpoint in endpoints(cluster, images):
@@ -131,7 +131,7 @@ def test_batches_lie_in_memory_that_the_node_wrote(cluster: LocalCluster, images
 
 def test_batches_that_are_kept_stay_as_they_were_while_the_reader_goes_on(cluster: LocalCluster, images: str) -> None:
     kept = [batch for endpoint in endpoints(cluster, images) for batch in streams.open_stream(endpoint, images)]
-    assert len(kept) > 10 * shared.SEGMENTS
+    assert len(kept) > 10 * batches.SEGMENTS
     assert sorted(number for batch in kept for number in check(batch)) == list(range(ROWS))
 
 
@@ -139,8 +139,8 @@ def test_a_list_of_a_datasets_rows_is_right_however_many_are_kept(cluster: Local
     dataset = tfi.dataset(images, address=cluster.address, batch_bytes=BATCH)
     check_rows(list(dataset))
     # Whole batches are tensors over the segments themselves.
-    batches = list(dataset.batch(100))
-    check_rows([row for batch in batches for row in tf.data.Dataset.from_tensor_slices(batch).as_numpy_iterator()])
+    whole = list(dataset.batch(100))
+    check_rows([row for batch in whole for row in tf.data.Dataset.from_tensor_slices(batch).as_numpy_iterator()])
 
 
 def arrays(owners: tuple[flight.Endpoint, ...], cache: str) -> Iterator[tuple[Any, Any]]:
@@ -185,7 +185,7 @@ def test_memory_is_bounded_while_batches_are_only_looked_at(cluster: LocalCluste
         check(batch)
         del batch
         largest = max(largest, sum("-" in line.split()[0] for line in mapped(os.getpid())))
-    assert 0 < largest <= shared.SEGMENTS
+    assert 0 < largest <= batches.SEGMENTS
 
 
 def test_rows_larger_than_a_segment_get_larger_ones(cluster: LocalCluster) -> None:
@@ -238,7 +238,7 @@ def test_a_cancelled_stream_ends_at_once_and_the_node_lets_go(cluster: LocalClus
     check(next(iterator))
     assert any(mapped(node.process.pid) for node in cluster.nodes)
     stream.cancel()
-    assert len(list(iterator)) <= shared.SEGMENTS
+    assert len(list(iterator)) <= batches.SEGMENTS
     for node in cluster.nodes:
         await_unmapped(node.process.pid)
 
@@ -256,7 +256,7 @@ def test_an_error_of_the_node_arrives_as_itself(cluster: LocalCluster, images: s
     command = data_pb2.ReadCommand.FromString(endpoint.ticket)
     command.columns[:] = ["no such"]
     wrong = flight.Endpoint(endpoint.address, command.SerializeToString())
-    for transport in ("shared", "flight", "auto"):
+    for transport in ("shared", "tcp", "flight", "auto"):
         with pytest.raises(errors.ColumnNotFoundError, match="no such"):
             list(streams.open_stream(wrong, images, transport))
 

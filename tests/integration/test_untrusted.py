@@ -132,7 +132,7 @@ def test_a_node_writes_only_into_memory_that_cannot_be_cut_off(cluster: LocalClu
             try:
                 call = stub.Read(iter(memory.requests(1 << 20)), timeout=SECONDS)
                 if seal:
-                    assert sum(answer.rows for answer in call) > 0
+                    assert sum(answer.batch.rows for answer in call) > 0
                 else:
                     error = refused(iter(call))
                     assert error.code() is grpc.StatusCode.FAILED_PRECONDITION

@@ -70,12 +70,12 @@ class Node(shared_pb2_grpc.SharedMemoryServicer):  # type: ignore[misc]
             if self.error is not None and number == self.batches - 1:
                 context.abort(grpc.StatusCode.FAILED_PRECONDITION, self.error)
             self._fill(opening, offer, values)
-            yield shared_pb2.SharedBatch(
+            layout = data_pb2.BatchLayout(
                 rows=self.rows,
-                segment=offer.id,
-                nodes=[shared_pb2.SharedNode(length=self.rows)],
-                buffers=[shared_pb2.SharedBuffer(), shared_pb2.SharedBuffer(offset=0, bytes=values.nbytes)],
+                nodes=[data_pb2.BatchNode(length=self.rows)],
+                buffers=[data_pb2.BatchBuffer(), data_pb2.BatchBuffer(offset=0, bytes=values.nbytes)],
             )
+            yield shared_pb2.SharedBatch(batch=layout, segment=offer.id)
             if self.silent:
                 self.ended.wait(30)
         if self.result is not None:

@@ -20,7 +20,7 @@ from tensorflow_ignite.data.transport import segments
 from tensorflow_ignite.data.transport.batches import record_batch
 from tensorflow_ignite.data.transport.segments import Lease, Pool, copy
 from tensorflow_ignite.memory import NAME, Segment
-from tensorflow_ignite.v1 import shared_pb2
+from tensorflow_ignite.v1 import data_pb2
 
 SIZE = 16 * mmap.PAGESIZE
 
@@ -110,10 +110,10 @@ def test_a_lease_ends_with_the_last_view_of_an_array_over_it() -> None:
     ended: list[Segment] = []
     segment = Segment(SIZE)
     batch = record_batch(
-        shared_pb2.SharedBatch(
+        data_pb2.BatchLayout(
             rows=4,
-            nodes=[shared_pb2.SharedNode(length=4)],
-            buffers=[shared_pb2.SharedBuffer(), shared_pb2.SharedBuffer(offset=64, bytes=32)],
+            nodes=[data_pb2.BatchNode(length=4)],
+            buffers=[data_pb2.BatchBuffer(), data_pb2.BatchBuffer(offset=64, bytes=32)],
         ),
         pa.schema([pa.field("x", pa.int64(), nullable=False)]),
         Lease(segment, ended.append).buffer(),
@@ -145,7 +145,7 @@ def test_batches_of_nested_columns_lie_where_the_answer_says() -> None:
     )
     (batch,) = table.to_batches()
     segment = Segment(SIZE)
-    answer = shared_pb2.SharedBatch(rows=3)
+    answer = data_pb2.BatchLayout(rows=3)
     end = 0
 
     def lay(array: pa.Array) -> None:

@@ -13,8 +13,8 @@ import pytest
 from shared_memory_node import Node
 
 from tensorflow_ignite import addresses, errors
-from tensorflow_ignite.data.transport import segments, shared, streams
-from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint
+from tensorflow_ignite.data.transport import batches, segments, streams
+from tensorflow_ignite.data.transport.flight import Endpoint
 from tensorflow_ignite.data.transport.shared import SharedStream
 from tensorflow_ignite.v1 import data_pb2
 
@@ -45,7 +45,7 @@ def test_a_segment_that_nobody_uses_any_more_is_offered_again(node: Node) -> Non
 def test_what_a_user_keeps_is_never_written_again_and_the_node_never_waits(node: Node) -> None:
     kept = list(SharedStream(node.endpoint, "c"))
     assert numbers(kept) == list(range(50_000))
-    assert len({offer.id for offer in node.offers}) == shared.SEGMENTS
+    assert len({offer.id for offer in node.offers}) == batches.SEGMENTS
 
 
 def test_segments_that_come_back_late_are_used_again(node: Node) -> None:
@@ -178,7 +178,7 @@ def test_rows_of_other_hosts_take_the_network_and_the_log_says_so_once(
 ) -> None:
     monkeypatch.setattr(streams, "_said", set())
     for host in ("198.51.100.1", "198.51.100.2"):
-        assert isinstance(streams.open_stream(Endpoint(f"{host}:1", b""), "x"), BatchStream)
+        streams.open_stream(Endpoint(f"{host}:1", b""), "x")
     (said,) = caplog.messages
     assert "other hosts, such as 198.51.100.1:1, come over the network" in said
     streams.open_stream(Endpoint("198.51.100.1:1", b""), "x", "flight")

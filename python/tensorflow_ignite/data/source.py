@@ -37,7 +37,7 @@ def dataset(
     uneven: Uneven = "repeat",
     snapshot: bool | None = None,
     memory: int | str | None = None,
-    transport: Literal["auto", "shared", "flight", "thin"] = "auto",
+    transport: Literal["auto", "shared", "tcp", "flight", "thin"] = "auto",
     address: str | None = None,
     credentials: Any = None,
     batch_bytes: int = 0,
@@ -112,8 +112,9 @@ def dataset(
         memory: Bytes that all snapshots of this process may have together, such as ``"2GB"``; the oldest goes first,
             and what has no room is read anew each epoch. None: a quarter of what the machine has available, divided by
             the workers on this node.
-        transport: How batches travel. ``"auto"``: through memory shared with a node on the same host, else over the
-            network. ``"shared"`` and ``"flight"`` insist on one of them. ``"thin"`` reads a cluster without our service
+        transport: How batches travel. ``"auto"``: through memory shared with a node on the same host, else over TCP
+            connections of their own, else over Arrow Flight. ``"shared"``, ``"tcp"`` and ``"flight"`` insist on one of
+            them. ``"thin"`` reads a cluster without our service
             by its thin client port, row by row, and slowly.
         address: ``host:port[,host:port]`` of any nodes; None: TENSORFLOW_IGNITE_ADDRESS, or IGNITE_DATASET_HOST and
             IGNITE_DATASET_PORT, or localhost:10820. A task of a job always asks the node that it runs beside.
@@ -153,7 +154,7 @@ def dataset(
         uneven=arguments.one_of("uneven", uneven, UNEVEN),
         snapshot=arguments.flag("snapshot", snapshot),
         memory=arguments.memory(memory),
-        transport=arguments.one_of("transport", transport, ("auto", "shared", "flight", "thin")),
+        transport=arguments.one_of("transport", transport, ("auto", "shared", "tcp", "flight", "thin")),
         where=condition,
         sql=select,
         parameters=values,

@@ -10,10 +10,13 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from tensorflow_ignite import credentials as who
+from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data import arguments, queries, reading
 from tensorflow_ignite.data.reader import Stream
 from tensorflow_ignite.data.transport import flight, place, ways
 from tensorflow_ignite.data.transport.following import FollowingStream
+from tensorflow_ignite.data.transport.streams import AUTO, FLIGHT, TCP, open_stream, over_network
+from tensorflow_ignite.data.transport.streams import Stream as StreamOfNode
 from tensorflow_ignite.data.wanted import wanted_of
 
 # Nodes that send at a time.
@@ -31,7 +34,7 @@ def read_table(
     parameters: Sequence[reading.Parameter] = (),
     partitions: Sequence[int] | Literal["all"] | None = None,
     on_mismatch: Literal["error", "skip"] = "error",
-    transport: Literal["auto", "flight", "thin"] = "auto",
+    transport: Literal["auto", "tcp", "flight", "thin"] = "auto",
     address: str | None = None,
     credentials: Any = None,
 ) -> pa.Table:
@@ -53,7 +56,9 @@ def read_table(
         partitions: Numbers of partitions to read; None or ``"all"``: all.
         on_mismatch: What becomes of rows that do not fit the schema: an ``"error"``, or ``"skip"``.
         transport: ``"thin"`` reads a cluster without our service by its thin client port, row by row, and slowly.
-            Otherwise rows come by Arrow Flight, from nodes on this host too: a table keeps its memory.
+            Otherwise rows come over the network, from nodes on this host too, as a table keeps its memory: over TCP
+            connections of their own, or where these cannot be had Arrow Flight. ``"tcp"`` and ``"flight"`` insist on
+            one of them.
         address: ``host:port[,host:port]`` of any nodes; None: as for :func:`tensorflow_ignite.dataset`.
         credentials: Who asks, and whom it trusts; as for :func:`tensorflow_ignite.dataset`.
 
@@ -65,7 +70,7 @@ def read_table(
         UnsupportedTypeError: If a column cannot become what ``schema`` says.
         TensorFlowIgniteError: CacheNotFoundError and others, as a node says; or if no node answers.
     """
-    transport = arguments.one_of("transport", transport, ("auto", "flight", ways.THIN))
+    transport = arguments.one_of("transport", transport, (AUTO, TCP, FLIGHT, ways.THIN))
     given = who.given(credentials)
     condition, select, values = queries.checked(where, sql, parameters, columns, key)
     chosen = arguments.partitions(partitions, reading.ALL) or reading.ALL
@@ -100,12 +105,22 @@ def read_table(
             FollowingStream(
                 endpoint,
                 what,
-                lambda part: flight.BatchStream(part, what, credentials=reader),
+                lambda part: _stream(part, what, transport, reader),
                 lambda moved: flight.describe(node, moved, reader).endpoints,
             )
             for endpoint in told.endpoints
         ]
     return pa.Table.from_batches(_batches(streams), told.schema)
+
+
+def _stream(endpoint: flight.Endpoint, what: str, transport: str, reader: Credentials | None) -> StreamOfNode:
+    if transport == AUTO:
+        return over_network(endpoint, what, _always, reader)
+    return open_stream(endpoint, what, transport, keep=_always, credentials=reader)
+
+
+def _always(_: int) -> bool:
+    return True
 
 
 def _batches(streams: Sequence[Stream]) -> Iterator[pa.RecordBatch]:

@@ -94,6 +94,32 @@ class ReadResult(_message.Message):
     moved: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, rows: _Optional[int] = ..., skipped: _Optional[int] = ..., moved: _Optional[_Iterable[int]] = ...) -> None: ...
 
+class BatchLayout(_message.Message):
+    __slots__ = ("rows", "nodes", "buffers")
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    BUFFERS_FIELD_NUMBER: _ClassVar[int]
+    rows: int
+    nodes: _containers.RepeatedCompositeFieldContainer[BatchNode]
+    buffers: _containers.RepeatedCompositeFieldContainer[BatchBuffer]
+    def __init__(self, rows: _Optional[int] = ..., nodes: _Optional[_Iterable[_Union[BatchNode, _Mapping]]] = ..., buffers: _Optional[_Iterable[_Union[BatchBuffer, _Mapping]]] = ...) -> None: ...
+
+class BatchNode(_message.Message):
+    __slots__ = ("length", "nulls")
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    NULLS_FIELD_NUMBER: _ClassVar[int]
+    length: int
+    nulls: int
+    def __init__(self, length: _Optional[int] = ..., nulls: _Optional[int] = ...) -> None: ...
+
+class BatchBuffer(_message.Message):
+    __slots__ = ("offset", "bytes")
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    offset: int
+    bytes: int
+    def __init__(self, offset: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+
 class LoadCommand(_message.Message):
     __slots__ = ("cache", "key_column", "first_key", "backups", "replicated", "partitions", "existing", "affinity_column", "without_sql", "sealed")
     CACHE_FIELD_NUMBER: _ClassVar[int]

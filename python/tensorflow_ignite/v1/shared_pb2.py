@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from tensorflow_ignite.v1 import data_pb2 as tensorflow__ignite_dot_v1_dot_data__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tensorflow_ignite/v1/shared.proto\x12\x14tensorflow_ignite.v1\x1a\x1ftensorflow_ignite/v1/data.proto\"|\n\rSharedRequest\x12\x30\n\x04open\x18\x01 \x01(\x0b\x32 .tensorflow_ignite.v1.OpenSharedH\x00\x12.\n\x05offer\x18\x02 \x01(\x0b\x32\x1d.tensorflow_ignite.v1.SegmentH\x00\x42\t\n\x07request\"\\\n\nOpenShared\x12\x32\n\x07\x63ommand\x18\x01 \x01(\x0b\x32!.tensorflow_ignite.v1.ReadCommand\x12\x0b\n\x03pid\x18\x02 \x01(\x05\x12\r\n\x05nonce\x18\x03 \x01(\x0c\">\n\x07Segment\x12\n\n\x02id\x18\x01 \x01(\x05\x12\n\n\x02\x66\x64\x18\x02 \x01(\x05\x12\r\n\x05\x62ytes\x18\x03 \x01(\x03\x12\x0c\n\x04once\x18\x04 \x01(\x08\"\xe9\x01\n\x0bSharedBatch\x12\x0e\n\x06schema\x18\x01 \x01(\x0c\x12\x0c\n\x04rows\x18\x02 \x01(\x05\x12\x0f\n\x07segment\x18\x03 \x01(\x05\x12/\n\x05nodes\x18\x04 \x03(\x0b\x32 .tensorflow_ignite.v1.SharedNode\x12\x33\n\x07\x62uffers\x18\x05 \x03(\x0b\x32\".tensorflow_ignite.v1.SharedBuffer\x12\x13\n\x0bneeds_bytes\x18\x06 \x01(\x03\x12\x30\n\x06result\x18\x07 \x01(\x0b\x32 .tensorflow_ignite.v1.ReadResult\"+\n\nSharedNode\x12\x0e\n\x06length\x18\x01 \x01(\x03\x12\r\n\x05nulls\x18\x02 \x01(\x03\"-\n\x0cSharedBuffer\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12\r\n\x05\x62ytes\x18\x02 \x01(\x03\x32\x62\n\x0cSharedMemory\x12R\n\x04Read\x12#.tensorflow_ignite.v1.SharedRequest\x1a!.tensorflow_ignite.v1.SharedBatch(\x01\x30\x01\x42\x1a\n\x16io.tensorflowignite.v1P\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tensorflow_ignite/v1/shared.proto\x12\x14tensorflow_ignite.v1\x1a\x1ftensorflow_ignite/v1/data.proto\"|\n\rSharedRequest\x12\x30\n\x04open\x18\x01 \x01(\x0b\x32 .tensorflow_ignite.v1.OpenSharedH\x00\x12.\n\x05offer\x18\x02 \x01(\x0b\x32\x1d.tensorflow_ignite.v1.SegmentH\x00\x42\t\n\x07request\"\\\n\nOpenShared\x12\x32\n\x07\x63ommand\x18\x01 \x01(\x0b\x32!.tensorflow_ignite.v1.ReadCommand\x12\x0b\n\x03pid\x18\x02 \x01(\x05\x12\r\n\x05nonce\x18\x03 \x01(\x0c\">\n\x07Segment\x12\n\n\x02id\x18\x01 \x01(\x05\x12\n\n\x02\x66\x64\x18\x02 \x01(\x05\x12\r\n\x05\x62ytes\x18\x03 \x01(\x03\x12\x0c\n\x04once\x18\x04 \x01(\x08\"\xa7\x01\n\x0bSharedBatch\x12\x0e\n\x06schema\x18\x01 \x01(\x0c\x12\x30\n\x05\x62\x61tch\x18\x02 \x01(\x0b\x32!.tensorflow_ignite.v1.BatchLayout\x12\x0f\n\x07segment\x18\x03 \x01(\x05\x12\x13\n\x0bneeds_bytes\x18\x04 \x01(\x03\x12\x30\n\x06result\x18\x05 \x01(\x0b\x32 .tensorflow_ignite.v1.ReadResult2b\n\x0cSharedMemory\x12R\n\x04Read\x12#.tensorflow_ignite.v1.SharedRequest\x1a!.tensorflow_ignite.v1.SharedBatch(\x01\x30\x01\x42\x1a\n\x16io.tensorflowignite.v1P\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,11 +40,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SEGMENT']._serialized_start=312
   _globals['_SEGMENT']._serialized_end=374
   _globals['_SHAREDBATCH']._serialized_start=377
-  _globals['_SHAREDBATCH']._serialized_end=610
-  _globals['_SHAREDNODE']._serialized_start=612
-  _globals['_SHAREDNODE']._serialized_end=655
-  _globals['_SHAREDBUFFER']._serialized_start=657
-  _globals['_SHAREDBUFFER']._serialized_end=702
-  _globals['_SHAREDMEMORY']._serialized_start=704
-  _globals['_SHAREDMEMORY']._serialized_end=802
+  _globals['_SHAREDBATCH']._serialized_end=544
+  _globals['_SHAREDMEMORY']._serialized_start=546
+  _globals['_SHAREDMEMORY']._serialized_end=644
 # @@protoc_insertion_point(module_scope)

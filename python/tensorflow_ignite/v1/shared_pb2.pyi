@@ -1,8 +1,7 @@
 from tensorflow_ignite.v1 import data_pb2 as _data_pb2
-from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from collections.abc import Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -38,35 +37,15 @@ class Segment(_message.Message):
     def __init__(self, id: _Optional[int] = ..., fd: _Optional[int] = ..., bytes: _Optional[int] = ..., once: bool = ...) -> None: ...
 
 class SharedBatch(_message.Message):
-    __slots__ = ("schema", "rows", "segment", "nodes", "buffers", "needs_bytes", "result")
+    __slots__ = ("schema", "batch", "segment", "needs_bytes", "result")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
-    ROWS_FIELD_NUMBER: _ClassVar[int]
+    BATCH_FIELD_NUMBER: _ClassVar[int]
     SEGMENT_FIELD_NUMBER: _ClassVar[int]
-    NODES_FIELD_NUMBER: _ClassVar[int]
-    BUFFERS_FIELD_NUMBER: _ClassVar[int]
     NEEDS_BYTES_FIELD_NUMBER: _ClassVar[int]
     RESULT_FIELD_NUMBER: _ClassVar[int]
     schema: bytes
-    rows: int
+    batch: _data_pb2.BatchLayout
     segment: int
-    nodes: _containers.RepeatedCompositeFieldContainer[SharedNode]
-    buffers: _containers.RepeatedCompositeFieldContainer[SharedBuffer]
     needs_bytes: int
     result: _data_pb2.ReadResult
-    def __init__(self, schema: _Optional[bytes] = ..., rows: _Optional[int] = ..., segment: _Optional[int] = ..., nodes: _Optional[_Iterable[_Union[SharedNode, _Mapping]]] = ..., buffers: _Optional[_Iterable[_Union[SharedBuffer, _Mapping]]] = ..., needs_bytes: _Optional[int] = ..., result: _Optional[_Union[_data_pb2.ReadResult, _Mapping]] = ...) -> None: ...
-
-class SharedNode(_message.Message):
-    __slots__ = ("length", "nulls")
-    LENGTH_FIELD_NUMBER: _ClassVar[int]
-    NULLS_FIELD_NUMBER: _ClassVar[int]
-    length: int
-    nulls: int
-    def __init__(self, length: _Optional[int] = ..., nulls: _Optional[int] = ...) -> None: ...
-
-class SharedBuffer(_message.Message):
-    __slots__ = ("offset", "bytes")
-    OFFSET_FIELD_NUMBER: _ClassVar[int]
-    BYTES_FIELD_NUMBER: _ClassVar[int]
-    offset: int
-    bytes: int
-    def __init__(self, offset: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+    def __init__(self, schema: _Optional[bytes] = ..., batch: _Optional[_Union[_data_pb2.BatchLayout, _Mapping]] = ..., segment: _Optional[int] = ..., needs_bytes: _Optional[int] = ..., result: _Optional[_Union[_data_pb2.ReadResult, _Mapping]] = ...) -> None: ...

@@ -43,14 +43,20 @@ class Lease:
         self._end(self._segment)
 
 
-def copy(source: pa.Buffer, size: int) -> pa.Buffer:
-    """The first ``size`` bytes of a buffer, in memory of their own at a multiple of 64."""
+def unshared(size: int) -> pa.Buffer:
+    """Memory of its own at a multiple of 64, for as long as somebody looks into it."""
     if size < _LARGE:
         target = pa.allocate_buffer(size)
     else:
         own = PrivateMemory(size)
         target = pa.foreign_buffer(own.address, size, base=own)
     assert target.address % _ALIGNMENT == 0
+    return target
+
+
+def copy(source: pa.Buffer, size: int) -> pa.Buffer:
+    """The first ``size`` bytes of a buffer, in memory of their own at a multiple of 64."""
+    target = unshared(size)
     # Other threads run meanwhile.
     ctypes.memmove(target.address, source.address, size)
     return target

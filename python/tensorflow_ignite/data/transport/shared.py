@@ -12,7 +12,7 @@ import itertools
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,36 +22,26 @@ import pyarrow as pa
 from tensorflow_ignite import errors
 from tensorflow_ignite.channels import grpc_channel
 from tensorflow_ignite.credentials import Credentials
-from tensorflow_ignite.data.transport.batches import record_batch
+from tensorflow_ignite.data.transport.batches import (
+    BATCH_BYTES,
+    SEGMENT_ROUNDING,
+    SEGMENTS,
+    Keep,
+    record_batch,
+    segment_bytes,
+    used_bytes,
+)
+from tensorflow_ignite.data.transport.calls import translate
 from tensorflow_ignite.data.transport.flight import Endpoint, check_result
 from tensorflow_ignite.data.transport.segments import Lease, copy, pool
-from tensorflow_ignite.handshake import diagnose
 from tensorflow_ignite.memory import NONCE_BYTES, Segment
-from tensorflow_ignite.rpc import FALLBACKS
 from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc
 
-# A batch of this size stays in the processor's caches between the node that writes it and the one who reads it.
-BATCH_BYTES = 4 * 1024 * 1024
-# The most segments of one stream: lent ones, and FREE that the node may fill. TensorFlow holds several of them while it
-# makes a larger batch of its own.
-SEGMENTS = 10
+# Of a stream's segments so many are the node's to fill.
 FREE = 2
 # The most bytes of a stream whose segments had to be made larger than its batches were meant to be.
 LARGE_BYTES = 256 * 1024 * 1024
 _MOST_BYTES = 2**31 - 1
-_ROUNDING = 64 * 1024
-
-#: Told the bytes of a batch; answers whether they may be kept for good.
-Keep = Callable[[int], bool]
-
-
-def segment_bytes(batch_bytes: int, batch_rows: int = 0) -> int:
-    """The size of the segments for batches of about so many bytes: one row more, and room for columns that grow.
-
-    Where the number of rows ends a batch, it is known what its columns need, and there is no row more.
-    """
-    more = 0 if batch_rows else batch_bytes // 4
-    return -(-(batch_bytes + more) // _ROUNDING) * _ROUNDING
 
 
 @dataclass(frozen=True)
@@ -132,7 +122,7 @@ class SharedStream:
                 complete = True
         except grpc.RpcError as error:
             if not self._cancelled:
-                raise self._translate(error) from None
+                raise translate(error, self._endpoint.address, self._what, self._credentials, _unserved) from None
         finally:
             self._end(complete)
 
@@ -151,9 +141,9 @@ class SharedStream:
                 schema = pa.ipc.read_schema(pa.py_buffer(answer.schema))
             if answer.needs_bytes:
                 self._enlarge(answer.needs_bytes)
-            if answer.rows:
+            if answer.HasField("batch"):
                 assert schema is not None
-                rows += answer.rows
+                rows += answer.batch.rows
                 yield self._batch(answer, schema)
             if answer.HasField("result"):
                 self.result = answer.result
@@ -163,15 +153,10 @@ class SharedStream:
     def _batch(self, answer: shared_pb2.SharedBatch, schema: pa.Schema) -> pa.RecordBatch:
         offer = self._offered.pop(answer.segment)
         segment = offer.segment
-        used = max((buffer.offset + buffer.bytes for buffer in answer.buffers), default=0)
-        if used > segment.size:
-            raise errors.InternalError(
-                f"{self._what}: a batch ends at byte {used} of a segment of {segment.size}. A node writes inside of "
-                f"segments. Node and client are of different versions; install the same"
-            )
+        used = used_bytes(answer.batch, segment.size, self._what)
         if self._keep is not None and offer.once:
             if self._keep(used):
-                return record_batch(answer, schema, self._kept(segment, used))
+                return record_batch(answer.batch, schema, self._kept(segment, used))
             self._keep = None
         self._lent.add(segment)
         memory = Lease(segment, self._returned).buffer()
@@ -179,7 +164,7 @@ class SharedStream:
         if len(self._offered) < FREE:
             # The lease ends here, and the segment is offered again.
             memory = copy(memory, used)
-        return record_batch(answer, schema, memory)
+        return record_batch(answer.batch, schema, memory)
 
     def _kept(self, segment: Segment, used: int) -> pa.Buffer:
         self._replenish()
@@ -221,7 +206,7 @@ class SharedStream:
 
     def _enlarge(self, needed: int) -> None:
         """The node has let go of all smaller segments."""
-        self._size = max(needed, min(segment_bytes(needed), _MOST_BYTES // _ROUNDING * _ROUNDING))
+        self._size = max(needed, min(segment_bytes(needed), _MOST_BYTES // SEGMENT_ROUNDING * SEGMENT_ROUNDING))
         self._limit = max(FREE + 1, min(self._limit, LARGE_BYTES // self._size))
         for number, offer in list(self._offered.items()):
             if offer.segment.size < needed:
@@ -246,25 +231,12 @@ class SharedStream:
             for offer in offered.values():
                 pool().give_back(offer.segment)
 
-    def _translate(self, error: Any) -> errors.TensorFlowIgniteError:
-        address = self._endpoint.address
-        status, text = error.code(), str(error.details() or "")
-        if errors.has_code(text):
-            return errors.from_description(text)
-        if status is grpc.StatusCode.UNIMPLEMENTED:
-            return errors.SharingUnavailableError(
-                f"the node at {address} shares no memory: it serves no SharedMemory. Node and client are of different "
-                f'versions. Install the same, or read over the network (transport="flight")'
-            )
-        found = diagnose(address, self._credentials) if status is grpc.StatusCode.UNAVAILABLE else None
-        if found is not None:
-            return errors.ConnectionFailedError(
-                f"{self._what} was not read: no connection to {address} ({found.cause}). {found.rule}. {found.remedy}"
-            )
-        return FALLBACKS[status](
-            f"{self._what} was not read to its end: the node at {address} ended the stream ({status.name}: {text}). "
-            f"Rows come from running nodes. Check that the node runs, and read again"
-        )
+
+def _unserved(address: str) -> errors.SharingUnavailableError:
+    return errors.SharingUnavailableError(
+        f"the node at {address} shares no memory: it serves no SharedMemory. Node and client are of different "
+        f'versions. Install the same, or read over the network (transport="tcp")'
+    )
 
 
 def _let_go(segment: Segment) -> None:

@@ -15,7 +15,9 @@ public final class LoopbackServer {
    * @param interceptors what every call passes
    */
   public static ApiServer start(
-      IgniteLogger log, List<ServerInterceptor> interceptors, BindableService... services) {
+      IgniteLogger log,
+      List<ServerInterceptor> interceptors,
+      List<? extends BindableService> services) {
     return ApiServer.start(
         "127.0.0.1", 0, 0, BatchLimits.DEFAULT, log, NodeTls.off(), interceptors, services);
   }

@@ -1,12 +1,14 @@
 package io.tensorflowignite;
 
 import com.google.protobuf.util.Durations;
+import io.grpc.BindableService;
 import io.tensorflowignite.agent.AgentSupervisor;
 import io.tensorflowignite.agent.NodeRunner;
 import io.tensorflowignite.api.ApiServer;
 import io.tensorflowignite.api.JobChanges;
 import io.tensorflowignite.api.NodeApiService;
 import io.tensorflowignite.data.DataEndpoint;
+import io.tensorflowignite.data.tcp.TcpPort;
 import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.DataLosses;
 import io.tensorflowignite.job.JobRemoval;
@@ -38,8 +40,11 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
@@ -146,7 +151,11 @@ final class NodeRuntime implements AutoCloseable {
     DataEndpoint data =
         opened(
             new DataEndpoint(
-                ignite, new Directory(nodes, ignite, tls.isOn()), settings.batches(), guard));
+                ignite,
+                new Directory(nodes, ignite, tls.isOn()),
+                settings.batches(),
+                guard,
+                rowsPort(tls)));
     storage = opened(new Storage(ignite, settings.storage()));
     JobStore files = new JobStore(storage);
     CodeStore code = new CodeStore(files);
@@ -155,21 +164,21 @@ final class NodeRuntime implements AutoCloseable {
     NodeApiService api =
         new NodeApiService(
             ignite, settings, jobs, nodes, changes, removal, files, guard, encrypts(tls));
+    List<BindableService> services = new ArrayList<>(data.services());
+    services.add(api);
+    services.add(new FileEndpoint(ignite, storage, nodes, guard));
+    services.add(BlockMemoryEndpoint.of(storage.memories(), guard));
     ApiServer server =
         opened(
             ApiServer.start(
                 local.host,
-                local.firstPort,
-                local.lastPort,
+                local.ports.first,
+                local.ports.last,
                 settings.batches(),
                 log,
                 tls,
                 Collections.singletonList(authentication),
-                api,
-                new FileEndpoint(ignite, storage, nodes, guard),
-                BlockMemoryEndpoint.of(storage.memories(), guard),
-                data.service(),
-                data.sharedMemory()));
+                services));
     String host = local.advertisedHost(ignite);
     String address = host + ":" + server.port();
     AgentSupervisor supervisor =
@@ -231,6 +240,13 @@ final class NodeRuntime implements AutoCloseable {
         new TaskTokens(jobs, new ReportTable(ignite)),
         new OwnHosts(ignite, nodes::live),
         log);
+  }
+
+  /** Nothing is encrypted there. */
+  private Optional<TcpPort> rowsPort(NodeTls tls) {
+    return tls.isOn() || !local.rowsPorts.isAny()
+        ? Optional.empty()
+        : TcpPort.open(local.host, local.rowsPorts.first, local.rowsPorts.last, log);
   }
 
   private NodeTls tls() {

@@ -18,40 +18,27 @@ import org.apache.ignite.Ignite;
  * environment variable {@code TENSORFLOW_IGNITE_NAME}.
  */
 final class NodeSettings {
-  private static final Pattern PORTS = Pattern.compile("(\\d{1,5})(?:\\.\\.(\\d{1,5}))?");
-  private static final int MAX_PORT = 65_535;
-
   final String python;
   final String host;
-  final int firstPort;
-  final int lastPort;
+  final Ports ports;
+  final Ports rowsPorts;
   final Path work;
   final PemFiles tls;
 
   private NodeSettings(
-      String python, String host, int firstPort, int lastPort, Path work, PemFiles tls) {
+      String python, String host, Ports ports, Ports rowsPorts, Path work, PemFiles tls) {
     this.python = python;
     this.host = host;
-    this.firstPort = firstPort;
-    this.lastPort = lastPort;
+    this.ports = ports;
+    this.rowsPorts = rowsPorts;
     this.work = work;
     this.tls = tls;
   }
 
   static NodeSettings of(Ignite ignite) {
-    String ports = value("port", "10820..10919");
-    Matcher matcher = PORTS.matcher(ports);
-    int first = matcher.matches() ? Integer.parseInt(matcher.group(1)) : -1;
-    int last = first < 0 || matcher.group(2) == null ? first : Integer.parseInt(matcher.group(2));
-    if (first < 0 || last < first || last > MAX_PORT) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          "tensorflow.ignite.port is '"
-              + ports
-              + "'. It is one port or a range FIRST..LAST within 0..65535, 0 for any free port."
-              + " Correct the system property or the environment variable TENSORFLOW_IGNITE_PORT of"
-              + " this node.");
-    }
+    Ports ports = Ports.of("port", "10820..10919", true);
+    // Who wants any port for the one wants any for the other.
+    Ports rowsPorts = Ports.of("rows.port", ports.first == 0 ? "0" : "10920..11019", false);
     String work = value("work", "");
     Path directory =
         work.isEmpty()
@@ -63,8 +50,8 @@ final class NodeSettings {
     return new NodeSettings(
         value("python", "python3"),
         value("host", "127.0.0.1"),
-        first,
-        last,
+        ports,
+        rowsPorts,
         directory.toAbsolutePath(),
         new PemFiles(file("tls.certificate"), file("tls.key"), file("tls.ca")));
   }
@@ -115,10 +102,13 @@ final class NodeSettings {
     return path.isEmpty() ? null : Paths.get(path).toAbsolutePath();
   }
 
+  private static String variable(String name) {
+    return "TENSORFLOW_IGNITE_" + name.toUpperCase(Locale.ROOT).replace('.', '_');
+  }
+
   private static String value(String name, String otherwise) {
     String property = System.getProperty("tensorflow.ignite." + name);
-    String environment =
-        System.getenv("TENSORFLOW_IGNITE_" + name.toUpperCase(Locale.ROOT).replace('.', '_'));
+    String environment = System.getenv(variable(name));
     return property != null ? property : environment != null ? environment : otherwise;
   }
 
@@ -129,5 +119,45 @@ final class NodeSettings {
   private static String directoryName(Ignite ignite) {
     return String.valueOf(ignite.cluster().localNode().consistentId())
         .replaceAll("[^A-Za-z0-9.-]", "_");
+  }
+
+  /** Where a server may listen: at the first that is free. */
+  static final class Ports {
+    private static final Pattern PORTS = Pattern.compile("(\\d{1,5})(?:\\.\\.(\\d{1,5}))?");
+    private static final int MAX_PORT = 65_535;
+    private static final String NONE = "none";
+
+    final int first;
+    final int last;
+
+    private Ports(int first, int last) {
+      this.first = first;
+      this.last = last;
+    }
+
+    private static Ports of(String name, String otherwise, boolean needed) {
+      String ports = value(name, otherwise);
+      if (!needed && ports.equals(NONE)) {
+        return new Ports(0, -1);
+      }
+      Matcher matcher = PORTS.matcher(ports);
+      int first = matcher.matches() ? Integer.parseInt(matcher.group(1)) : -1;
+      int last = first < 0 || matcher.group(2) == null ? first : Integer.parseInt(matcher.group(2));
+      if (first < 0 || last < first || last > MAX_PORT) {
+        throw new TensorFlowIgniteException(
+            ErrorCode.INVALID_REQUEST,
+            String.format(
+                "tensorflow.ignite.%s is '%s'. It is one port or a range FIRST..LAST within"
+                    + " 0..65535, 0 for any free port%s. Correct the system property or the"
+                    + " environment variable %s of this node.",
+                name, ports, needed ? "" : ", or none", variable(name)));
+      }
+      return new Ports(first, last);
+    }
+
+    /** Whether it may listen at all. */
+    boolean isAny() {
+      return first <= last;
+    }
   }
 }

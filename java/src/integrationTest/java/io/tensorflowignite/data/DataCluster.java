@@ -9,6 +9,7 @@ import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.data.read.PartitionReader;
 import io.tensorflowignite.data.sql.SqlReader;
+import io.tensorflowignite.data.tcp.TcpPort;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
@@ -230,15 +231,18 @@ final class DataCluster {
     Ignite node = Ignition.start(configuration);
     nodes.add(node);
     DataEndpoint endpoint =
-        new DataEndpoint(node, directory(node), BatchLimits.DEFAULT, Guard.open());
+        new DataEndpoint(
+            node,
+            directory(node),
+            BatchLimits.DEFAULT,
+            Guard.open(),
+            TcpPort.open("127.0.0.1", 0, 0, node.log()));
     endpoints.add(endpoint);
-    Server server =
+    NettyServerBuilder builder =
         NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
-            .maxInboundMessageSize(Integer.MAX_VALUE)
-            .addService(endpoint.service())
-            .addService(endpoint.sharedMemory())
-            .build()
-            .start();
+            .maxInboundMessageSize(Integer.MAX_VALUE);
+    endpoint.services().forEach(builder::addService);
+    Server server = builder.build().start();
     servers.add(server);
     addresses.put(node.cluster().localNode().id(), "127.0.0.1:" + server.getPort());
   }

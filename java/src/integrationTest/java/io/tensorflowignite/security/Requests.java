@@ -10,6 +10,7 @@ import io.tensorflowignite.v1.LoadCommand;
 import io.tensorflowignite.v1.OpenShared;
 import io.tensorflowignite.v1.ReadBlocksRequest;
 import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.ReadTcp;
 import io.tensorflowignite.v1.SharedRequest;
 import java.util.Collections;
 import java.util.List;
@@ -70,6 +71,8 @@ final class Requests {
                     .setCommand(ReadCommand.newBuilder().setCache("images"))
                     .setNonce(ByteString.copyFrom(new byte[16])))
             .build();
+      case "tensorflow_ignite.v1.TcpRows/Read":
+        return ReadTcp.newBuilder().setCommand(ReadCommand.newBuilder().setCache("images")).build();
       case FILES + "ReadBlocks":
         return ReadBlocksRequest.newBuilder().setExtentId("0").build();
       default:

@@ -16,6 +16,7 @@ import io.tensorflowignite.api.JobChanges;
 import io.tensorflowignite.api.NodeApiService;
 import io.tensorflowignite.data.DataEndpoint;
 import io.tensorflowignite.data.NodeDirectory;
+import io.tensorflowignite.data.tcp.TcpPort;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobStore;
 import io.tensorflowignite.storage.BlockMemoryEndpoint;
@@ -109,23 +110,27 @@ final class SecuredNode implements AutoCloseable {
             Access.of(settings.access()),
             cache -> SystemCache.isSystem(node, cache),
             "tensorflow-ignite-files");
-    data = new DataEndpoint(node, directory(), BatchLimits.DEFAULT, guard);
-    BindableService[] all = {
-      new NodeApiService(
-          node,
-          new TensorFlowService().settings(),
-          jobs,
-          nodes,
-          new JobChanges(),
-          new JobRemoval(node, jobs, files),
-          files,
-          guard,
-          false),
-      new FileEndpoint(node, storage, nodes, guard),
-      BlockMemoryEndpoint.of(storage.memories(), guard),
-      data.service(),
-      data.sharedMemory()
-    };
+    data =
+        new DataEndpoint(
+            node,
+            directory(),
+            BatchLimits.DEFAULT,
+            guard,
+            TcpPort.open("127.0.0.1", 0, 0, node.log()));
+    List<BindableService> all = new ArrayList<>(data.services());
+    all.add(
+        new NodeApiService(
+            node,
+            new TensorFlowService().settings(),
+            jobs,
+            nodes,
+            new JobChanges(),
+            new JobRemoval(node, jobs, files),
+            files,
+            guard,
+            false));
+    all.add(new FileEndpoint(node, storage, nodes, guard));
+    all.add(BlockMemoryEndpoint.of(storage.memories(), guard));
     for (BindableService service : all) {
       services.add(service.bindService());
     }

@@ -45,7 +45,9 @@ final class FileServers implements AutoCloseable {
       Ignite node = cluster.nodes.get(i);
       NodeTable table = new NodeTable(node);
       FileEndpoint files = new FileEndpoint(node, cluster.store(i), table, Guard.open());
-      ApiServer server = LoopbackServer.start(node.log(), Collections.emptyList(), files);
+      ApiServer server =
+          LoopbackServer.start(
+              node.log(), Collections.emptyList(), Collections.singletonList(files));
       servers.add(server);
       String address = "127.0.0.1:" + server.port();
       addresses.add(address);

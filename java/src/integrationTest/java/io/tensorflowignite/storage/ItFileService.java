@@ -64,7 +64,8 @@ public class ItFileService {
         LoopbackServer.start(
             node.log(),
             Collections.emptyList(),
-            new FileEndpoint(node, cluster.store(0), table, Guard.open()));
+            Collections.singletonList(
+                new FileEndpoint(node, cluster.store(0), table, Guard.open())));
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext().build();
   }
 

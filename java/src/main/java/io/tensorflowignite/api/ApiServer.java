@@ -73,7 +73,7 @@ public final class ApiServer implements AutoCloseable {
       IgniteLogger log,
       NodeTls tls,
       List<ServerInterceptor> interceptors,
-      BindableService... services) {
+      List<? extends BindableService> services) {
     AtomicInteger number = new AtomicInteger();
     ThreadPoolExecutor calls =
         new ThreadPoolExecutor(

@@ -3,16 +3,21 @@ package io.tensorflowignite.data;
 import io.grpc.BindableService;
 import io.grpc.ServerInterceptors;
 import io.tensorflowignite.BatchLimits;
+import io.tensorflowignite.data.column.BlockMemory;
 import io.tensorflowignite.data.flight.DataProducer;
 import io.tensorflowignite.data.flight.FlightErrors;
 import io.tensorflowignite.data.flight.FlightRequests;
 import io.tensorflowignite.data.read.RowStreams;
 import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.data.schema.Schemas;
-import io.tensorflowignite.data.shared.SegmentMemory;
 import io.tensorflowignite.data.shared.SharedMemoryService;
+import io.tensorflowignite.data.tcp.TcpPort;
+import io.tensorflowignite.data.tcp.TcpRowsService;
 import io.tensorflowignite.memory.OwnHostOnly;
 import io.tensorflowignite.security.Guard;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -28,9 +33,9 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
 
 /**
- * The data endpoint of one node: Arrow Flight, and memory shared with readers on this host, as
- * services for an ordinary gRPC server. That server must accept messages as large as the batches of
- * a load may be. Authentication is the server's.
+ * The data endpoint of one node: Arrow Flight, memory shared with readers on this host, and rows
+ * over TCP, as services for an ordinary gRPC server. That server must accept messages as large as
+ * the batches of a load may be. Authentication is the server's.
  *
  * <p>Close it after the server has ended, which holds on to buffers until they are written.
  */
@@ -46,23 +51,29 @@ public final class DataEndpoint implements AutoCloseable {
   private final BufferAllocator allocator;
   private final BufferAllocator received;
   private final ExecutorService executor;
-  private final BindableService service;
-  private final BindableService sharedMemory;
+  private final List<BindableService> services = new ArrayList<>();
+  private final Optional<TcpPort> port;
 
   /**
    * @param ignite the node whose partitions it reads
    * @param directory tells clients where the other nodes' endpoints are
    * @param limits of the memory for all batches at once
    * @param guard judges each call
+   * @param port where readers collect rows over TCP; closed with this. Empty: they cannot
    */
   // Flight's factory asks for a handler of a deprecated kind; the server's own interceptors
   // authenticate.
   @SuppressWarnings("deprecation")
-  public DataEndpoint(Ignite ignite, NodeDirectory directory, BatchLimits limits, Guard guard) {
+  public DataEndpoint(
+      Ignite ignite,
+      NodeDirectory directory,
+      BatchLimits limits,
+      Guard guard,
+      Optional<TcpPort> port) {
+    this.port = port;
     log = ignite.log().getLogger(DataEndpoint.class);
     // Arrow's own policy, powers of two, would take almost twice the memory that a batch needs.
-    allocator =
-        new RootAllocator(AllocationListener.NOOP, limits.together(), SegmentMemory::aligned);
+    allocator = new RootAllocator(AllocationListener.NOOP, limits.together(), BlockMemory::aligned);
     AtomicInteger threads = new AtomicInteger();
     // Flight answers on threads of its own: who calls is known there as well.
     executor =
@@ -97,10 +108,13 @@ public final class DataEndpoint implements AutoCloseable {
     received = allocator.newChildAllocator("received", single(limits), 0, limits.together());
     SharedMemoryService shared =
         new SharedMemoryService(streams, allocator, executor, errors, guard);
-    sharedMemory = () -> ServerInterceptors.intercept(shared, new OwnHostOnly());
     BindableService flight =
         FlightGrpcUtils.createFlightService(received, producer, ServerAuthHandler.NO_OP, executor);
-    service = () -> FlightRequests.checked(flight.bindService(), received);
+    services.add(() -> FlightRequests.checked(flight.bindService(), received));
+    services.add(() -> ServerInterceptors.intercept(shared, new OwnHostOnly()));
+    port.ifPresent(
+        open ->
+            services.add(new TcpRowsService(open, streams, allocator, executor, errors, guard)));
   }
 
   /** Arrow makes room for as many values as a batch says, whatever the bytes that came. */
@@ -118,14 +132,9 @@ public final class DataEndpoint implements AutoCloseable {
     };
   }
 
-  /** Arrow Flight. */
-  public BindableService service() {
-    return service;
-  }
-
-  /** The same rows for readers on this host. */
-  public BindableService sharedMemory() {
-    return sharedMemory;
+  /** The same rows by different ways. */
+  public List<BindableService> services() {
+    return services;
   }
 
   /** Bytes of batches that exist now, in direct memory. */
@@ -136,6 +145,7 @@ public final class DataEndpoint implements AutoCloseable {
   /** Ends running streams and frees their memory. */
   @Override
   public void close() {
+    port.ifPresent(TcpPort::close);
     executor.shutdownNow();
     try {
       if (!executor.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {

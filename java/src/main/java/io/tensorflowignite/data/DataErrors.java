@@ -1,7 +1,10 @@
 package io.tensorflowignite.data;
 
+import io.grpc.Status;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.tensorflowignite.RareLog;
 import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.api.Statuses;
 import io.tensorflowignite.v1.ErrorCode;
 import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.ignite.IgniteInterruptedException;
@@ -13,6 +16,17 @@ public final class DataErrors {
 
   public DataErrors(IgniteLogger log) {
     this.log = new RareLog(log);
+  }
+
+  /** Ends a call of gRPC, unless its client has done so. */
+  public void end(ServerCallStreamObserver<?> answers, String call, Throwable error) {
+    TensorFlowIgniteException told = told(call, error);
+    if (!answers.isCancelled()) {
+      answers.onError(
+          Status.fromCode(Statuses.code(told.code()))
+              .withDescription(told.description())
+              .asRuntimeException());
+    }
   }
 
   /** What nobody foresaw is logged here. */

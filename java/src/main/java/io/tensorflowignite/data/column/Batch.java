@@ -1,6 +1,10 @@
 package io.tensorflowignite.data.column;
 
+import io.tensorflowignite.v1.BatchLayout;
+import io.tensorflowignite.v1.BatchNode;
+import java.util.ArrayList;
 import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
 
 /** Rows laid out as Arrow columns. Owns its memory until it is closed. */
 public final class Batch implements AutoCloseable {
@@ -19,6 +23,30 @@ public final class Batch implements AutoCloseable {
   /** In the order of the schema. */
   public List<ColumnData> columns() {
     return columns;
+  }
+
+  /** Of all columns, depth-first, each with its children behind it. */
+  public List<ArrowBuf> buffers() {
+    List<ArrowBuf> buffers = new ArrayList<>();
+    columns.forEach(column -> addBuffers(column, buffers));
+    return buffers;
+  }
+
+  /** What these columns are, in the same order; where their buffers lie is not said yet. */
+  public BatchLayout.Builder layout() {
+    BatchLayout.Builder layout = BatchLayout.newBuilder().setRows(rows);
+    columns.forEach(column -> addNodes(column, layout));
+    return layout;
+  }
+
+  private static void addBuffers(ColumnData column, List<ArrowBuf> buffers) {
+    buffers.addAll(column.buffers());
+    column.children().forEach(child -> addBuffers(child, buffers));
+  }
+
+  private static void addNodes(ColumnData column, BatchLayout.Builder layout) {
+    layout.addNodes(BatchNode.newBuilder().setLength(column.count()).setNulls(column.nulls()));
+    column.children().forEach(child -> addNodes(child, layout));
   }
 
   @Override

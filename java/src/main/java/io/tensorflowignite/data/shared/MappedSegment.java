@@ -1,12 +1,13 @@
 package io.tensorflowignite.data.shared;
 
+import io.tensorflowignite.data.column.BlockMemory;
 import io.tensorflowignite.memory.MappedMemory;
 import io.tensorflowignite.v1.Segment;
 
 /**
  * A segment that a reader offers, mapped. The thread that writes into it is the one that closes it.
  */
-final class MappedSegment implements AutoCloseable {
+final class MappedSegment implements BlockMemory.Block, AutoCloseable {
   private final int id;
   private final boolean once;
   private final MappedMemory memory;
@@ -35,11 +36,13 @@ final class MappedSegment implements AutoCloseable {
     return once;
   }
 
-  long address() {
+  @Override
+  public long address() {
     return memory.address();
   }
 
-  long bytes() {
+  @Override
+  public long bytes() {
     return memory.bytes();
   }
 

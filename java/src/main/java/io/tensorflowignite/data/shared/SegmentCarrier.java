@@ -4,15 +4,13 @@ import com.google.protobuf.UnsafeByteOperations;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.Batch;
-import io.tensorflowignite.data.column.ColumnData;
 import io.tensorflowignite.data.read.BatchCarrier;
 import io.tensorflowignite.memory.MappedMemory;
+import io.tensorflowignite.v1.BatchBuffer;
+import io.tensorflowignite.v1.BatchLayout;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ReadResult;
 import io.tensorflowignite.v1.SharedBatch;
-import io.tensorflowignite.v1.SharedBuffer;
-import io.tensorflowignite.v1.SharedNode;
-import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.vector.types.pojo.Schema;
@@ -43,17 +41,15 @@ final class SegmentCarrier implements BatchCarrier {
       if (offers.isAbandoned()) {
         return false;
       }
-      List<ArrowBuf> buffers = new ArrayList<>();
-      SharedBatch.Builder answer = SharedBatch.newBuilder().setRows(sent.rows());
-      sent.columns().forEach(column -> describe(column, answer, buffers));
-      SegmentLayout layout = layOut(buffers);
-      for (int i = 0; i < layout.size(); i++) {
-        answer.addBuffers(
-            SharedBuffer.newBuilder().setOffset(layout.offset(i)).setBytes(layout.bytes(i)));
+      SegmentLayout places = layOut(sent.buffers());
+      BatchLayout.Builder layout = sent.layout();
+      for (int i = 0; i < places.size(); i++) {
+        layout.addBuffers(
+            BatchBuffer.newBuilder().setOffset(places.offset(i)).setBytes(places.bytes(i)));
       }
-      answer.setSegment(memory.segment().id());
+      int segment = memory.block().id();
       memory.next();
-      answers.onNext(answer.build());
+      answers.onNext(SharedBatch.newBuilder().setBatch(layout).setSegment(segment).build());
       rows += sent.rows();
       return true;
     }
@@ -69,7 +65,7 @@ final class SegmentCarrier implements BatchCarrier {
   }
 
   private SegmentLayout layOut(List<ArrowBuf> buffers) throws InterruptedException {
-    MappedSegment segment = memory.segment();
+    MappedSegment segment = memory.block();
     long bytes = SegmentLayout.bytes(buffers);
     if (bytes <= segment.bytes()) {
       return SegmentLayout.of(buffers, segment, memory.end());
@@ -89,15 +85,8 @@ final class SegmentCarrier implements BatchCarrier {
       throws InterruptedException {
     MappedSegment outgrown = memory.exchange(bytes);
     answers.onNext(SharedBatch.newBuilder().setNeedsBytes(bytes).build());
-    SegmentLayout layout = SegmentLayout.of(buffers, memory.segment(), 0);
+    SegmentLayout layout = SegmentLayout.of(buffers, memory.block(), 0);
     offers.release(outgrown);
     return layout;
-  }
-
-  private static void describe(
-      ColumnData column, SharedBatch.Builder answer, List<ArrowBuf> buffers) {
-    answer.addNodes(SharedNode.newBuilder().setLength(column.count()).setNulls(column.nulls()));
-    buffers.addAll(column.buffers());
-    column.children().forEach(child -> describe(child, answer, buffers));
   }
 }

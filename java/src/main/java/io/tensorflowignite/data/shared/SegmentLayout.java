@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.shared;
 
+import io.tensorflowignite.data.column.BlockMemory;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -21,9 +22,7 @@ final class SegmentLayout {
 
   /** What a segment must hold at least to hold these buffers. */
   static long bytes(List<ArrowBuf> buffers) {
-    return buffers.stream()
-        .mapToLong(buffer -> SegmentMemory.aligned(buffer.readableBytes()))
-        .sum();
+    return buffers.stream().mapToLong(buffer -> BlockMemory.aligned(buffer.readableBytes())).sum();
   }
 
   /**
@@ -63,7 +62,7 @@ final class SegmentLayout {
 
   private void moveIn(
       List<Integer> inside, List<Integer> outside, MappedSegment segment, long end) {
-    long missing = outside.stream().mapToLong(i -> SegmentMemory.aligned(bytes(i))).sum();
+    long missing = outside.stream().mapToLong(i -> BlockMemory.aligned(bytes(i))).sum();
     long at = end;
     if (missing > segment.bytes() - end) {
       // Outgrown pieces lie between those that count: close the gaps, from the front.
@@ -85,6 +84,6 @@ final class SegmentLayout {
       MemoryUtil.copyMemory(from, segment.address() + to, bytes(index));
       offsets[index] = to;
     }
-    return to + SegmentMemory.aligned(bytes(index));
+    return to + BlockMemory.aligned(bytes(index));
   }
 }

@@ -1,10 +1,8 @@
 package io.tensorflowignite.data.shared;
 
-import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.api.Statuses;
 import io.tensorflowignite.data.DataErrors;
 import io.tensorflowignite.data.read.ReadPlan;
 import io.tensorflowignite.data.read.RowStreams;
@@ -128,13 +126,7 @@ public final class SharedMemoryService extends SharedMemoryGrpc.SharedMemoryImpl
     }
 
     private void fail(Throwable error) {
-      TensorFlowIgniteException told = errors.told("SharedMemory.Read", error);
-      if (!answers.isCancelled()) {
-        answers.onError(
-            Status.fromCode(Statuses.code(told.code()))
-                .withDescription(told.description())
-                .asRuntimeException());
-      }
+      errors.end(answers, "SharedMemory.Read", error);
     }
   }
 }

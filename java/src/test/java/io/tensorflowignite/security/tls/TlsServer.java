@@ -38,7 +38,14 @@ final class TlsServer implements AutoCloseable {
     this.tls = tls;
     server =
         ApiServer.start(
-            "127.0.0.1", 0, 0, BatchLimits.DEFAULT, log, tls, Collections.emptyList(), new Names());
+            "127.0.0.1",
+            0,
+            0,
+            BatchLimits.DEFAULT,
+            log,
+            tls,
+            Collections.emptyList(),
+            Collections.singletonList(new Names()));
   }
 
   int port() {

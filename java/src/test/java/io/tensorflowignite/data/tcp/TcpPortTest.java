@@ -1,0 +1,170 @@
+package io.tensorflowignite.data.tcp;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.ignite.logger.NullLogger;
+import org.junit.After;
+import org.junit.Test;
+
+public class TcpPortTest {
+  private static final String HOST = "127.0.0.1";
+  private static final int WAIT_MILLIS = 20_000;
+  private static final int SHORT_MILLIS = 200;
+
+  private final List<Socket> readers = new ArrayList<>();
+  private TcpPort port = open(WAIT_MILLIS);
+
+  @After
+  public void close() throws IOException {
+    port.close();
+    for (Socket reader : readers) {
+      reader.close();
+    }
+  }
+
+  private static TcpPort open(long greetingMillis) {
+    return TcpPort.open(HOST, 0, 0, greetingMillis, new NullLogger()).get();
+  }
+
+  private Socket connect() throws IOException {
+    Socket reader = new Socket(HOST, port.port());
+    reader.setSoTimeout(WAIT_MILLIS);
+    readers.add(reader);
+    return reader;
+  }
+
+  private Socket connect(byte[] token) throws IOException {
+    Socket reader = connect();
+    reader.getOutputStream().write(token);
+    return reader;
+  }
+
+  /** Whether its other side has closed a connection; a reset says so too. */
+  private static void assertClosed(Socket reader) {
+    try {
+      assertEquals(-1, reader.getInputStream().read());
+    } catch (IOException reset) {
+      assertTrue(reset.toString(), reset.getMessage().contains("reset"));
+    }
+  }
+
+  @Test
+  public void eachReaderGetsTheConnectionThatHisTokenSays() throws Exception {
+    try (TcpPort.Visitor first = port.expect();
+        TcpPort.Visitor second = port.expect()) {
+      Socket late = connect(second.token().toByteArray());
+      Socket reader = connect();
+      for (byte part : first.token().toByteArray()) {
+        reader.getOutputStream().write(part);
+      }
+      send(first, (byte) 1);
+      send(second, (byte) 2);
+      assertEquals(1, reader.getInputStream().read());
+      assertEquals(2, late.getInputStream().read());
+    }
+  }
+
+  private static void send(TcpPort.Visitor visitor, byte number) throws Exception {
+    SocketChannel channel = visitor.await(WAIT_MILLIS).get();
+    assertTrue(channel.isBlocking());
+    channel.write(ByteBuffer.wrap(new byte[] {number}));
+  }
+
+  @Test
+  public void aTokenServesOnce() throws Exception {
+    try (TcpPort.Visitor visitor = port.expect()) {
+      byte[] token = visitor.token().toByteArray();
+      connect(token);
+      assertTrue(visitor.await(WAIT_MILLIS).isPresent());
+      assertClosed(connect(token));
+    }
+  }
+
+  @Test
+  public void whoHasNoTokenIsLetGo() throws Exception {
+    assertClosed(connect(new byte[TcpPort.TOKEN_BYTES]));
+  }
+
+  @Test
+  public void whoSaysTooLittleIsLetGo() throws Exception {
+    port.close();
+    port = open(SHORT_MILLIS);
+    Socket silent = connect();
+    Socket slow = connect(new byte[TcpPort.TOKEN_BYTES - 1]);
+    assertClosed(silent);
+    assertClosed(slow);
+  }
+
+  @Test
+  public void manyWhoSayNothingAreNotTakenInAtOnce() throws Exception {
+    List<Socket> silent = new ArrayList<>();
+    for (int i = 0; i < TcpPort.MAX_SILENT; i++) {
+      silent.add(connect());
+    }
+    assertClosed(connect());
+    for (Socket each : silent) {
+      each.close();
+    }
+    try (TcpPort.Visitor visitor = port.expect()) {
+      Optional<SocketChannel> channel = Optional.empty();
+      // The port learns of them one by one.
+      while (!channel.isPresent()) {
+        connect(visitor.token().toByteArray());
+        channel = visitor.await(SHORT_MILLIS);
+      }
+    }
+  }
+
+  @Test
+  public void nobodyIsWaitedForWhoDoesNotCome() throws Exception {
+    try (TcpPort.Visitor visitor = port.expect()) {
+      assertFalse(visitor.await(1).isPresent());
+    }
+  }
+
+  @Test
+  public void whoIsSentAwayLosesHisConnection() throws Exception {
+    TcpPort.Visitor early = port.expect();
+    early.close();
+    assertFalse(early.await(WAIT_MILLIS).isPresent());
+    assertClosed(connect(early.token().toByteArray()));
+
+    TcpPort.Visitor connected = port.expect();
+    Socket reader = connect(connected.token().toByteArray());
+    SocketChannel channel = connected.await(WAIT_MILLIS).get();
+    connected.close();
+    assertFalse(channel.isOpen());
+    assertClosed(reader);
+  }
+
+  @Test
+  public void aClosedPortTakesNobody() throws Exception {
+    Socket silent = connect();
+    port.close();
+    assertClosed(silent);
+    assertThrows(IOException.class, this::connect);
+  }
+
+  @Test
+  public void theFirstPortThatIsFreeIsTakenAndNoneWhereAllAreTaken() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName(HOST))) {
+      int number = taken.getLocalPort();
+      assertFalse(TcpPort.open(HOST, number, number, new NullLogger()).isPresent());
+      try (TcpPort next = TcpPort.open(HOST, number, number + 50, new NullLogger()).get()) {
+        assertTrue(next.port() > number && next.port() <= number + 50);
+      }
+    }
+  }
+}
