@@ -107,7 +107,7 @@ def flight_client(
 
 
 def tcp_connection(address: str, port: int, seconds: float) -> socket.socket:
-    """A plain connection to another port of a node, whose calls wait without limit.
+    """A plain connection to another port of a node. Its calls wait without limit, but for a peer that is out of reach.
 
     Args:
         address: ``host:port`` of the node.
@@ -120,6 +120,11 @@ def tcp_connection(address: str, port: int, seconds: float) -> socket.socket:
     connection = socket.create_connection((address.rpartition(":")[0].strip("[]"), port), seconds)
     connection.settimeout(None)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # As KEEPALIVE; Linux has all of them.
+    for option, seconds_or_probes in (("TCP_KEEPIDLE", 5), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 2)):
+        if hasattr(socket, option):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), seconds_or_probes)
     return connection
 
 

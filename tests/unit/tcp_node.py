@@ -25,11 +25,12 @@ class Node(tcp_pb2_grpc.TcpRowsServicer):  # type: ignore[misc]
     """Sends ``batches`` batches of ``rows`` numbers, counted through.
 
     Attributes:
-        batches: How many it sends.
+        batches: How many it sends; 0: it says nothing at all.
         rows: Numbers in each.
         result: What it says at the end; None: nothing.
         error: Description of the status in which it ends before its last batch; None: it goes on.
         cut: It closes the connection within its last batch.
+        reset: The connection is reset in place of the last batch, of which the node learns nothing.
         silent: It sends nothing after its first batch, until the call ends.
         behind: Bytes behind each batch's values that its layout says they have, and that are not there.
         ended: Set when a call is over.
@@ -40,7 +41,7 @@ class Node(tcp_pb2_grpc.TcpRowsServicer):  # type: ignore[misc]
         self.batches, self.rows = 50, 1000
         self.result: data_pb2.ReadResult | None = data_pb2.ReadResult(rows=50_000)
         self.error: str | None = None
-        self.cut = self.silent = False
+        self.cut = self.reset = self.silent = False
         self.behind = 0
         self.ended = threading.Event()
         self._port = socket.create_server(("127.0.0.1", 0))
@@ -69,6 +70,8 @@ class Node(tcp_pb2_grpc.TcpRowsServicer):  # type: ignore[misc]
     def Read(self, request: tcp_pb2.ReadTcp, context: Any) -> Iterator[tcp_pb2.TcpAnswer]:
         """As tcp.proto says."""
         context.add_callback(self.ended.set)
+        if self.batches == 0:
+            return
         token = os.urandom(32)
         schema = SCHEMA.serialize().to_pybytes()
         port = self._port.getsockname()[1]
@@ -91,6 +94,11 @@ class Node(tcp_pb2_grpc.TcpRowsServicer):  # type: ignore[misc]
                 nodes=[data_pb2.BatchNode(length=self.rows)],
                 buffers=[data_pb2.BatchBuffer(), data_pb2.BatchBuffer(bytes=len(values) + self.behind)],
             ).SerializeToString()
+            if self.reset and last:
+                reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                reader.close()
+                self.ended.wait(SECONDS)
+                return
             if self.cut and last:
                 values = values[:100]
             reader.sendall(struct.pack(">IQ", len(layout), 8 * self.rows) + layout + values)

@@ -97,10 +97,24 @@ def test_a_stream_that_lost_rows_is_an_error(node: Node, result: data_pb2.ReadRe
         list(TcpStream(node.endpoint, "c"))
 
 
+def test_a_node_that_says_nothing_is_an_error(node: Node) -> None:
+    node.batches = 0
+    with pytest.raises(errors.InternalError, match="without the number"):
+        list(TcpStream(node.endpoint, "c"))
+
+
 def test_a_connection_that_ends_within_a_batch_is_an_error(node: Node) -> None:
     node.cut = True
     with pytest.raises(errors.InternalError, match="49000 rows arrived of 50000"):
         list(TcpStream(node.endpoint, "c"))
+
+
+def test_a_connection_that_breaks_alone_ends_the_call(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tcp, "SECONDS_TO_EXPLAIN", 0.1)
+    node.reset = True
+    with pytest.raises(errors.ConnectionFailedError, match=r"broke after \d+ rows .*reset"):
+        list(TcpStream(node.endpoint, "c"))
+    assert node.ended.wait(10)
 
 
 def test_a_nodes_own_error_ends_a_stream(node: Node) -> None:

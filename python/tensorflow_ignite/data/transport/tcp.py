@@ -37,6 +37,8 @@ from tensorflow_ignite.v1 import data_pb2, tcp_pb2, tcp_pb2_grpc
 
 # A port that a firewall drops answers nothing.
 SECONDS_TO_CONNECT = 2.0
+# The node notices as well when a connection breaks, and says so.
+SECONDS_TO_EXPLAIN = 5.0
 # What stands before each batch: the length of its layout, and that of its buffers.
 _LENGTHS = struct.Struct(">IQ")
 # More than any node sends: another server's bytes must not be taken for lengths.
@@ -117,12 +119,13 @@ class TcpStream:
                 self._call.cancel()
 
     def _batches(self, call: Any) -> Iterator[pa.RecordBatch]:
-        told = next(call).connection
+        told = next(call, tcp_pb2.TcpAnswer()).connection
+        if not told.port:
+            check_result(None, 0, self._what)
         schema = pa.ipc.read_schema(pa.py_buffer(told.schema))
         rows = 0
         with self._connect(told.port) as connection:
-            # A node that freezes, or whose host is gone, is noticed by gRPC.
-            call.add_done_callback(lambda ended: _interrupt(connection, ended))
+            ended = _watch(call, connection)
             try:
                 connection.sendall(told.token)
                 while (layout := self._layout(connection)) is not None:
@@ -137,9 +140,14 @@ class TcpStream:
                     del memory
                     yield batch
                     del batch
-            except ConnectionError:
-                # The call tells why.
-                pass
+            except OSError as error:
+                # The call tells why, unless this connection alone was cut.
+                if not ended.wait(SECONDS_TO_EXPLAIN):
+                    raise errors.ConnectionFailedError(
+                        f"{self._what} was not read to its end: the connection to port {told.port} of the node at "
+                        f"{self._endpoint.address} broke after {rows} rows ({error}). Rows come over a connection of "
+                        f'their own. Read again, or over the node\'s own port (transport="flight")'
+                    ) from None
         for answer in call:
             if answer.HasField("result"):
                 self.result = answer.result
@@ -222,13 +230,20 @@ def _unserved(address: str) -> TcpUnavailableError:
     )
 
 
-def _interrupt(connection: socket.socket, call: Any) -> None:
-    """Ends a wait for bytes that nobody sends; of a call that has ended well, bytes may be on their way."""
-    if call.code() is grpc.StatusCode.OK:
-        return
-    # It may be closed already.
-    with suppress(OSError):
-        connection.shutdown(socket.SHUT_RDWR)
+def _watch(call: Any, connection: socket.socket) -> threading.Event:
+    """What is set when a call has ended: gRPC notices a node that freezes, and nobody waits for its bytes any more."""
+    ended = threading.Event()
+
+    def end(_: Any) -> None:
+        # Of a call that has ended well, bytes may be on their way.
+        if call.code() is not grpc.StatusCode.OK:
+            # It may be closed already.
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        ended.set()
+
+    call.add_done_callback(end)
+    return ended
 
 
 def _receive(connection: socket.socket, address: int, size: int) -> bool:
