@@ -9,9 +9,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = {
-    *(f"{who}_{what}" for who in ("local", "later", "remote", "bound", "tfrecord") for what in ("1mb", "small")),
+    *(
+        f"{who}_{what}"
+        for who in ("local", "later", "remote", "flight", "bound", "tfrecord")
+        for what in ("1mb", "small")
+    ),
     *(f"{who}_{what}" for who in ("pyignite", "pyignite_put", "load") for what in ("1mb", "small")),
-    *(f"{who}_small_graph" for who in ("local", "later", "remote", "tfrecord", "loop")),
+    *(f"{who}_small_graph" for who in ("local", "later", "remote", "flight", "tfrecord", "loop")),
     *("thin_1mb", "tcp", "memcpy", "loop_small"),
 }
 

@@ -27,6 +27,7 @@ BATCH = 256
 WAYS = {
     "shared": {"transport": "shared", "snapshot": False},
     "snapshot": {"transport": "shared", "snapshot": True},
+    "tcp": {"transport": "tcp", "snapshot": False},
     "flight": {"transport": "flight", "snapshot": False},
 }
 # An epoch is 3 MiB: a hundred and fifty that are kept, or a tenth of them, are far above this.
