@@ -30,8 +30,9 @@ import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
 /**
  * What Ignite's public API allows on this machine, without any of our code: local scans by
- * partition, one thread for each processor, the values copied into a mapped file in shared memory.
- * It is driven as answer.py says.
+ * partition, one thread for each processor, the values copied into a mapped file in shared memory;
+ * and as many threads that make objects of one row and hand them to a data streamer. It is driven
+ * as answer.py says.
  *
  * <p>Arguments: number of large rows, number of small rows, first discovery port.
  */
@@ -46,6 +47,8 @@ public final class ScanBound {
   private static final long MAPPED_BYTES = 64L << 20;
   private static final int DISCOVERY_PORTS = 10;
   private static final long REGION_BYTES = 4L << 30;
+  private static final String WRITTEN = "written";
+  private static final int WRITTEN_ROWS = 100;
 
   /** Copies one value; tells how many bytes of data that was. */
   private interface Copy {
@@ -54,6 +57,7 @@ public final class ScanBound {
 
   private final Ignite ignite;
   private final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+  private final byte[] row = largeRow();
 
   private ScanBound(Ignite ignite) {
     this.ignite = ignite;
@@ -90,20 +94,28 @@ public final class ScanBound {
   }
 
   private void fillLarge(int rows) {
-    byte[] row = new byte[LARGE_BYTES];
-    for (int i = 0; i < LARGE_BYTES; i++) {
-      row[i] = (byte) ((i * (int) 2_654_435_761L) >>> 13);
-    }
     ignite.createCache(cache("large"));
     try (IgniteDataStreamer<Long, byte[]> streamer = ignite.dataStreamer("large")) {
-      // Ignite's own sizes count rows, thousands of them.
-      streamer.perNodeBufferSize(LARGE_BUFFER);
-      streamer.perThreadBufferSize(LARGE_BUFFER);
-      streamer.perNodeParallelOperations(LARGE_BUFFER);
+      size(streamer);
       for (long i = 0; i < rows; i++) {
         streamer.addData(i, row.clone());
       }
     }
+  }
+
+  private static byte[] largeRow() {
+    byte[] row = new byte[LARGE_BYTES];
+    for (int i = 0; i < LARGE_BYTES; i++) {
+      row[i] = (byte) ((i * (int) 2_654_435_761L) >>> 13);
+    }
+    return row;
+  }
+
+  /** Ignite's own sizes count rows, thousands of them. */
+  private static void size(IgniteDataStreamer<?, ?> streamer) {
+    streamer.perNodeBufferSize(LARGE_BUFFER);
+    streamer.perThreadBufferSize(LARGE_BUFFER);
+    streamer.perNodeParallelOperations(LARGE_BUFFER);
   }
 
   private void fillSmall(int rows) {
@@ -133,20 +145,53 @@ public final class ScanBound {
   }
 
   private void answer() throws Exception {
-    System.out.println("{\"ready\": [\"bound_1mb\", \"bound_small\"]}");
+    System.out.println("{\"ready\": [\"bound_1mb\", \"bound_small\", \"bound_load_1mb\"]}");
     BufferedReader asked =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = asked.readLine(); line != null; line = asked.readLine()) {
       long start = System.nanoTime();
-      long[] found =
-          line.equals("bound_1mb")
-              ? scan("large", LARGE_PAGE, (value, target) -> put((byte[]) value, target))
-              : scan("small", SMALL_PAGE, ScanBound::putDigit);
+      long[] found = pass(line);
       double seconds = (System.nanoTime() - start) / 1e9;
       System.out.printf(
           "{\"seconds\": %.9f, \"rows\": %d, \"bytes\": %d, \"sum\": null}%n",
           seconds, found[0], found[1]);
+      ignite.destroyCache(WRITTEN);
     }
+  }
+
+  /** Rows and bytes. */
+  private long[] pass(String name) throws Exception {
+    switch (name) {
+      case "bound_1mb":
+        return scan("large", LARGE_PAGE, (value, target) -> put((byte[]) value, target));
+      case "bound_small":
+        return scan("small", SMALL_PAGE, ScanBound::putDigit);
+      default:
+        return load();
+    }
+  }
+
+  private long[] load() throws Exception {
+    ignite.createCache(cache(WRITTEN));
+    try (IgniteDataStreamer<Long, BinaryObject> streamer = ignite.dataStreamer(WRITTEN)) {
+      streamer.keepBinary(true);
+      size(streamer);
+      List<Callable<Void>> shares = new ArrayList<>();
+      for (int thread = 0; thread < THREADS; thread++) {
+        int first = thread;
+        shares.add(
+            () -> {
+              for (long i = first; i < WRITTEN_ROWS; i += THREADS) {
+                streamer.addData(i, ignite.binary().builder("Row").setField("data", row).build());
+              }
+              return null;
+            });
+      }
+      for (Future<Void> share : threads.invokeAll(shares)) {
+        share.get();
+      }
+    }
+    return new long[] {WRITTEN_ROWS, (long) WRITTEN_ROWS * LARGE_BYTES};
   }
 
   /** Rows and bytes of all partitions. */

@@ -16,7 +16,7 @@ FIGURES = {
     ),
     *(f"{who}_{what}" for who in ("pyignite", "pyignite_put", "load") for what in ("1mb", "small")),
     *(f"{who}_small_graph" for who in ("local", "later", "remote", "flight", "tfrecord", "loop")),
-    *("thin_1mb", "tcp", "memcpy", "loop_small"),
+    *("thin_1mb", "tcp", "memcpy", "loop_small", "bound_load_1mb"),
 }
 
 

@@ -151,9 +151,8 @@ class Request:
         if row == 0:
             return self
         size = self.batch_bytes or LARGE_ROWS_BATCH_BYTES
-        # Only what is kept is worth batches as large as the script's: rows on their way want to stay in a cache.
-        limit = LARGEST_BATCH_BYTES if self.snapshot else size
-        if rows * row > limit:
+        # TensorFlow's own copy into new memory, page by page, costs more than anything else on the way.
+        if rows * row > LARGEST_BATCH_BYTES:
             return self
         whole = rows * max(1, size // (rows * row))
         # Validity and the like are extra: the number of rows ends a batch, not its size.

@@ -13,6 +13,9 @@ from tensorflow_ignite.v1 import data_pb2
 BATCH_BYTES = 4 * 1024 * 1024
 # The most segments of one stream that are lent at once: TensorFlow holds several while it makes a batch of its own.
 SEGMENTS = 10
+# Segments of large batches may be fewer, down to LEAST_SEGMENTS, so that a stream has no more than so many bytes.
+STREAM_BYTES = 128 * 1024 * 1024
+LEAST_SEGMENTS = 4
 SEGMENT_ROUNDING = 64 * 1024
 
 #: Told the bytes of a batch; answers whether they may be kept for good.
@@ -26,6 +29,11 @@ def segment_bytes(batch_bytes: int, batch_rows: int = 0) -> int:
     """
     more = 0 if batch_rows else batch_bytes // 4
     return -(-(batch_bytes + more) // SEGMENT_ROUNDING) * SEGMENT_ROUNDING
+
+
+def most_segments(size: int) -> int:
+    """How many segments of a size a stream may have."""
+    return max(LEAST_SEGMENTS, min(SEGMENTS, STREAM_BYTES // max(1, size)))
 
 
 def used_bytes(layout: data_pb2.BatchLayout, size: int, what: str) -> int:

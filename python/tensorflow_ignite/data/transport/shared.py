@@ -25,8 +25,8 @@ from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.transport.batches import (
     BATCH_BYTES,
     SEGMENT_ROUNDING,
-    SEGMENTS,
     Keep,
+    most_segments,
     record_batch,
     segment_bytes,
     used_bytes,
@@ -39,8 +39,6 @@ from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc
 
 # Of a stream's segments so many are the node's to fill.
 FREE = 2
-# The most bytes of a stream whose segments had to be made larger than its batches were meant to be.
-LARGE_BYTES = 256 * 1024 * 1024
 _MOST_BYTES = 2**31 - 1
 
 
@@ -54,8 +52,8 @@ class _Offer:
 class SharedStream:
     """The record batches behind one endpoint on this host, in order. One thread iterates; any thread may cancel.
 
-    It takes up to ``SEGMENTS`` segments of ``segment_bytes(batch_bytes)``, or larger ones that are warm; rows that need
-    larger ones get them, as many as ``LARGE_BYTES`` allow, and three at least.
+    It takes up to ``most_segments`` segments of ``segment_bytes(batch_bytes)``, or larger ones that are warm; rows that
+    need larger ones get them.
 
     Attributes:
         result: What the node said at the end; None before.
@@ -84,7 +82,7 @@ class SharedStream:
         self._call: Any = None
         self._requests: queue.SimpleQueue[shared_pb2.SharedRequest | None] = queue.SimpleQueue()
         self._size = 0
-        self._limit = SEGMENTS
+        self._limit = 0
         self._ids = itertools.count(1)
         # What the node may write into, by the ids it was offered under; changed by one operation each, so that a lease
         # may end in the middle of anything.
@@ -105,6 +103,7 @@ class SharedStream:
         command = data_pb2.ReadCommand.FromString(self._endpoint.ticket)
         command.batch_bytes = command.batch_bytes or BATCH_BYTES
         self._size = segment_bytes(command.batch_bytes, command.batch_rows)
+        self._limit = most_segments(self._size)
         opening = shared_pb2.OpenShared(command=command, pid=os.getpid(), nonce=self._nonce)
         self._requests.put(shared_pb2.SharedRequest(open=opening))
         self._open = True
@@ -207,7 +206,7 @@ class SharedStream:
     def _enlarge(self, needed: int) -> None:
         """The node has let go of all smaller segments."""
         self._size = max(needed, min(segment_bytes(needed), _MOST_BYTES // SEGMENT_ROUNDING * SEGMENT_ROUNDING))
-        self._limit = max(FREE + 1, min(self._limit, LARGE_BYTES // self._size))
+        self._limit = min(self._limit, most_segments(self._size))
         for number, offer in list(self._offered.items()):
             if offer.segment.size < needed:
                 del self._offered[number]

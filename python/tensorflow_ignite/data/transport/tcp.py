@@ -23,8 +23,8 @@ from tensorflow_ignite.channels import grpc_channel, tcp_connection
 from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.transport.batches import (
     BATCH_BYTES,
-    SEGMENTS,
     Keep,
+    most_segments,
     record_batch,
     segment_bytes,
     used_bytes,
@@ -187,7 +187,7 @@ class TcpStream:
             if self._keep(size):
                 return unshared(size)
             self._keep = None
-        if len(self._lent) >= SEGMENTS:
+        if len(self._lent) >= most_segments(self._size):
             return unshared(size)
         while self._free:
             segment = self._free.pop()
