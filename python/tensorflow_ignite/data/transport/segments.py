@@ -13,7 +13,7 @@ from tensorflow_ignite.memory import Janitor, PrivateMemory, Segment
 
 # What a process keeps, in bytes, for the next epoch, and for how many seconds at most. First touches are expensive, and
 # between two epochs others are read, or a model is evaluated.
-WARM_BYTES = 128 * 1024 * 1024
+WARM_BYTES = 256 * 1024 * 1024
 WARM_SECONDS = 60.0
 
 _ALIGNMENT = 64
