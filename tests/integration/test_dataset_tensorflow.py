@@ -135,7 +135,7 @@ def test_an_iterator_that_is_dropped_early_ends_its_streams(cluster: Cluster) ->
     cluster.add("large", table_of({"x": np.zeros((4000, 40_000), np.uint8)}))
     iterator = iter(tfi.dataset("large", address=cluster.address, batch_bytes=100_000).prefetch(2))
     next(iterator)
-    assert cluster.wait_for_streams(6), (cluster._streams, cluster.sent)
+    assert cluster.wait_for_streams(6)
     del iterator
     gc.collect()
     assert cluster.wait_for_streams(0)

@@ -26,7 +26,7 @@ def owners(cache: str, address: str) -> set[str]:
     return {endpoint.address for endpoint in reading.plan(asked).endpoints}
 
 
-@pytest.mark.parametrize("transport", ["shared", "tcp"])
+@pytest.mark.parametrize("transport", ["shared", "tcp", "flight"])
 def test_an_epoch_that_a_node_joins_has_each_row_once(nodes: LocalCluster, transport: str) -> None:
     cache = f"joined-{transport}"
     ids = np.arange(ROWS)

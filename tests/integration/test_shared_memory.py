@@ -10,14 +10,14 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from node_streams import BATCH, SECONDS, await_true, endpoints
 from pyarrow import flight as arrow_flight
 
 tf = pytest.importorskip("tensorflow")
@@ -31,9 +31,6 @@ from tensorflow_ignite.v1 import data_pb2  # noqa: E402
 
 ROWS = 20_000
 WIDTH = 512
-# Many batches for each node.
-BATCH = 64 * 1024
-SECONDS = 30.0
 
 
 def pixels(ids: Any) -> Any:
@@ -73,20 +70,6 @@ def mapped(pid: int) -> list[str]:
 def await_unmapped(pid: int) -> None:
     """Waits until a node holds no memory of a reader."""
     await_true(lambda: not mapped(pid), f"node {pid} still maps segments")
-
-
-def await_true(condition: Callable[[], bool], otherwise: str) -> None:
-    """The kernel's tables tell nobody when they change."""
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, otherwise
-        time.sleep(0.02)
-
-
-def endpoints(cluster: LocalCluster, cache: str, batch_bytes: int = BATCH) -> tuple[flight.Endpoint, ...]:
-    """Who sends the rows of a cache, in small batches."""
-    command = data_pb2.ReadCommand(cache=cache, batch_bytes=batch_bytes)
-    return flight.describe(cluster.address, command).endpoints
 
 
 def check(batch: pa.RecordBatch) -> list[int]:

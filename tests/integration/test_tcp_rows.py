@@ -9,12 +9,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 
 import grpc
 import numpy as np
 import psutil
 import pytest
+from node_streams import SECONDS, await_true, endpoints
 
 tf = pytest.importorskip("tensorflow")
 
@@ -27,7 +27,6 @@ from tensorflow_ignite.v1 import data_pb2, tcp_pb2, tcp_pb2_grpc  # noqa: E402
 ROWS, WIDTH = 8_000, 4_096
 # Much more than the system keeps for a reader who does not read.
 WIDE = 65_536
-SECONDS = 30.0
 
 
 def pixels(ids: np.ndarray, width: int = WIDTH) -> np.ndarray:
@@ -43,11 +42,6 @@ def wide(cluster: LocalCluster) -> str:
     return "tcp-rows"
 
 
-def endpoints(cluster: LocalCluster, cache: str) -> tuple[flight.Endpoint, ...]:
-    """Who sends the rows of a cache."""
-    return flight.describe(cluster.address, data_pb2.ReadCommand(cache=cache, batch_bytes=1 << 20)).endpoints
-
-
 def rows_port(endpoint: flight.Endpoint) -> int:
     """Where a node's readers collect rows."""
     with grpc.insecure_channel(endpoint.address) as channel:
@@ -56,14 +50,6 @@ def rows_port(endpoint: flight.Endpoint) -> int:
         port = next(call).connection.port
         call.cancel()
     return int(port)
-
-
-def await_true(condition: Callable[[], bool], otherwise: str) -> None:
-    """The kernel's tables tell nobody when they change."""
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, otherwise
-        time.sleep(0.02)
 
 
 def readers(pid: int, port: int) -> int:

@@ -114,8 +114,7 @@ def dataset(
             the workers on this node.
         transport: How batches travel. ``"auto"``: through memory shared with a node on the same host, else over TCP
             connections of their own, else over Arrow Flight. ``"shared"``, ``"tcp"`` and ``"flight"`` insist on one of
-            them. ``"thin"`` reads a cluster without our service
-            by its thin client port, row by row, and slowly.
+            them. ``"thin"`` reads a cluster without our service by its thin client port, row by row, and slowly.
         address: ``host:port[,host:port]`` of any nodes; None: TENSORFLOW_IGNITE_ADDRESS, or IGNITE_DATASET_HOST and
             IGNITE_DATASET_PORT, or localhost:10820. A task of a job always asks the node that it runs beside.
         credentials: Who asks, and whom it trusts: :class:`tensorflow_ignite.Credentials`, ``(user, password)``, or a
