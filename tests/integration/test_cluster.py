@@ -24,7 +24,9 @@ with LocalCluster(nodes=2) as cluster:
     if "suspend" in sys.argv:
         cluster.suspend_node(cluster.nodes[0])
     print(cluster.directory, flush=True)
-    time.sleep(1000)
+    # A signal that comes just before a sleep, or to another thread, does not end the sleep.
+    while True:
+        time.sleep(0.1)
 """
 
 
