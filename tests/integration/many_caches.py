@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-import psutil
 from pyignite import Client
+from thin_client import thin_client
 
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.data.transport.streams import FLIGHT, SHARED, TCP, open_stream
-from tensorflow_ignite.testing import LocalCluster, LocalNode, node_configuration
+from tensorflow_ignite.testing import LocalCluster, node_configuration
 from tensorflow_ignite.v1 import data_pb2
 
 TRANSPORTS = (SHARED, TCP, FLIGHT)
-# By default a node takes thin clients on the first free port of these.
-_THIN_PORTS = range(10_800, 10_901)
 _BALANCE_SECONDS = 60.0
 # Few rows need little memory.
 _BATCH_BYTES = 64 * 1024
@@ -107,15 +103,6 @@ def configuration(caches: list[Cache]) -> str:
     return node_configuration(node=f'<property name="cacheConfiguration"><list>{found}</list></property>')
 
 
-@contextmanager
-def thin_client(node: LocalNode) -> Iterator[Client]:
-    """A thin client of the node; not for more than one thread."""
-    client = Client(timeout=30)
-    ports = [connection.laddr.port for connection in psutil.Process(node.pid).net_connections("tcp")]
-    with client.connect("127.0.0.1", next(port for port in ports if port in _THIN_PORTS)):
-        yield client
-
-
 def fill(client: Client, cache: Cache, keys: range) -> None:
     """Puts rows whose value is their key, negated."""
     client.get_cache(cache.name).put_all({key: -key for key in keys})
@@ -178,7 +165,7 @@ def await_balanced(cluster: LocalCluster, caches: list[Cache], seconds: float = 
     """
     deadline = time.monotonic() + seconds
     wide = [cache for cache in caches if cache.partitions >= 256 and not cache.only_on]
-    with thin_client(cluster.nodes[0]) as client:
+    with thin_client(cluster.nodes[0].pid) as client:
         steady: list[object] = []
         while len(steady) < _STEADY_POLLS:
             if time.monotonic() > deadline:

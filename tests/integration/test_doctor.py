@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
+from thin_client import thin_port
 
 from tensorflow_ignite.cli import main
 from tensorflow_ignite.testing import LocalCluster
@@ -118,7 +118,7 @@ def test_a_cluster_that_is_not_active_is_known_by_its_port_for_thin_clients(doct
             with socket.socket() as nobody:
                 nobody.bind(("127.0.0.1", 0))
                 address = f"127.0.0.1:{nobody.getsockname()[1]}"
-                code, findings = doctor("--address", address, "--thin", f"127.0.0.1:{_thin_port(node.pid)}")
+                code, findings = doctor("--address", address, "--thin", f"127.0.0.1:{thin_port(node.pid)}")
         finally:
             node.send_signal(signal.SIGTERM)
             node.communicate(timeout=TIMEOUT)
@@ -127,12 +127,3 @@ def test_a_cluster_that_is_not_active_is_known_by_its_port_for_thin_clients(doct
     assert "connection refused" in findings["address"]["text"]
     assert "its cluster is not active" in findings["activation"]["text"]
     assert "control.sh --set-state ACTIVE" in findings["activation"]["remedy"]
-
-
-def _thin_port(pid: int) -> int:
-    """The port of a node's ClientConnectorConfiguration, the first free one from 10800 on."""
-    return min(
-        connection.laddr.port
-        for connection in psutil.Process(pid).net_connections()
-        if connection.status == psutil.CONN_LISTEN and 10800 <= connection.laddr.port <= 10900
-    )

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
-from many_caches import TRANSPORTS, Cache, Reading, await_balanced, configuration, fill, read, thin_client
+from many_caches import TRANSPORTS, Cache, Reading, await_balanced, configuration, fill, read
+from thin_client import thin_client
 
 from tensorflow_ignite.data.transport.streams import FLIGHT, SHARED
 from tensorflow_ignite.testing import LocalCluster
@@ -77,7 +78,7 @@ class Growth:
 
     def _fill(self, caches: list[Cache]) -> None:
         """Puts rows; each cache has its own keys."""
-        with thin_client(self.cluster.nodes[0]) as client:
+        with thin_client(self.cluster.nodes[0].pid) as client:
             for cache in caches:
                 first = 10_000 * ALL.index(cache)
                 fill(client, cache, range(first, first + ROWS))
@@ -134,7 +135,7 @@ def test_rows_that_expire_later_are_read_once(grown: Growth) -> None:
 def test_rows_that_expire_while_they_are_read_come_once_or_not_at_all(cluster: LocalCluster) -> None:
     cache = Cache("expires-while-read", 1024)
     lasting, fleeting = range(ROWS), range(ROWS, 5 * ROWS)
-    with thin_client(cluster.nodes[0]) as client:
+    with thin_client(cluster.nodes[0].pid) as client:
         rows = client.get_or_create_cache(cache.name)
         rows.put_all({key: -key for key in lasting})
         for step, seconds in enumerate((0.5, 1.0, 1.5, 2.0)):
@@ -188,7 +189,7 @@ class _Writer:
         self._cluster, self._cache, self._lasting, self._passing = cluster, cache, lasting, passing
         self._ending = threading.Event()
         self._failure: BaseException | None = None
-        with thin_client(cluster.nodes[0]) as client:
+        with thin_client(cluster.nodes[0].pid) as client:
             client.get_or_create_cache(cache.name)
             fill(client, cache, lasting)
         self._thread = threading.Thread(target=self._run, name="writer")
@@ -203,7 +204,7 @@ class _Writer:
 
     def _run(self) -> None:
         try:
-            with thin_client(self._cluster.nodes[1]) as client:
+            with thin_client(self._cluster.nodes[1].pid) as client:
                 rows = client.get_cache(self._cache.name)
                 while not self._ending.is_set():
                     chunk = slice(self.rounds % 20, None, 20)

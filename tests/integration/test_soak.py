@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 
-from many_caches import TRANSPORTS, Cache, fill, read, thin_client
+from many_caches import TRANSPORTS, Cache, fill, read
+from thin_client import thin_client
 
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.footprint import Footprint
@@ -18,7 +19,7 @@ TOLERANCE = Footprint(resident_bytes=96 << 20, threads=3, descriptors=3, segment
 
 
 def test_epochs_leave_no_memory_thread_descriptor_or_segment(cluster: LocalCluster) -> None:
-    with thin_client(cluster.nodes[0]) as client:
+    with thin_client(cluster.nodes[0].pid) as client:
         client.get_or_create_cache(CACHE.name)
         fill(client, CACHE, range(ROWS))
     pids = {"this process": os.getpid(), **{node.name: node.pid for node in cluster.nodes}}

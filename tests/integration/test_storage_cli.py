@@ -11,10 +11,9 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
-from pyignite import Client
 from pyignite.datatypes import ByteArrayObject
+from thin_client import thin_client
 
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
@@ -105,13 +104,7 @@ def test_ctrl_c_in_the_middle_of_a_copy_leaves_nothing_visible(
 @pytest.fixture
 def blocks(cluster: LocalCluster) -> Iterator[object]:
     """The cache of blocks, as any client of Ignite reaches it; what a test changes is put back."""
-    ports = [
-        connection.laddr.port
-        for connection in psutil.Process(cluster.nodes[0].pid).net_connections("tcp")
-        if connection.status == psutil.CONN_LISTEN and 10_800 <= connection.laddr.port <= 10_900
-    ]
-    client = Client(timeout=LIMIT)
-    with client.connect("127.0.0.1", ports[0]):
+    with thin_client(cluster.nodes[0].pid) as client:
         yield client.get_cache(BLOCKS)
 
 

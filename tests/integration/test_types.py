@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pyarrow as pa
 import pytest
 from pyignite import Client, GenericObjectMeta
 from pyignite import datatypes as ignite
+from thin_client import thin_client
 from thin_cluster import register_enum
 from type_cases import CLOCKS, NUMBER, SINGLE, Case, name_of, numbers
 
@@ -32,13 +32,7 @@ COLLECTION, MAP, ANY = 1, 2, -1
 @pytest.fixture(scope="module")
 def thin(cluster: LocalCluster) -> Iterator[Client]:
     """A foreign client, which puts rows that know nothing of us."""
-    port = min(
-        connection.laddr.port
-        for connection in psutil.Process(cluster.nodes[0].pid).net_connections()
-        if connection.status == psutil.CONN_LISTEN and 10800 <= connection.laddr.port <= 10900
-    )
-    client = Client(partition_aware=False, timeout=60)
-    with client.connect("127.0.0.1", port):
+    with thin_client(cluster.nodes[0].pid) as client:
         yield client
 
 
