@@ -1,7 +1,8 @@
-"""What the errors of the gRPC calls mean that bring rows, or announce them."""
+"""Calls that bring rows, or announce them: how any thread ends one, and what the errors of gRPC mean."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,43 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.handshake import diagnose
 from tensorflow_ignite.rpc import FALLBACKS
+
+
+class Running:
+    """The call behind a stream. Any thread may cancel it, before it has begun too."""
+
+    def __init__(self) -> None:
+        """Has no call yet."""
+        # Re-entrant: cancel may run in a finalizer, wherever the interpreter happens to be.
+        self._lock = threading.RLock()
+        self._call: Any = None
+        self._cancelled = False
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody wants no more: what the call ends with then is no error."""
+        return self._cancelled
+
+    def begin(self, call: Any) -> None:
+        """Takes what has been called and can be cancelled."""
+        with self._lock:
+            self._call = call
+            if self._cancelled:
+                call.cancel()
+
+    def cancel(self) -> None:
+        """Ends it, and one that begins later; returns at once."""
+        with self._lock:
+            self._cancelled = True
+            if self._call is not None:
+                self._call.cancel()
+
+    def end(self) -> None:
+        """Lets go of the call; one that was not read to its end would go on sending into nothing."""
+        with self._lock:
+            call, self._call = self._call, None
+        if call is not None:
+            call.cancel()
 
 
 def translate(

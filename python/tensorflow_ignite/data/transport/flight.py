@@ -6,7 +6,6 @@ Each function opens a connection of its own and closes it, so that any thread ma
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.channels import flight_client
 from tensorflow_ignite.credentials import Credentials
 from tensorflow_ignite.data.transport import place
+from tensorflow_ignite.data.transport.calls import Running
 from tensorflow_ignite.handshake import diagnose
 from tensorflow_ignite.v1 import data_pb2
 
@@ -96,11 +96,8 @@ class BatchStream:
         self._credentials = credentials
         self._endpoint = endpoint
         self._what = what
-        # Re-entrant: cancel may run in a finalizer, wherever the interpreter happens to be.
-        self._lock = threading.RLock()
-        self._cancelled = False
+        self._running = Running()
         self.result: data_pb2.ReadResult | None = None
-        self._reader: flight.FlightStreamReader | None = None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Opens the stream and yields its batches; ends early, without an error, when cancelled.
@@ -112,16 +109,13 @@ class BatchStream:
             failure = f"{self._what} was not read to its end"
             with _connection(self._endpoint.address, failure, self._credentials) as (client, options):
                 reader = client.do_get(flight.Ticket(self._endpoint.ticket), options)
-                with self._lock:
-                    self._reader = reader
-                    if self._cancelled:
-                        reader.cancel()
+                self._running.begin(reader)
                 yield from self._batches(reader)
         except errors.TensorFlowIgniteError:
-            if not self._cancelled:
+            if not self._running.cancelled:
                 raise
         finally:
-            self._end()
+            self._running.end()
 
     def _batches(self, reader: flight.FlightStreamReader) -> Iterator[pa.RecordBatch]:
         rows = 0
@@ -131,7 +125,7 @@ class BatchStream:
                 yield chunk.data
             if chunk.app_metadata is not None:
                 self.result = data_pb2.ReadResult.FromString(chunk.app_metadata.to_pybytes())
-        if not self._cancelled:
+        if not self._running.cancelled:
             if self.result is None and rows == 0:
                 # A result of zeros has no bytes, and metadata of no bytes do not arrive.
                 self.result = data_pb2.ReadResult()
@@ -139,17 +133,7 @@ class BatchStream:
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""
-        with self._lock:
-            self._cancelled = True
-            if self._reader is not None:
-                self._reader.cancel()
-
-    def _end(self) -> None:
-        with self._lock:
-            reader, self._reader = self._reader, None
-        # A stream that was not read to its end would go on sending into nothing.
-        if reader is not None:
-            reader.cancel()
+        self._running.cancel()
 
 
 def check_result(result: data_pb2.ReadResult | None, rows: int, what: str) -> None:

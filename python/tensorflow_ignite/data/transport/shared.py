@@ -11,10 +11,8 @@ from __future__ import annotations
 import itertools
 import os
 import queue
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import grpc
 import pyarrow as pa
@@ -31,7 +29,7 @@ from tensorflow_ignite.data.transport.batches import (
     segment_bytes,
     used_bytes,
 )
-from tensorflow_ignite.data.transport.calls import translate
+from tensorflow_ignite.data.transport.calls import Running, translate
 from tensorflow_ignite.data.transport.flight import Endpoint, check_result
 from tensorflow_ignite.data.transport.segments import Lease, copy, pool
 from tensorflow_ignite.memory import NONCE_BYTES, Segment
@@ -76,10 +74,7 @@ class SharedStream:
         self._what = what
         self._keep = keep
         self._nonce = os.urandom(NONCE_BYTES)
-        # Re-entrant: cancel may run in a finalizer, wherever the interpreter happens to be.
-        self._lock = threading.RLock()
-        self._cancelled = False
-        self._call: Any = None
+        self._running = Running()
         self._requests: queue.SimpleQueue[shared_pb2.SharedRequest | None] = queue.SimpleQueue()
         self._size = 0
         self._limit = 0
@@ -113,24 +108,18 @@ class SharedStream:
             with grpc_channel(self._endpoint.address, self._credentials) as channel:
                 stub = shared_pb2_grpc.SharedMemoryStub(channel)  # type: ignore[no-untyped-call]
                 call = stub.Read(iter(self._requests.get, None))
-                with self._lock:
-                    self._call = call
-                    if self._cancelled:
-                        call.cancel()
+                self._running.begin(call)
                 yield from self._batches(call)
                 complete = True
         except grpc.RpcError as error:
-            if not self._cancelled:
+            if not self._running.cancelled:
                 raise translate(error, self._endpoint.address, self._what, self._credentials, _unserved) from None
         finally:
             self._end(complete)
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""
-        with self._lock:
-            self._cancelled = True
-            if self._call is not None:
-                self._call.cancel()
+        self._running.cancel()
 
     def _batches(self, answers: Iterator[shared_pb2.SharedBatch]) -> Iterator[pa.RecordBatch]:
         schema: pa.Schema | None = None
@@ -146,7 +135,7 @@ class SharedStream:
                 yield self._batch(answer, schema)
             if answer.HasField("result"):
                 self.result = answer.result
-        if not self._cancelled:
+        if not self._running.cancelled:
             check_result(self.result, rows, self._what)
 
     def _batch(self, answer: shared_pb2.SharedBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -216,11 +205,8 @@ class SharedStream:
         self._replenish()
 
     def _end(self, complete: bool) -> None:
-        with self._lock:
-            self._open = False
-            call, self._call = self._call, None
-        if call is not None and not complete:
-            call.cancel()
+        self._open = False
+        self._running.end()
         self._requests.put(None)
         offered, self._offered = self._offered, {}
         self._known.clear()

@@ -29,7 +29,7 @@ from tensorflow_ignite.data.transport.batches import (
     segment_bytes,
     used_bytes,
 )
-from tensorflow_ignite.data.transport.calls import translate
+from tensorflow_ignite.data.transport.calls import Running, translate
 from tensorflow_ignite.data.transport.flight import Endpoint, check_result
 from tensorflow_ignite.data.transport.segments import Lease, pool, unshared
 from tensorflow_ignite.memory import Segment
@@ -73,10 +73,7 @@ class TcpStream:
         self._endpoint = endpoint
         self._what = what
         self._keep = keep
-        # Re-entrant: cancel may run in a finalizer, wherever the interpreter happens to be.
-        self._lock = threading.RLock()
-        self._cancelled = False
-        self._call: Any = None
+        self._running = Running()
         self._size = 0
         # Changed by one operation each, so that a lease may end in the middle of anything.
         self._free: list[Segment] = []
@@ -100,23 +97,17 @@ class TcpStream:
                 call = tcp_pb2_grpc.TcpRowsStub(channel).Read(  # type: ignore[no-untyped-call]
                     tcp_pb2.ReadTcp(command=command)
                 )
-                with self._lock:
-                    self._call = call
-                    if self._cancelled:
-                        call.cancel()
+                self._running.begin(call)
                 yield from self._batches(call)
         except grpc.RpcError as error:
-            if not self._cancelled:
+            if not self._running.cancelled:
                 raise translate(error, self._endpoint.address, self._what, self._credentials, _unserved) from None
         finally:
             self._end()
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""
-        with self._lock:
-            self._cancelled = True
-            if self._call is not None:
-                self._call.cancel()
+        self._running.cancel()
 
     def _batches(self, call: Any) -> Iterator[pa.RecordBatch]:
         told = next(call, tcp_pb2.TcpAnswer()).connection
@@ -151,7 +142,7 @@ class TcpStream:
         for answer in call:
             if answer.HasField("result"):
                 self.result = answer.result
-        if not self._cancelled:
+        if not self._running.cancelled:
             check_result(self.result, rows, self._what)
 
     def _connect(self, port: int) -> socket.socket:
@@ -212,12 +203,8 @@ class TcpStream:
             pool().give_back(segment)
 
     def _end(self) -> None:
-        with self._lock:
-            self._open = False
-            call, self._call = self._call, None
-        # What was not read to its end would go on sending into nothing.
-        if call is not None:
-            call.cancel()
+        self._open = False
+        self._running.end()
         pool().keep_warm()
         while self._free:
             pool().give_back(self._free.pop())
