@@ -1,0 +1,89 @@
+"""What the nodes in this process that send rows have in common: one column of numbers, counted through."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+import numpy as np
+import pyarrow as pa
+
+from tensorflow_ignite.data.transport.flight import Endpoint
+from tensorflow_ignite.v1 import data_pb2
+
+SCHEMA = pa.schema([pa.field("x", pa.int64(), nullable=False)])
+
+
+class RowNode:
+    """Sends ``batches`` batches of ``rows`` numbers, counted through.
+
+    Attributes:
+        batches: How many it sends.
+        rows: Numbers in each.
+        result: What it says at the end; None: nothing.
+        error: Description of the status in which it ends before its last batch; None: it goes on.
+        silent: It sends nothing after its first batch, until the call ends.
+        ended: Set when a call is over.
+    """
+
+    def __init__(self, add_to_server: Callable[[Any, grpc.Server], None]) -> None:
+        """Starts to serve; the generated function says what."""
+        self.batches, self.rows = 50, 1000
+        self.result: data_pb2.ReadResult | None = data_pb2.ReadResult(rows=50_000)
+        self.error: str | None = None
+        self.silent = False
+        self.ended = threading.Event()
+        self._threads = futures.ThreadPoolExecutor(4)
+        self._server = grpc.server(self._threads)
+        add_to_server(self, self._server)
+        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self._server.start()
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where a stream reads it, in batches of 8,000 bytes."""
+        return Endpoint(self.address, data_pb2.ReadCommand(cache="c", batch_bytes=8000).SerializeToString())
+
+    def stop(self) -> None:
+        """Ends every call."""
+        self._server.stop(0).wait()
+        self._threads.shutdown()
+
+    def values(self, number: int) -> np.ndarray:
+        """The numbers of a batch."""
+        return np.arange(number * self.rows, (number + 1) * self.rows)
+
+    def layout(self, behind: int = 0) -> data_pb2.BatchLayout:
+        """Where they lie: at the start of their memory, and so many bytes more."""
+        return data_pb2.BatchLayout(
+            rows=self.rows,
+            nodes=[data_pb2.BatchNode(length=self.rows)],
+            buffers=[data_pb2.BatchBuffer(), data_pb2.BatchBuffer(offset=0, bytes=8 * self.rows + behind)],
+        )
+
+    def fail_before_last(self, number: int, context: Any) -> None:
+        """Ends the call with its error, if it has one, where the last batch would come."""
+        if self.error is not None and number == self.batches - 1:
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, self.error)
+
+
+@contextmanager
+def serving_nothing() -> Iterator[Endpoint]:
+    """A node that has none of the services."""
+    with futures.ThreadPoolExecutor(1) as threads:
+        server = grpc.server(threads)
+        address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+        server.start()
+        try:
+            yield Endpoint(address, b"")
+        finally:
+            server.stop(0).wait()
+
+
+def numbers(read: list[pa.RecordBatch]) -> list[int]:
+    """The values of batches."""
+    return [number for batch in read for number in batch["x"].to_pylist()]
