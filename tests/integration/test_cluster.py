@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+from waiting import await_true
 
 from tensorflow_ignite.testing import LeakError, LocalCluster
 from tensorflow_ignite.testing.leaks import CLUSTER_MARKER, marked_processes
@@ -73,7 +73,7 @@ def test_a_killed_node_is_gone_and_the_others_notice(own_cluster: LocalCluster) 
 def test_a_suspended_node_goes_on_when_it_is_resumed(own_cluster: LocalCluster) -> None:
     node = own_cluster.nodes[1]
     own_cluster.suspend_node(node)
-    _await(lambda: psutil.Process(node.pid).status() == psutil.STATUS_STOPPED)
+    await_true(lambda: psutil.Process(node.pid).status() == psutil.STATUS_STOPPED, "the node still runs")
     assert node.address not in own_cluster.addresses
     own_cluster.resume_node(node)
     own_cluster.await_settled(timeout=30)
@@ -134,7 +134,7 @@ def test_a_node_that_ends_by_itself_fails_the_owner() -> None:
     cluster.start()
     node = cluster.nodes[0]
     os.kill(node.pid, signal.SIGKILL)
-    _await(lambda: node.ended)
+    await_true(lambda: node.ended, "the node still runs")
     with pytest.raises(LeakError, match="node-0 ended by itself with exit code -9"):
         cluster.close()
 
@@ -147,7 +147,11 @@ def test_an_owner_that_is_killed_leaves_nothing(how: str) -> None:
         nodes = [psutil.Process(process.pid) for process in marked_processes(directory)]
         assert len(nodes) >= 2
         owner.kill()
-    _await(lambda: not directory.exists() and not any(node.is_running() for node in nodes), timeout=40)
+
+    def gone() -> bool:
+        return not directory.exists() and not any(node.is_running() for node in nodes)
+
+    await_true(gone, "nodes or their files are still there", 40)
     assert marked_processes(directory) == []
 
 
@@ -161,10 +165,3 @@ def test_an_owner_that_is_interrupted_leaves_nothing() -> None:
         assert "KeyboardInterrupt" in owner.communicate(timeout=60)[1]
     assert not directory.exists()
     assert marked_processes(directory) == []
-
-
-def _await(condition: Callable[[], bool], timeout: float = 20.0) -> None:
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.02)

@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +15,7 @@ import grpc
 import numpy as np
 import pytest
 from jobs import LIMIT, SCRIPTS, await_files, await_job, cli
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
@@ -31,14 +31,6 @@ RETENTION = timedelta(hours=168)
 @pytest.fixture
 def files(cluster: LocalCluster) -> Files:
     return Files.at(tuple(cluster.addresses))
-
-
-def await_true(holds: Callable[[], bool], seconds: float) -> None:
-    """Looks again and again, at what nobody tells of."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {seconds:g} s"
-        time.sleep(0.1)
 
 
 def logs_are_stored(cluster: LocalCluster, job_id: str) -> bool:
@@ -85,7 +77,7 @@ def test_a_job_keeps_its_files_in_the_cluster_until_it_is_removed(
     assert f"worker 0 of job {first.id} keeps its checkpoints in {over.spec.checkpoint_directory}" in [
         line.text for line in printed
     ]
-    await_true(lambda: logs_are_stored(cluster, first.id), 30)
+    await_true(lambda: logs_are_stored(cluster, first.id), "output is not in files")
     for index in range(3):
         of_worker = "".join(f"{line.text}\n" for line in printed if line.index == index)
         assert content(files, f"{directory}/logs/attempt-1/worker-{index}.0.log") == of_worker.encode()
@@ -173,10 +165,12 @@ def test_a_job_goes_by_itself_when_its_time_has_passed_and_one_that_runs_does_no
         assert over.finished_at is not None
         assert over.kept_until is not None
         assert over.kept_until - over.finished_at == timedelta(seconds=4)
-        await_true(lambda: over.id not in [job.id for job in client.jobs()], 30)
+        await_true(lambda: over.id not in [job.id for job in client.jobs()], "the job is still there")
         assert [info.path for info in files.list("/jobs")] == [f"/jobs/{jobs['long'].id}"]
         assert jobs["long"].refresh().state == "running"
         assert files.exists(f"/code/{over.spec.code_digest}.zip")
         (folders["long"] / "go").touch()
         jobs["long"].wait(LIMIT)
-        await_true(lambda: not client.jobs() and not files.list("/jobs") and not files.list("/code"), 30)
+        await_true(
+            lambda: not client.jobs() and not files.list("/jobs") and not files.list("/code"), "files are still there"
+        )

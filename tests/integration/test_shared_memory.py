@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from node_streams import BATCH, SECONDS, await_true, endpoints
+from node_streams import BATCH, endpoints
 from pyarrow import flight as arrow_flight
+from waiting import SECONDS, await_true
 
 tf = pytest.importorskip("tensorflow")
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -24,6 +24,7 @@ from fsspec.tests.abstract.get import AbstractGetTests
 from fsspec.tests.abstract.open import AbstractOpenTests
 from fsspec.tests.abstract.pipe import AbstractPipeTests
 from fsspec.tests.abstract.put import AbstractPutTests
+from waiting import await_true
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.storage.files import Files
@@ -258,7 +259,7 @@ sys.stdin.read()
         assert process.stdout.readline() == "read\n"
         assert _mapped(cluster) > before
         process.kill()
-    _await(lambda: _mapped(cluster) <= before)
+    await_true(lambda: _mapped(cluster) <= before, "nodes still map segments", LIMIT)
 
 
 def _mapped(cluster: LocalCluster) -> int:
@@ -279,7 +280,9 @@ def test_dead_writers_leave_nothing_and_a_cluster_that_is_gone_is_an_error(tmp_p
         assert [info.name for info in files.list("/")] == ["f"], "what was not closed is not there"
         living = files.open_writer("/g", block_bytes=BLOCK)
         living.write(bytes(2 * BLOCK))
-        _await(lambda: sum(len(held.numbers) for held in files.check()) == 10)
+        await_true(
+            lambda: sum(len(held.numbers) for held in files.check()) == 10, "blocks are missing or too many", LIMIT
+        )
         living.close()
         assert files.stat("/g").bytes == 2 * BLOCK, "it was alive all the time"
 
@@ -319,10 +322,3 @@ sys.stdin.read()
         assert process.stdout is not None
         assert process.stdout.readline() == "written\n"
         process.send_signal(signal.SIGKILL)
-
-
-def _await(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)

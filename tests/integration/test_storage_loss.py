@@ -6,11 +6,11 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from waiting import await_true
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.storage.files import Files
@@ -45,13 +45,6 @@ def read(files: Files, path: str) -> bytes:
 
 def content(number: int) -> bytes:
     return bytes([number]) * (8 * BLOCK)
-
-
-def await_(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LIMIT
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def lost_by_check(address: str) -> list[str]:
@@ -95,7 +88,9 @@ def test_a_full_memory_is_an_error_and_loses_neither_nodes_nor_files(tmp_path: P
         assert [info.name for info in files.list("/")] == ["before"]
         assert read(files, "/before") == content(1)
         # What was written in vain is freed.
-        await_(lambda: sum(len(held.numbers) for held in files.check()) == 8)
+        await_true(
+            lambda: sum(len(held.numbers) for held in files.check()) == 8, "blocks are missing or too many", LIMIT
+        )
         write(files, "/after", bytes(20 * MIB))
         assert files.stat("/after").bytes == 20 * MIB
 

@@ -14,7 +14,8 @@ import grpc
 import numpy as np
 import psutil
 import pytest
-from node_streams import SECONDS, await_true, endpoints
+from node_streams import endpoints
+from waiting import SECONDS, await_true
 
 tf = pytest.importorskip("tensorflow")
 
