@@ -24,6 +24,9 @@ _POLL = 0.05
 # The Python that TensorFlow generates; it removes the files when its process ends.
 _OF_TENSORFLOW = "__autograph_generated_file"
 
+# Bytes for what all tests together load into the nodes that they shake.
+_ROOM = 4 << 30
+
 _shared: list[LocalCluster] = []
 
 
@@ -51,7 +54,8 @@ def shaken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """A cluster whose nodes tests stop, kill and start, two at once too; each makes it three again before it begins."""
     config = tmp_path_factory.mktemp("shaken") / "node.xml"
     config.write_text(node_configuration(storageBackups=2))
-    with LocalCluster(nodes=3, config=config) as started:
+    # Their caches stay: Ignite may lose a node when a cache is destroyed whose partitions are on their way.
+    with LocalCluster(nodes=3, config=config, data_region_bytes=_ROOM) as started:
         _shared.append(started)
         yield started
         _shared.remove(started)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from jobs import PARTITIONS, ROWS
-from thin_client import destroy_caches
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
@@ -28,11 +27,10 @@ def numbered(cluster: LocalCluster) -> str:
 
 
 @pytest.fixture
-def nodes(shaken: LocalCluster) -> Iterator[LocalCluster]:
-    """Three running nodes that a test may freeze and kill, whatever the test before has done; its caches go with it."""
+def nodes(shaken: LocalCluster) -> LocalCluster:
+    """Three running nodes that a test may freeze and kill, whatever the test before has done."""
     while len(shaken.nodes) > 3:
         shaken.stop_node(shaken.nodes[-1])
     while len(shaken.nodes) < 3:
         shaken.start_node()
-    yield shaken
-    destroy_caches(next(node.pid for node in shaken.nodes if not node.suspended))
+    return shaken

@@ -1,4 +1,4 @@
-"""A thin client of Ignite's own at a node, for what ours does not do: foreign rows, caches that are destroyed."""
+"""A thin client of Ignite's own at a node, for rows that know nothing of us."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from pyignite import Client
 # By default a node takes thin clients on the first free port of these.
 _PORTS = range(10_800, 10_901)
 _SECONDS = 60.0
-# What we keep in a cluster ourselves is there once, for all tests.
-_OURS = "tensorflow-ignite"
 
 
 def thin_port(pid: int) -> int:
@@ -28,11 +26,3 @@ def thin_client(pid: int) -> Iterator[Client]:
     client = Client(partition_aware=False, timeout=_SECONDS)
     with client.connect("127.0.0.1", thin_port(pid)):
         yield client
-
-
-def destroy_caches(pid: int) -> None:
-    """Gives the memory of all caches that users have made in the cluster of this node back."""
-    with thin_client(pid) as client:
-        for name in client.get_cache_names():
-            if not name.startswith(_OURS):
-                client.get_cache(name).destroy()
