@@ -31,6 +31,11 @@ def test_trips_loads_chooses_and_reads_rows(cluster: LocalCluster) -> None:
     assert lines[-1] == "1000 rows, 200 without a rating; fares are decimal128(10, 2)"
 
 
+def test_duckdb_and_polars_read_a_cache_over_flight(cluster: LocalCluster) -> None:
+    means = [(0, 24.0), (1, 24.5), (2, 25.0), (3, 25.5)]
+    assert run("flight_clients.py", cluster) == [f"DuckDB: {means}", f"polars: {means}"]
+
+
 def test_storage_writes_and_reads_files_in_the_cluster(cluster: LocalCluster) -> None:
     lines = run("storage.py", cluster)
     assert lines == [
