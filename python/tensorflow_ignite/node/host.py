@@ -100,7 +100,7 @@ def run_node(
         work_directory: Ignite's work directory: its log, its data on disk, the tasks' files.
         json_output: Tell events as lines of JSON: ``ready`` (node_id, instance, address, pid, log), ``topology``
             (version, nodes), ``inactive``, ``stopping``, ``stopped``.
-        jvm_args: More options for the JVM. Default heap: ``-Xmx1g``.
+        jvm_args: More options for the JVM. Default heap: ``-Xmx1g``, and ``-Xms`` as ``-Xmx``.
         persistent: Keep the default data region on disk; such a cluster must be activated once.
         activate_at: Activate an inactive cluster once it has so many server nodes; 0: leave that to others.
         data_region_bytes: The most that the default data region grows to.

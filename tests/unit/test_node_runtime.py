@@ -1,0 +1,27 @@
+"""What a node's JVM is started with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tensorflow_ignite.node.runtime import jvm_options
+
+
+@pytest.mark.parametrize(
+    ("given", "heap"),
+    [
+        ((), ["-Xms1g", "-Xmx1g"]),
+        (("-Xmx4g",), ["-Xms4g", "-Xmx4g", "-Xmx4g"]),
+        (("-Xmx4g", "-Xmn1g", "-Xmx2g"), ["-Xms2g", "-Xmx2g", "-Xmx4g", "-Xmx2g"]),
+        (("-Xms512m", "-Xmx4g"), ["-Xms512m", "-Xmx4g"]),
+        (("-Xms512m",), ["-Xms512m"]),
+    ],
+)
+def test_a_heap_has_its_whole_size_from_the_start_unless_somebody_says_otherwise(
+    tmp_path: Path, given: tuple[str, ...], heap: list[str]
+) -> None:
+    (tmp_path / "add-opens.txt").touch()
+    options = jvm_options(service={}, extra=given, jars=tmp_path)
+    assert [option for option in options if option.startswith(("-Xms", "-Xmx"))] == heap
