@@ -49,7 +49,7 @@ class Cluster:
     def __post_init__(self) -> None:
         """Makes the means to wait for the end of streams."""
         self._changed = threading.Condition()
-        self._streams = 0
+        self._streams = self.begun = 0
 
     @classmethod
     def start(cls, nodes: int) -> Cluster:
@@ -87,6 +87,7 @@ class Cluster:
         """Counts a stream that sends."""
         with self._changed:
             self._streams += 1
+            self.begun += 1
             self._changed.notify_all()
 
     def stream_ended(self) -> None:
@@ -94,6 +95,14 @@ class Cluster:
         with self._changed:
             self._streams -= 1
             self._changed.notify_all()
+
+    def wait_until_begun(self, count: int, seconds: float = 20.0) -> bool:
+        """Waits until so many streams have begun in all; some may have ended by then.
+
+        A connection sometimes takes in more than 20 MB that nobody reads, where the processors are busy.
+        """
+        with self._changed:
+            return self._changed.wait_for(lambda: self.begun >= count, seconds)
 
     def wait_for_streams(self, count: int, seconds: float = 20.0) -> bool:
         """Waits until exactly so many streams send."""

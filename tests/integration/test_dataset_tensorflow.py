@@ -131,11 +131,12 @@ def test_tensors_that_are_kept_do_not_change(cluster: Cluster) -> None:
 
 
 def test_an_iterator_that_is_dropped_early_ends_its_streams(cluster: Cluster) -> None:
-    # More than the buffers of a connection hold, so that no stream ends while nobody takes its batches.
+    # More than the buffers of all connections hold, so that some stream sends for as long as nobody takes its batches.
     cluster.add("large", table_of({"x": np.zeros((4000, 40_000), np.uint8)}))
     iterator = iter(tfi.dataset("large", address=cluster.address, batch_bytes=100_000).prefetch(2))
     next(iterator)
-    assert cluster.wait_for_streams(6)
+    assert cluster.wait_until_begun(6)
+    assert not cluster.wait_for_streams(0, 0)
     del iterator
     gc.collect()
     assert cluster.wait_for_streams(0)
@@ -171,12 +172,14 @@ def test_an_iterator_that_went_on_and_is_dropped_ends_its_streams(cluster: Clust
     path = tf.train.Checkpoint(iterator=iterator).save(tmp_path / "c")
     del iterator
     assert ended()
+    begun = cluster.begun
     resumed = iter(dataset)
     tf.train.Checkpoint(iterator=resumed).restore(path)
     # The first rows are in the checkpoint, as many as TensorFlow had read ahead.
     while cluster.wait_for_streams(0, 0.01):
         next(resumed)
-    assert cluster.wait_for_streams(6)
+    assert cluster.wait_until_begun(begun + 6)
+    assert not cluster.wait_for_streams(0, 0)
     del resumed
     assert ended()
     assert remote.open_readers() == 0
