@@ -52,6 +52,8 @@ ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "IGNITE_UPDATE_NOTIFIER": "false",
+    # Where Ignite puts its dumps for diagnosis, whatever work directory a node has.
+    "IGNITE_WORK_DIR": str(BUILD / "work"),
 }
 
 
