@@ -57,9 +57,9 @@ ENVIRONMENT = {
 }
 
 
-def thin_port(cluster: LocalCluster) -> int:
-    """Where the node takes thin clients."""
-    connections = psutil.Process(cluster.nodes[0].pid).net_connections("tcp")
+def thin_port(pid: int) -> int:
+    """Where the node that is this process takes thin clients."""
+    connections = psutil.Process(pid).net_connections("tcp")
     return next(
         connection.laddr.port
         for connection in connections
@@ -72,7 +72,7 @@ def commands(
 ) -> Iterator[tuple[str, list[str]]]:
     """The programs that take part."""
     size = [f"--large={large}", f"--small={small}"]
-    thin = f"--port={thin_port(cluster)}"
+    thin = f"--port={thin_port(cluster.nodes[0].pid)}"
 
     def peer(name: str, *arguments: str) -> tuple[str, list[str]]:
         return name, [sys.executable, str(PEERS / f"{name}.py"), *size, *arguments]
@@ -192,7 +192,7 @@ def main() -> None:
         config.write_text(caches.configuration(sweep))
         jvm = [*JVM, *recording]
         cluster = ends.enter_context(LocalCluster(nodes=1, config=config, data_region_bytes=REGION_BYTES, jvm_args=jvm))
-        thin = thin_port(cluster)
+        thin = thin_port(cluster.nodes[0].pid)
         caches.fill(cluster.address, thin, told.large, told.small, sweep)
         ports = PortBlock()
         ends.callback(ports.release)

@@ -22,7 +22,7 @@ import psutil
 
 import goals
 from contender import Contender
-from read import BUILD, ENVIRONMENT, HERE, PEERS, THIN_PORTS
+from read import BUILD, ENVIRONMENT, HERE, PEERS, thin_port
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 BLOCK_BYTES = 2 << 20
@@ -60,14 +60,9 @@ def start_cluster(ends: ExitStack, folder: Path, backups: int, nodes: int) -> Lo
     return ends.enter_context(LocalCluster(nodes=nodes, config=config, data_region_bytes=REGION_BYTES, jvm_args=JVM))
 
 
-def thin_ports(cluster: LocalCluster) -> list[int]:
+def thin_ports(cluster: LocalCluster) -> list[str]:
     """Where its nodes take thin clients."""
-    return [
-        connection.laddr.port
-        for node in cluster.nodes
-        for connection in psutil.Process(node.pid).net_connections("tcp")
-        if connection.status == psutil.CONN_LISTEN and connection.laddr.port in THIN_PORTS
-    ]
+    return [str(thin_port(node.pid)) for node in cluster.nodes]
 
 
 def local_directory(given: Path) -> tuple[Path, str]:
@@ -168,7 +163,7 @@ def main() -> None:
         folder = Path(ends.enter_context(tempfile.TemporaryDirectory()))
         plain, backup = (start_cluster(ends, folder, backups, told.nodes) for backups in (0, 1))
         checkpoint = [f"--local={local}", f"--plain={plain.address}", f"--backup={backup.address}"]
-        ports = ["--plain", *map(str, thin_ports(plain)), "--backup", *map(str, thin_ports(backup))]
+        ports = ["--plain", *thin_ports(plain), "--backup", *thin_ports(backup)]
         contenders = [
             ends.enter_context(
                 Contender(name, [sys.executable, str(script), f"--bytes={told.bytes}", *arguments], ENVIRONMENT, logs)

@@ -19,7 +19,7 @@ from pyarrow import flight
 import tensorflow_ignite as tfi
 
 ROWS = 10_000
-ADDRESS = os.environ.get("TENSORFLOW_IGNITE_ADDRESS", "localhost:10820")
+ADDRESS = os.environ.get("TENSORFLOW_IGNITE_ADDRESS", "localhost:10820").split(",")[0]
 
 
 def rows_of(cache: str) -> pa.RecordBatchReader:
@@ -39,7 +39,7 @@ def main() -> None:
     """Loads rows, and asks two programs for the same of them."""
     numbers = np.arange(ROWS)
     columns = {"sensor": numbers % 4, "celsius": numbers % 100 / 2}
-    tfi.load("readings", columns, if_exists="replace", address=ADDRESS)
+    tfi.load("readings", columns, if_exists="replace")
 
     # Batch after batch: the rows need not fit into memory.
     readings = duckdb.from_arrow(rows_of("readings"))
