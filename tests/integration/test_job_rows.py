@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from jobs import LIMIT, PARTITIONS, ROWS, SCRIPTS, await_files, environment, partition_of, read, workers
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.data import reading
@@ -96,11 +96,11 @@ def test_a_job_that_ignores_who_joins_reads_its_partitions_where_they_have_moved
         )
         await_files(handle, *(tmp_path / f"worker-{index}-0.json" for index in range(3)))
         nodes.start_node()
-        deadline = time.monotonic() + LIMIT / 3
-        while len({endpoint.address for endpoint in reading.plan(asked).endpoints}) < 4:
-            assert time.monotonic() < deadline, f"no partition moved to the new node: {reading.plan(asked)}"
-            # Nothing tells that a cluster is balanced.
-            time.sleep(0.1)
+        await_true(
+            lambda: len({endpoint.address for endpoint in reading.plan(asked).endpoints}) == 4,
+            "no partition moved to the new node",
+            LIMIT / 3,
+        )
         (tmp_path / "go").touch()
         job = handle.wait(LIMIT)
     assert job.attempt is not None

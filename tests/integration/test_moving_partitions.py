@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
+from waiting import await_true
 
 tf = pytest.importorskip("tensorflow")
 
@@ -36,11 +35,7 @@ def test_an_epoch_that_a_node_joins_has_each_row_once(nodes: LocalCluster, trans
     batches = iter(dataset)
     found = [next(batches)]
     nodes.start_node()
-    deadline = time.monotonic() + SECONDS
-    while len(owners(cache, nodes.address)) < 4:
-        assert time.monotonic() < deadline, "no partition moved to the new node"
-        # Nothing tells that a cluster is balanced.
-        time.sleep(0.1)
+    await_true(lambda: len(owners(cache, nodes.address)) == 4, "no partition moved to the new node", SECONDS)
     found += batches
     seen = np.concatenate([batch["id"].numpy() for batch in found])
     assert sorted(seen.tolist()) == ids.tolist()

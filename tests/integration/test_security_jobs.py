@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import psutil
 import pytest
 from jobs import LIMIT, SCRIPTS, read
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from certificates import STORE_PASSWORD, java_stores, make_authority
@@ -128,11 +128,8 @@ def test_a_job_leaves_no_secret_behind(secured: Secured, tmp_path: Path, ending:
         }
     assert "has looked around" in left["output"]
     assert ("broken on purpose" in left["description"]) == (ending == "failed")
-    # Output becomes files soon after the end; nothing tells when.
-    deadline = time.monotonic() + LIMIT
-    while not files.exists(f"/jobs/{job.id}/logs"):
-        assert time.monotonic() < deadline, "no output was stored"
-        time.sleep(0.1)
+    # Output becomes files soon after the end.
+    await_true(lambda: files.exists(f"/jobs/{job.id}/logs"), "no output was stored", LIMIT)
     folders = [f"/jobs/{job.id}"]
     while folders:
         for entry in files.list(folders.pop()):

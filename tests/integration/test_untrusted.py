@@ -16,6 +16,7 @@ import grpc
 import psutil
 import pyarrow.flight as flight
 import pytest
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
@@ -235,10 +236,7 @@ def test_a_thousand_connections_that_say_little_keep_nobody_from_asking(cluster:
     finally:
         for connection in opened:
             connection.close()
-    deadline = time.monotonic() + SECONDS
-    while node.num_fds() > before + 20 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert node.num_fds() <= before + 20
+    await_true(lambda: node.num_fds() <= before + 20, "the node still holds connections", SECONDS)
 
 
 def test_who_opens_a_connection_and_says_nothing_is_let_go(cluster: LocalCluster) -> None:

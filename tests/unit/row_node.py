@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 import numpy as np
 import pyarrow as pa
 
+from tensorflow_ignite.data.transport import segments
 from tensorflow_ignite.data.transport.flight import Endpoint
 from tensorflow_ignite.v1 import data_pb2
 
@@ -82,6 +84,18 @@ def serving_nothing() -> Iterator[Endpoint]:
             yield Endpoint(address, b"")
         finally:
             server.stop(0).wait()
+
+
+_Node = TypeVar("_Node", bound=RowNode)
+
+
+@contextmanager
+def running(node: _Node) -> Iterator[_Node]:
+    """Ends a node, and lets go of all memory that was shared with it."""
+    yield node
+    node.stop()
+    gc.collect()
+    segments.pool().clear()
 
 
 def numbers(read: list[pa.RecordBatch]) -> list[int]:

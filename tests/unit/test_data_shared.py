@@ -6,22 +6,19 @@ import gc
 from collections.abc import Iterator
 
 import pytest
-from row_node import numbers, serving_nothing
+from row_node import numbers, running, serving_nothing
 from shared_memory_node import Node
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport import batches, segments, streams
+from tensorflow_ignite.data.transport import batches, streams
 from tensorflow_ignite.data.transport.shared import SharedStream
 from tensorflow_ignite.v1 import data_pb2
 
 
 @pytest.fixture
 def node() -> Iterator[Node]:
-    started = Node()
-    yield started
-    started.stop()
-    gc.collect()
-    segments.pool().clear()
+    with running(Node()) as started:
+        yield started
 
 
 def test_a_segment_that_nobody_uses_any_more_is_offered_again(node: Node) -> None:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 import shared_memory_node
 import tcp_node
-from row_node import RowNode, numbers, serving_nothing
+from row_node import RowNode, running, serving_nothing
 
 from tensorflow_ignite import addresses, errors
 from tensorflow_ignite.credentials import Credentials
-from tensorflow_ignite.data.transport import segments, streams
+from tensorflow_ignite.data.transport import streams
 from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint
 from tensorflow_ignite.v1 import data_pb2
 
@@ -29,15 +29,8 @@ def transport(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def node(transport: str) -> Iterator[RowNode]:
     """A node that sends in this way."""
-    started = NODES[transport]()
-    yield started
-    started.stop()
-    gc.collect()
-    segments.pool().clear()
-
-
-def test_all_rows_arrive_and_none_changes_while_it_is_kept(node: RowNode, transport: str) -> None:
-    assert numbers(list(streams.open_stream(node.endpoint, "c", transport))) == list(range(50_000))
+    with running(NODES[transport]()) as started:
+        yield started
 
 
 @pytest.mark.parametrize(

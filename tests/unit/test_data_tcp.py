@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
-from row_node import numbers
+from row_node import numbers, running
 from tcp_node import Node
 
 from tensorflow_ignite import errors
@@ -18,11 +18,8 @@ from tensorflow_ignite.v1 import data_pb2
 
 @pytest.fixture
 def node() -> Iterator[Node]:
-    started = Node()
-    yield started
-    started.stop()
-    gc.collect()
-    segments.pool().clear()
+    with running(Node()) as started:
+        yield started
 
 
 def address(batch: pa.RecordBatch) -> int:
