@@ -18,9 +18,9 @@ NODES := build/classes.stamp
 EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
-.PHONY: help quickstart test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
-  integration integration-python integration-java chaos soak fuzz bench bench-read bench-storage jars proto diagram venv lock \
-  licences sbom format clean
+.PHONY: help quickstart prepared test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
+  integration integration-python integration-java test-java abuse chaos soak fuzz bench bench-read \
+  bench-storage jars proto diagram venv lock licences sbom format clean
 
 help: ## Tell what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -28,11 +28,20 @@ help: ## Tell what there is to make.
 	@echo
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 17
 
-quickstart: $(INSTALLED) $(NODES) ## Train on a 3-node cluster on this machine, and clean up.
+quickstart: prepared ## Train on a 3-node cluster on this machine, and clean up.
 	@$(BIN)/python -m tensorflow_ignite.cli quickstart
 
-test: lint unit integration ## Run everything.
+# Packages are installed, which is mostly waiting for downloads, while Java is compiled.
+prepared:
+	@$(MAKE) --no-print-directory --jobs=2 $(INSTALLED) $(NODES)
+
+# Lanes side by side: many tests wait while others compute. What several lanes need is built before.
+test: prepared ## Run everything.
+	@$(MAKE) --no-print-directory --jobs=3 integration-python test-java lint-python lint-proto unit-python
 	@echo 'make test: ok'
+
+test-java: $(TOOLS)
+	$(GRADLE) checkFormat test integrationTest
 
 # Two lanes at once; Gradle runs once, as two of it would wait for each other.
 quick: $(INSTALLED) $(TOOLS) ## Run what takes less than a minute: lint and unit tests.
@@ -69,8 +78,12 @@ integration: integration-java integration-python ## Run the tests with real node
 integration-java: $(TOOLS)
 	$(GRADLE) integrationTest
 
+# Two workers, each with nodes of its own. A file runs on one of them; tests/integration/conftest.py says which files begin.
 integration-python: $(INSTALLED) $(NODES)
-	$(BIN)/pytest tests/integration
+	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder tests/integration
+
+abuse: $(INSTALLED) $(NODES) ## Ask two small nodes for too much of everything, beside a job that must not notice.
+	$(BIN)/pytest tests/abuse
 
 # What takes too long for every change. ROUNDS=10 proves that none of it is luck.
 ROUNDS ?= 1
@@ -81,8 +94,8 @@ soak: $(INSTALLED) $(NODES) ## Read hundreds of epochs, and show that none leave
 	$(BIN)/pytest -s tests/soak
 
 # The same SEED sends the same messages.
-fuzz: $(INSTALLED) $(NODES) ## Send a node 100,000 messages that nobody should send; MESSAGES=n SEED=n.
-	MESSAGES=$(or $(MESSAGES),100000) SEED=$(or $(SEED),1) $(BIN)/pytest -s tests/fuzz
+fuzz: $(INSTALLED) $(NODES) ## Send a node 100,000 bad messages and 20,000 bad conditions; MESSAGES=n CONDITIONS=n SEED=n.
+	MESSAGES=$(or $(MESSAGES),100000) CONDITIONS=$(or $(CONDITIONS),20000) SEED=$(or $(SEED),1) $(BIN)/pytest -s tests/fuzz
 
 bench: bench-read bench-storage ## Measure everything; wants a quiet machine.
 

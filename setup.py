@@ -86,8 +86,8 @@ setup(
     ext_modules=[
         Extension(
             "tensorflow_ignite.storage.tf._plugin",
-            sources=[str(PLUGIN / name) for name in ("asking.c", "plugin.c", "writing.c")],
-            depends=[str(PLUGIN / name) for name in ("asking.h", "tensorflow_abi.h", "writing.h")],
+            sources=[str(PLUGIN / name) for name in ("plugin.c", "python_calls.c", "writing.c")],
+            depends=[str(PLUGIN / name) for name in ("python_calls.h", "tensorflow_abi.h", "writing.h")],
             define_macros=[("Py_LIMITED_API", "0x030A0000")],
             py_limited_api=True,
             # Unwinding of threads that Python ends must meet our handlers: -fexceptions.

@@ -47,7 +47,7 @@ REGION_BYTES = 8 << 30
 COPIES_OF_LARGE = 5.5
 OTHER_BYTES = 10 << 30
 ENVIRONMENT = {
-    "PYTHONPATH": os.pathsep.join([str(HERE), str(JARS.parents[1])]),
+    "PYTHONPATH": os.pathsep.join([str(HERE), str(JARS.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]),
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
@@ -68,7 +68,13 @@ def thin_port(pid: int) -> int:
 
 
 def commands(
-    cluster: LocalCluster, ports: PortBlock, large: int, small: int, sweep: Sequence[int], ray: Path | None
+    cluster: LocalCluster,
+    ports: PortBlock,
+    large: int,
+    small: int,
+    sweep: Sequence[int],
+    ray: Path | None,
+    bound_jvm: Sequence[str],
 ) -> Iterator[tuple[str, list[str]]]:
     """The programs that take part."""
     size = [f"--large={large}", f"--small={small}"]
@@ -80,7 +86,7 @@ def commands(
     ways = [f"--address={cluster.address}", "--sweep", *(str(partitions) for partitions in sweep)]
     yield "dataset_read", [sys.executable, str(HERE / "dataset_read.py"), *size, *ways]
     opens = (JARS / "add-opens.txt").read_text().split()
-    bound = ["java", *opens, BOUND_HEAP, "-cp", f"{JARS}/*", str(PEERS / "ScanBound.java")]
+    bound = ["java", *opens, *bound_jvm, "-cp", f"{JARS}/*", str(PEERS / "ScanBound.java")]
     yield "ScanBound", [*bound, str(large), str(small), str(ports.first)]
     if ray is not None:
         yield "ray_data_read", [str(ray), str(PEERS / "ray_data_read.py"), *size]
@@ -190,7 +196,9 @@ def main() -> None:
     with ExitStack() as ends:
         config = Path(ends.enter_context(tempfile.TemporaryDirectory()), "node.xml")
         config.write_text(caches.configuration(sweep))
-        jvm = [*JVM, *recording]
+        # What only shows that it works needs no second compiler.
+        jvm = [*(() if told.quick else JVM), *recording]
+        bound_jvm = [BOUND_HEAP, *(["-XX:TieredStopAtLevel=1"] if told.quick else [])]
         cluster = ends.enter_context(LocalCluster(nodes=1, config=config, data_region_bytes=REGION_BYTES, jvm_args=jvm))
         thin = thin_port(cluster.nodes[0].pid)
         caches.fill(cluster.address, thin, told.large, told.small, sweep)
@@ -198,7 +206,7 @@ def main() -> None:
         ends.callback(ports.release)
         contenders = [
             ends.enter_context(Contender(name, command, ENVIRONMENT, logs))
-            for name, command in commands(cluster, ports, told.large, told.small, sweep, ray)
+            for name, command in commands(cluster, ports, told.large, told.small, sweep, ray, bound_jvm)
         ]
         passes = measure(contenders, told.rounds, told.large, told.small, partial(caches.drop_written, thin))
         if told.profile:

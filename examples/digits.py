@@ -41,7 +41,7 @@ def evaluate(model: keras.Model, dataset: tf.data.Dataset) -> float:
 def main() -> None:
     """Trains, then evaluates on the first worker."""
     arguments = argparse.ArgumentParser(description="Learns handwritten digits.")
-    arguments.add_argument("--epochs", type=int, default=30)
+    arguments.add_argument("--epochs", type=int, default=20)
     arguments.add_argument("--batch-size", type=int, default=96, help="rows in a step, over all workers")
     arguments.add_argument("--checkpoint-steps", type=int, default=50, help="steps from one checkpoint to the next")
     args = arguments.parse_args()

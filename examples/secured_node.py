@@ -27,6 +27,10 @@ CONFIGURATION = """<?xml version="1.0" encoding="UTF-8"?>
        xsi:schemaLocation="http://www.springframework.org/schema/beans
                            http://www.springframework.org/schema/beans/spring-beans.xsd">
   <bean class="org.apache.ignite.configuration.IgniteConfiguration">
+    <!-- Nodes accept each other by certificates, and Ignite's own ports, which know no rules, are closed. -->
+    <property name="sslContextFactory"><bean class="io.tensorflowignite.NodeSslContextFactory"/></property>
+    <property name="clientConnectorConfiguration"><null/></property>
+    <property name="connectorConfiguration"><null/></property>
     <property name="serviceConfiguration">
       <bean class="org.apache.ignite.services.ServiceConfiguration">
         <property name="name" value="tensorflow-ignite"/>

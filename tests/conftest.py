@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+import runpy
+import socket
 import sys
 import tempfile
 import threading
@@ -15,7 +18,7 @@ import psutil
 import pytest
 
 from tensorflow_ignite.testing import LeakError, LocalCluster, node_configuration
-from tensorflow_ignite.testing.leaks import listening_sockets, marked_processes
+from tensorflow_ignite.testing.leaks import marked_processes
 
 # What a test started may still be on its way out when the test returns.
 _LEAVING_SECONDS = 10.0
@@ -27,6 +30,9 @@ _OF_TENSORFLOW = "__autograph_generated_file"
 # Bytes for what all tests together load into the nodes that they shake.
 _ROOM = 4 << 30
 
+# What every Python runs first that tests start.
+_STARTUP = str(Path(__file__).parent / "startup")
+
 _shared: list[LocalCluster] = []
 
 
@@ -36,6 +42,10 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = tempfile.TemporaryDirectory(prefix="tensorflow-ignite-tests-")
     config.add_cleanup(folder.cleanup)
     os.environ["TMPDIR"] = tempfile.tempdir = folder.name
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if _STARTUP not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([_STARTUP, *filter(None, paths)])
+        runpy.run_path(f"{_STARTUP}/sitecustomize.py")
     # No test calls in the name of whoever runs it.
     os.environ["TENSORFLOW_IGNITE_PROFILES"] = ""
 
@@ -96,7 +106,7 @@ def _things() -> dict[object, str]:
     things: dict[object, str] = {}
     # What shared clusters start belongs to them, whichever test asked for it; they are judged at their own end.
     nodes = [node for shared in _shared for node in shared.nodes]
-    for child in psutil.Process().children():
+    for child in _children():
         if child.pid not in {node.process.pid for node in nodes}:
             things["process", child.pid, child.create_time()] = f"process {child.pid}: {child.name()}"
     for thread in threading.enumerate():
@@ -105,7 +115,7 @@ def _things() -> dict[object, str]:
             continue
         if thread.name not in {f"events of {node.name}" for node in nodes}:
             things[thread] = f"thread {thread.name}"
-    for inode, port in listening_sockets([os.getpid()]).items():
+    for inode, port in _listening():
         things["port", inode] = f"port {port}"
     for shared in _shared:
         for process in marked_processes(shared.directory):
@@ -115,3 +125,35 @@ def _things() -> dict[object, str]:
         if not path.name.startswith(_OF_TENSORFLOW):
             things["file", path] = f"file {path}"
     return things
+
+
+# Every test asks for these twice. Tables of all processes and of all connections would take 10 ms of a processor each.
+
+
+def _children() -> list[psutil.Process]:
+    """The processes that this one has started and that have not been waited for."""
+    if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+        return psutil.Process().children()
+    found: set[int] = set()
+    # The kernel may leave one out while another one ends.
+    for _ in range(2):
+        for thread in os.listdir("/proc/self/task"):
+            with contextlib.suppress(OSError):
+                found.update(map(int, Path(f"/proc/self/task/{thread}/children").read_text().split()))
+    children = []
+    for pid in found:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            children.append(psutil.Process(pid))
+    return children
+
+
+def _listening() -> Iterator[tuple[str, int]]:
+    """The inode and the port of each listening socket of this process."""
+    for descriptor in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            name = os.readlink(f"/proc/self/fd/{descriptor}")
+            if name.startswith("socket:"):
+                with socket.socket(fileno=os.dup(int(descriptor))) as copy:
+                    internet = copy.family in (socket.AF_INET, socket.AF_INET6)
+                    if internet and copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                        yield name, copy.getsockname()[1]

@@ -21,9 +21,11 @@ from tensorflow_ignite.storage.tf import hook
 
 if TYPE_CHECKING:
     from tensorflow_ignite import errors, spec, testing, train
-    from tensorflow_ignite.client import Client, JobHandle, connect
-    from tensorflow_ignite.credentials import Credentials
-    from tensorflow_ignite.data import dataset, load, read_table
+    from tensorflow_ignite.data.dataset import dataset
+    from tensorflow_ignite.data.loading.load import load
+    from tensorflow_ignite.data.table import read_table
+    from tensorflow_ignite.jobs.client import Client, JobHandle, connect
+    from tensorflow_ignite.net.credentials import Credentials
 
 __all__ = [
     "Client",
@@ -42,13 +44,13 @@ __all__ = [
 
 _MODULES = {"errors", "spec", "testing", "train"}
 _NAMES = {
-    "Client": "tensorflow_ignite.client",
-    "Credentials": "tensorflow_ignite.credentials",
-    "JobHandle": "tensorflow_ignite.client",
-    "connect": "tensorflow_ignite.client",
-    "dataset": "tensorflow_ignite.data",
-    "load": "tensorflow_ignite.data",
-    "read_table": "tensorflow_ignite.data",
+    "Client": "tensorflow_ignite.jobs.client",
+    "Credentials": "tensorflow_ignite.net.credentials",
+    "JobHandle": "tensorflow_ignite.jobs.client",
+    "connect": "tensorflow_ignite.jobs.client",
+    "dataset": "tensorflow_ignite.data.dataset",
+    "load": "tensorflow_ignite.data.loading.load",
+    "read_table": "tensorflow_ignite.data.table",
 }
 
 

@@ -1,4 +1,4 @@
-"""Everything that this package raises on purpose.
+"""All errors that this package raises.
 
     Exception
     └── TensorFlowIgniteError             the base: catch this one
@@ -11,6 +11,7 @@
         ├── JobNotFoundError              also a LookupError
         ├── JobFinishedError
         ├── JobNotFinishedError
+        ├── JobUnreadableError
         ├── JobFailedError                carries the job
         │   └── JobStoppedError
         ├── NoAgentError
@@ -36,14 +37,15 @@
         ├── UnauthenticatedError          also a PermissionError
         ├── PermissionDeniedError         also a PermissionError
         ├── LimitExceededError
+        ├── DataLossError
+        │   └── FileLostError             also a StorageError
         ├── AssignmentChangedError
         ├── ConnectionFailedError         also a ConnectionError
         └── RequestTimeoutError           also a TimeoutError
 
-A text has three parts: what happened (with ids), the rule (with its numbers), what to do next. Between processes an
-error travels as the description of a status that ends in `` [code=NAME]``, NAME from the enum ErrorCode of
-job.proto; `from_description` turns it back into the class. This module imports nothing of the package: any part may use
-it.
+A text has three sentences: what happened (with ids), the rule (with its numbers), what to do next. Between processes an
+error is the description of a status that ends in `` [code=NAME]``, with a NAME of the enum ErrorCode of job.proto;
+`from_description` returns its class. This module imports no other module of the package, so all may use it.
 """
 
 from __future__ import annotations
@@ -67,9 +69,11 @@ __all__ = [
     "CodeNotFoundError",
     "ColumnNotFoundError",
     "ConnectionFailedError",
+    "DataLossError",
     "DirectoryNotEmptyError",
     "FileChangedError",
     "FileCorruptError",
+    "FileLostError",
     "InternalError",
     "InvalidRequestError",
     "JobFailedError",
@@ -77,6 +81,7 @@ __all__ = [
     "JobNotFinishedError",
     "JobNotFoundError",
     "JobStoppedError",
+    "JobUnreadableError",
     "LimitExceededError",
     "NoAgentError",
     "PartitionNotLocalError",
@@ -103,7 +108,7 @@ _SUFFIX = re.compile(r"\s*\[code=([A-Z][A-Z0-9_]*)\]\s*\Z")
 
 
 class TensorFlowIgniteError(Exception):
-    """Base of every error that this package raises on purpose.
+    """Base of every error of this package.
 
     Attributes:
         code: The error's name in the enum ErrorCode of job.proto; None when it has none there.
@@ -113,7 +118,7 @@ class TensorFlowIgniteError(Exception):
 
     @property
     def description(self) -> str:
-        """The text as it travels in a status: with the suffix by which the other side knows the error."""
+        """The text for a status: with the code as its suffix."""
         return f"{self} [code={self.code}]" if self.code else str(self)
 
 
@@ -148,7 +153,7 @@ class CodeNotFoundError(TensorFlowIgniteError, LookupError):
 
 
 class CodeInvalidError(TensorFlowIgniteError, ValueError):
-    """The code cannot be shipped or run: a syntax error, a path that leaves the archive, too many bytes or files."""
+    """The code cannot be submitted: a syntax error, a path outside the archive, too many bytes or files."""
 
     code = "CODE_INVALID"
 
@@ -160,22 +165,28 @@ class JobNotFoundError(TensorFlowIgniteError, LookupError):
 
 
 class JobFinishedError(TensorFlowIgniteError):
-    """The job is over, so what was asked of it cannot be done any more."""
+    """The job is in a final state, so the request has no effect any more."""
 
     code = "JOB_FINISHED"
 
 
 class JobNotFinishedError(TensorFlowIgniteError):
-    """The job is not over, or another one that is not over needs its files: it is not removed."""
+    """The job is not in a final state, or another such job needs its files, so it is not removed."""
 
     code = "JOB_NOT_FINISHED"
 
 
+class JobUnreadableError(TensorFlowIgniteError):
+    """The node cannot read the row of the job, or the row has values of a later version."""
+
+    code = "JOB_UNREADABLE"
+
+
 class JobFailedError(TensorFlowIgniteError):
-    """A job that was waited for did not succeed.
+    """The job of a `wait` has failed.
 
     Attributes:
-        job: The job as it ended, with its cause, traceback and exit code.
+        job: The job in its final state, with its cause, traceback and exit code.
     """
 
     def __init__(self, message: str, *, job: Job | None = None) -> None:
@@ -185,7 +196,7 @@ class JobFailedError(TensorFlowIgniteError):
 
 
 class JobStoppedError(JobFailedError):
-    """A job that was waited for was stopped."""
+    """The job of a `wait` was stopped."""
 
 
 class NoAgentError(TensorFlowIgniteError):
@@ -201,7 +212,7 @@ class ClusterNotActiveError(TensorFlowIgniteError):
 
 
 class PartitionNotLocalError(TensorFlowIgniteError):
-    """The node asked is not the primary of a partition."""
+    """The called node does not hold the primary copy of a partition."""
 
     code = "PARTITION_NOT_LOCAL"
 
@@ -213,25 +224,25 @@ class ColumnNotFoundError(TensorFlowIgniteError, LookupError):
 
 
 class UnsupportedTypeError(TensorFlowIgniteError, TypeError):
-    """A column's type has no form as a tensor."""
+    """A column's type cannot be a tensor."""
 
     code = "UNSUPPORTED_TYPE"
 
 
 class SchemaUnknownError(TensorFlowIgniteError):
-    """Nothing tells the columns of the cache."""
+    """The columns of the cache cannot be determined."""
 
     code = "SCHEMA_UNKNOWN"
 
 
 class RowMismatchError(TensorFlowIgniteError, ValueError):
-    """A row does not fit the schema of its cache."""
+    """A row does not match the schema of its cache."""
 
     code = "ROW_MISMATCH"
 
 
 class InternalError(TensorFlowIgniteError):
-    """A fault in this software, or an answer that it does not know."""
+    """A fault in this software, or an unknown answer."""
 
     code = "INTERNAL_ERROR"
 
@@ -243,87 +254,87 @@ class SharingUnavailableError(TensorFlowIgniteError):
 
 
 class SqlInvalidError(TensorFlowIgniteError, ValueError):
-    """A condition or SELECT that cannot be read, or whose rows do not split by partition."""
+    """A condition or SELECT is malformed, or its rows cannot be read by partition."""
 
     code = "SQL_INVALID"
 
 
 class StorageError(TensorFlowIgniteError, OSError):
-    """Base of what goes wrong with files inside the cluster; `errno` is set as the operating system would."""
+    """Base of the errors of files inside the cluster; `errno` is set as by the operating system."""
 
-    #: As in the module errno of Python.
+    #: A number of the module errno.
     number: int = errno.EIO
 
     def __init__(self, message: str) -> None:
-        """Keeps the text whole: OSError makes another one of two arguments."""
+        """Sets the text and `errno`; two arguments of OSError would change the text."""
         super().__init__(message)
         self.errno = self.number
 
 
 class StoredFileNotFoundError(StorageError, FileNotFoundError):
-    """There is nothing at a path of the cluster's files."""
+    """A path of the cluster's files does not exist."""
 
     code = "FILE_NOT_FOUND"
     number = errno.ENOENT
 
 
 class StoredFileExistsError(StorageError, FileExistsError):
-    """Something is at a path where nothing may be."""
+    """A path exists that must not exist."""
 
     code = "FILE_EXISTS"
     number = errno.EEXIST
 
 
 class StoredNotADirectoryError(StorageError, NotADirectoryError):
-    """A file stands where a directory must be."""
+    """A path is a file, but must be a directory."""
 
     code = "NOT_A_DIRECTORY"
     number = errno.ENOTDIR
 
 
 class StoredIsADirectoryError(StorageError, IsADirectoryError):
-    """A directory stands where a file must be."""
+    """A path is a directory, but must be a file."""
 
     code = "IS_A_DIRECTORY"
     number = errno.EISDIR
 
 
 class DirectoryNotEmptyError(StorageError):
-    """A directory that is to be removed or replaced has something in it."""
+    """A directory that shall be removed or replaced has entries."""
 
     code = "DIRECTORY_NOT_EMPTY"
     number = errno.ENOTEMPTY
 
 
 class FileChangedError(StorageError):
-    """Somebody else has replaced, removed or appended to a file, or its writer was held for dead."""
+    """Another writer has replaced, removed or appended to a file, or its own writer was abandoned after its timeout."""
 
     code = "FILE_CHANGED"
     number = errno.ESTALE
 
 
 class FileCorruptError(StorageError):
-    """A block of a file is lost, or is not what was written."""
+    """The checksum of a block of a file is wrong."""
 
     code = "FILE_CORRUPT"
     number = errno.EIO
 
 
 class StorageFullError(StorageError):
-    """The memory that the cluster has for files is used up."""
+    """A node's data region has no memory for a file, rows, or a job: only its reserve is left."""
 
     code = "STORAGE_FULL"
     number = errno.ENOSPC
 
 
 class AttemptSupersededError(TensorFlowIgniteError):
-    """A task of an attempt, or a process of a task, that has been replaced wanted to write checkpoints or files."""
+    """An attempt, or a process of a task, that has been replaced tried to write checkpoints or files."""
 
     code = "ATTEMPT_SUPERSEDED"
 
 
 class UnauthenticatedError(TensorFlowIgniteError, PermissionError):
-    """The cluster wants to know who calls, and was not told, or not truthfully."""
+    """The cluster requires credentials, and these are missing or wrong."""
 
     code = "UNAUTHENTICATED"
 
@@ -334,7 +345,7 @@ class UnauthenticatedError(TensorFlowIgniteError, PermissionError):
 
 
 class PermissionDeniedError(TensorFlowIgniteError, PermissionError):
-    """The cluster knows who calls, and that one may not do this."""
+    """The authenticated caller has no permission for the call."""
 
     code = "PERMISSION_DENIED"
 
@@ -345,13 +356,25 @@ class PermissionDeniedError(TensorFlowIgniteError, PermissionError):
 
 
 class LimitExceededError(TensorFlowIgniteError):
-    """More than a node takes at once: of a message, of calls, of memory for batches."""
+    """A limit of a node is exceeded: the size of a message, the number of calls, the memory for batches."""
 
     code = "LIMIT_EXCEEDED"
 
 
+class DataLossError(TensorFlowIgniteError):
+    """Partitions have lost all their copies with nodes that left, and nobody has accepted the loss."""
+
+    code = "DATA_LOST"
+
+
+class FileLostError(DataLossError, StorageError):
+    """A block of a file has lost all its copies; the text names the file."""
+
+    code = "FILE_LOST"
+
+
 class AssignmentChangedError(TensorFlowIgniteError):
-    """The saved position of an iterator is one in other rows than those that this process reads now."""
+    """The saved position of an iterator belongs to other rows than those that this process reads now."""
 
 
 class ConnectionFailedError(TensorFlowIgniteError, ConnectionError):
@@ -359,7 +382,7 @@ class ConnectionFailedError(TensorFlowIgniteError, ConnectionError):
 
 
 class RequestTimeoutError(TensorFlowIgniteError, TimeoutError):
-    """What was asked for did not come within its time."""
+    """A result did not come within its timeout."""
 
 
 #: The class of each name of the enum ErrorCode of job.proto.
@@ -375,6 +398,7 @@ CODES: dict[str, type[TensorFlowIgniteError]] = {
         JobNotFoundError,
         JobFinishedError,
         JobNotFinishedError,
+        JobUnreadableError,
         NoAgentError,
         ClusterNotActiveError,
         PartitionNotLocalError,
@@ -397,24 +421,26 @@ CODES: dict[str, type[TensorFlowIgniteError]] = {
         UnauthenticatedError,
         PermissionDeniedError,
         LimitExceededError,
+        DataLossError,
+        FileLostError,
     )
 }
 
 
 def has_code(text: str) -> bool:
-    """True when the description of a status ends in the suffix that our own errors carry."""
+    """Whether the description of a status ends in a code of this package."""
     return _SUFFIX.search(text) is not None
 
 
 def from_description(text: str, fallback: type[TensorFlowIgniteError] = InternalError) -> TensorFlowIgniteError:
-    """Turns the description of a status into the error that it tells of.
+    """Returns the error of a status.
 
     Args:
         text: The description, with or without its suffix `` [code=NAME]``.
-        fallback: The class when there is no suffix, or one that this version does not know.
+        fallback: The class if there is no suffix, or an unknown code.
 
     Returns:
-        The error, to be raised by the caller; its text has no suffix, its ``code`` is the one told, if any.
+        The error, which the caller raises; its text has no suffix, and its ``code`` is NAME, if there is one.
     """
     match = _SUFFIX.search(text)
     if match is None:

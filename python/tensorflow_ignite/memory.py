@@ -1,8 +1,8 @@
 """Memory of this process that a node of this host may use, for rows and for blocks of files.
 
-A segment is a memfd: it belongs to no file system, is bound by no size but the machine's, and is gone when the last
-process that maps it is, however that one ends. It is allocated when it is made, so that a full machine is told here and
-does not end a process that touches the memory later.
+A segment is a memfd: it belongs to no file system, and only the machine's memory limits its size. The kernel frees it
+when the last process that maps it has ended. It is allocated when it is created: a full machine is then an error here,
+and does not kill a process that touches the memory later.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from collections.abc import Callable
 
 from tensorflow_ignite import errors
 
-__all__ = ["NAME", "NONCE_BYTES", "Janitor", "PrivateMemory", "Segment"]
-
-#: What the system calls each segment.
+#: Name of each segment in the system's lists.
 NAME = "tensorflow-ignite"
-#: Random bytes by which a node finds out that it has the right memory.
+#: Length of the random bytes at the start of a segment, by which a node verifies that it has mapped the right memory.
 NONCE_BYTES = 32
 
 _MAP_FAILED = ctypes.c_void_p(-1).value
@@ -36,19 +34,19 @@ _MADV_HUGEPAGE = 14
 
 
 class Segment:
-    """One piece of shared memory, unmapped when nobody holds it any more.
+    """Shared memory, unmapped when the last reference to this object is dropped.
 
     Attributes:
         size: Bytes.
-        address: Where it begins in this process.
+        address: Address of the first byte in this process.
     """
 
     # mmap.mmap would keep a file descriptor of its own for as long as the mapping lives.
     def __init__(self, size: int) -> None:
-        """Makes and allocates it.
+        """Allocates `size` bytes.
 
         Raises:
-            SharingUnavailableError: If the platform has no such memory, or not so much of it.
+            SharingUnavailableError: The platform has no memfd, or the machine has less memory.
         """
         self.size = size
         self.address = 0
@@ -56,7 +54,7 @@ class Segment:
         try:
             self._fd = os.memfd_create(NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
             os.ftruncate(self._fd, size)
-            # A node that writes into memory which has been cut off would be hurt.
+            # A node that writes behind the end of a truncated memfd would get SIGBUS.
             fcntl.fcntl(self._fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
             os.posix_fallocate(self._fd, 0, size)
             self.address = _map(size, mmap.MAP_SHARED | _MAP_POPULATE, self._fd)
@@ -65,30 +63,30 @@ class Segment:
 
     @property
     def fd(self) -> int:
-        """Its file descriptor, by which another process opens it; -1 once that has been given up."""
+        """The file descriptor, by which another process opens the segment; -1 after `close_fd`."""
         return self._fd
 
-    def give_up_fd(self) -> None:
-        """From now on it is memory only; whoever has it mapped keeps it."""
+    def close_fd(self) -> None:
+        """Closes the file descriptor; existing mappings stay valid. May be repeated."""
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
             os.close(fd)
 
     def write(self, data: bytes) -> None:
-        """Puts bytes at its beginning."""
+        """Writes bytes at the start of the segment."""
         ctypes.memmove(self.address, data, len(data))
 
     def trim(self, used: int) -> None:
-        """Gives the memory behind so many bytes back to the machine; it reads as zeros."""
+        """Returns the memory after the first `used` bytes to the machine; it then reads as zeros."""
         start = -(-used // mmap.PAGESIZE) * mmap.PAGESIZE
         if start < self.size:
             _libc.madvise(self.address + start, self.size - start, _MADV_REMOVE)
 
     def __del__(self) -> None:
-        """Unmaps it."""
+        """Unmaps the segment."""
         if self.address:
             _libc.munmap(self.address, self.size)
-        self.give_up_fd()
+        self.close_fd()
 
 
 def _map(size: int, flags: int, fd: int) -> int:
@@ -105,43 +103,47 @@ def _unavailable(size: int, error: Exception) -> errors.SharingUnavailableError:
     elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.ENOMEM):
         reason = f"the machine has no {size} bytes left ({error.strerror})"
     return errors.SharingUnavailableError(
-        f"no memory can be shared with a node: {reason}. It is Linux's memfd, allocated when it is made. Free memory, "
-        f'read smaller batches (batch_bytes=), or read over the network (transport="flight")'
+        f"no memory can be shared with a node: {reason}. Shared memory is a memfd of Linux, allocated when it is "
+        f'created. Free memory, read smaller batches (batch_bytes=), or read over the network (transport="flight")'
     )
 
 
 class PrivateMemory:
-    """Memory of this process alone, in large pages where the machine has them; given back with its last user."""
+    """Memory of this process alone, in large pages if the machine has them; freed with the last reference to it."""
 
     def __init__(self, size: int) -> None:
-        """Makes it; OSError where there is none."""
+        """Allocates `size` bytes.
+
+        Raises:
+            OSError: The machine has no memory left.
+        """
         self.size = size
         self.address = 0
         self.address = _map(size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1)
         _libc.madvise(self.address, size, _MADV_HUGEPAGE)
 
     def __del__(self) -> None:
-        """Gives it back."""
+        """Frees the memory."""
         if self.address:
             _libc.munmap(self.address, self.size)
 
 
-class Janitor(threading.Thread):
-    """Does something after a while, unless it is dismissed before."""
+class DaemonTimer(threading.Thread):
+    """Calls a function after some seconds, unless it is cancelled before; `threading.Timer` as a daemon thread."""
 
-    def __init__(self, clean: Callable[[], None], seconds: float) -> None:
+    def __init__(self, action: Callable[[], None], seconds: float) -> None:
         """Starts nothing yet."""
-        # Said here, since threads of TensorFlow that ask for a default become Python threads for ever.
+        # `daemon` has a value: for the default, threading would register the calling thread of TensorFlow permanently.
         super().__init__(name="tensorflow-ignite-segments", daemon=True)
-        self._clean = clean
+        self._action = action
         self._seconds = seconds
-        self._dismissed = threading.Event()
+        self._cancelled = threading.Event()
 
     def run(self) -> None:
-        """Waits, then cleans."""
-        if not self._dismissed.wait(self._seconds):
-            self._clean()
+        """Waits, then calls the function."""
+        if not self._cancelled.wait(self._seconds):
+            self._action()
 
-    def dismiss(self) -> None:
-        """It is not to be done any more."""
-        self._dismissed.set()
+    def cancel(self) -> None:
+        """Prevents the call, if it has not begun."""
+        self._cancelled.set()

@@ -1,4 +1,4 @@
-"""What users see of jobs and nodes: one frozen dataclass for each message of job.proto, under the same name.
+"""Jobs and nodes as users see them: one frozen dataclass for each message of job.proto, of the same name.
 
 States, roles and kinds are plain strings (``"running"``, ``"worker"``, ``"multi-worker-mirrored"``), times are aware
 datetimes in UTC, durations are seconds, and what is not known is None. A value that a newer node sends and this
@@ -8,11 +8,11 @@ version does not know reads ``"unknown-NUMBER"``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
-from tensorflow_ignite.messages import MICROSECOND, Value, enum_text, seconds_of, time_of
+from tensorflow_ignite.base.messages import Value, write_message
 
 if TYPE_CHECKING:
     from tensorflow_ignite.v1 import job_pb2
@@ -32,6 +32,7 @@ __all__ = [
     "JobSpec",
     "JobState",
     "Node",
+    "NodeLoop",
     "OnJoin",
     "Progress",
     "Quorum",
@@ -43,9 +44,18 @@ __all__ = [
 
 JobKind = Literal["multi-worker-mirrored", "parameter-server"]
 JobState = Literal[
-    "pending", "reserving", "starting", "running", "restarting", "ending", "succeeded", "failed", "stopped"
+    "pending",
+    "reserving",
+    "starting",
+    "running",
+    "restarting",
+    "ending",
+    "succeeded",
+    "failed",
+    "stopped",
+    "unreadable",
 ]
-Role = Literal["client", "chief", "worker", "ps", "evaluator"]
+Role = Literal["client", "worker", "ps"]
 TaskState = Literal["placed", "reserved", "running", "succeeded", "failed", "stopped", "lost"]
 AttemptPhase = Literal["reserve", "run", "stop"]
 #: Why an attempt ended; a crash and a start that took too long count against max_crashes, the others do not.
@@ -54,7 +64,7 @@ OnJoin = Literal["restart", "ignore", "at-checkpoint"]
 Quorum = Literal["majority", "none"]
 
 JOB_KINDS: tuple[JobKind, ...] = ("multi-worker-mirrored", "parameter-server")
-ROLES: tuple[Role, ...] = ("client", "chief", "worker", "ps", "evaluator")
+ROLES: tuple[Role, ...] = ("client", "worker", "ps")
 ON_JOIN: tuple[OnJoin, ...] = ("restart", "ignore", "at-checkpoint")
 QUORUMS: tuple[Quorum, ...] = ("majority", "none")
 
@@ -64,7 +74,7 @@ _TASK_ENDED = frozenset({"succeeded", "failed", "stopped", "lost"})
 
 @dataclass(frozen=True)
 class JobSpec(Value):
-    """What a user asks for.
+    """The specification of a job, as a user submits it.
 
     Attributes:
         name: Any text; need not be unique.
@@ -80,13 +90,13 @@ class JobSpec(Value):
         checkpoint_directory: Where the script should keep checkpoints; empty in what is submitted: in the cluster
             itself, ``ignite:///jobs/ID/checkpoints``.
         max_crashes: Crashes that are followed by a restart, counted anew after a healthy time; None: 3.
-        min_workers: An attempt starts only with at least so many workers; 0 means 1.
+        min_workers: The least number of workers that an attempt starts with; 0 means 1.
         wait_timeout: Seconds that it waits for an assignment to start with; None: the service's setting.
         on_join: What happens when a node joins or partitions move while the tasks run well: a restart after a quiet
             time, nothing, or a restart as soon as a checkpoint has been saved.
-        allow_data_loss: Go on with the rows that are left when partitions lost all their copies.
+        allow_data_loss: Start and go on with the remaining rows when partitions lost all their copies.
         quorum: How much of the cluster must be there for a restart: most of the nodes last seen together, or none.
-        more_caches: Further caches that its tasks may read, where callers must say who they are.
+        more_caches: Further caches that its tasks may read, in a cluster with authentication.
         allow_plaintext: Run although the cluster encrypts, which TensorFlow's own connections between tasks do not.
     """
 
@@ -110,69 +120,22 @@ class JobSpec(Value):
     more_caches: tuple[str, ...] = ()
     allow_plaintext: bool = False
 
-    @classmethod
-    def from_proto(cls, message: job_pb2.JobSpec) -> JobSpec:
-        """Reads the message."""
-        return cls(
-            name=message.name,
-            kind=cast("JobKind", enum_text(message, "kind")),
-            cache=message.cache,
-            code_digest=message.code_digest,
-            script=message.script,
-            args=tuple(message.args),
-            env=dict(message.env),
-            ps_count=message.ps_count,
-            start_timeout=seconds_of(message, "start_timeout"),
-            stop_grace=seconds_of(message, "stop_grace"),
-            checkpoint_directory=message.checkpoint_directory,
-            max_crashes=message.max_crashes if message.HasField("max_crashes") else None,
-            min_workers=message.min_workers,
-            wait_timeout=seconds_of(message, "wait_timeout"),
-            on_join=cast("OnJoin", enum_text(message, "on_join")) if message.on_join else "restart",
-            allow_data_loss=message.allow_data_loss,
-            quorum=cast("Quorum", enum_text(message, "quorum")) if message.quorum else "majority",
-            more_caches=tuple(message.more_caches),
-            allow_plaintext=message.allow_plaintext,
-        )
-
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""
         from tensorflow_ignite.v1 import job_pb2
 
-        message = job_pb2.JobSpec(
-            name=self.name,
-            kind=self.kind.replace("-", "_").upper(),
-            cache=self.cache,
-            code_digest=self.code_digest,
-            script=self.script,
-            args=self.args,
-            env=self.env,
-            ps_count=self.ps_count,
-            checkpoint_directory=self.checkpoint_directory,
-            max_crashes=self.max_crashes,
-            min_workers=self.min_workers,
-            on_join=self.on_join.replace("-", "_").upper(),
-            allow_data_loss=self.allow_data_loss,
-            quorum=self.quorum.upper(),
-            more_caches=self.more_caches,
-            allow_plaintext=self.allow_plaintext,
-        )
-        for name in ("start_timeout", "stop_grace", "wait_timeout"):
-            seconds = getattr(self, name)
-            if seconds is not None:
-                getattr(message, name).FromMicroseconds(round(seconds * MICROSECOND))
-        return message
+        return write_message(self, job_pb2.JobSpec)
 
 
 @dataclass(frozen=True)
 class Progress(Value):
-    """What a script last told of its work.
+    """The last progress that a script reported.
 
     Attributes:
         step: Steps done.
-        total_steps: Steps to do; None: not told.
+        total_steps: Steps to do; None: not reported.
         metrics: Numbers by name.
-        reported_at: When it was told.
+        reported_at: When the node got the report.
         resumed_from_step: The step of the checkpoint that the task resumed from; None: it began from the beginning.
         checkpoint_step: The step of the last checkpoint that was saved; None: none yet.
     """
@@ -183,18 +146,6 @@ class Progress(Value):
     reported_at: datetime | None
     resumed_from_step: int | None = None
     checkpoint_step: int | None = None
-
-    @classmethod
-    def from_proto(cls, message: job_pb2.Progress) -> Progress:
-        """Reads the message."""
-        return cls(
-            step=message.step,
-            total_steps=message.total_steps or None,
-            metrics=dict(message.metrics),
-            reported_at=time_of(message, "reported_at"),
-            resumed_from_step=message.resumed_from_step or None,
-            checkpoint_step=message.checkpoint_step or None,
-        )
 
 
 @dataclass(frozen=True)
@@ -211,10 +162,10 @@ class TaskStatus(Value):
         traceback: The traceback, or the last lines of its output.
         started_at: When its process started.
         finished_at: When it was known to have ended.
-        progress: What the script last told of its work; None: nothing.
+        progress: The last progress that the script reported; None: none yet.
         log_complete: Its output has been stored up to its end.
         log_dropped_bytes: Output that was dropped, oldest first, because it exceeded the limit for one task.
-        hopeless: It failed in a way that no further attempt could change.
+        failed_permanently: It failed in a way that no further attempt could change.
         agent_lost: It ended with its agent.
     """
 
@@ -230,29 +181,14 @@ class TaskStatus(Value):
     progress: Progress | None
     log_complete: bool
     log_dropped_bytes: int
-    hopeless: bool
+    failed_permanently: bool
     agent_lost: bool
 
     @classmethod
-    def from_proto(cls, message: job_pb2.TaskStatus) -> TaskStatus:
-        """Reads the message."""
-        state = enum_text(message, "state", prefix="TASK_")
-        return cls(
-            state=cast("TaskState", state),
-            address=message.address,
-            rows=message.rows,
-            pid=message.pid or None,
-            exit_code=message.exit_code if state in _TASK_ENDED else None,
-            error=message.error,
-            traceback=message.traceback,
-            started_at=time_of(message, "started_at"),
-            finished_at=time_of(message, "finished_at"),
-            progress=Progress.from_proto(message.progress) if message.HasField("progress") else None,
-            log_complete=message.log_complete,
-            log_dropped_bytes=message.log_dropped_bytes,
-            hopeless=message.hopeless,
-            agent_lost=message.agent_lost,
-        )
+    def from_proto(cls, message: Any) -> TaskStatus:
+        """Reads the message; only a task that has ended has an exit code."""
+        status = super().from_proto(message)
+        return replace(status, exit_code=message.exit_code if status.state in _TASK_ENDED else None)
 
 
 @dataclass(frozen=True)
@@ -282,19 +218,6 @@ class Task(Value):
         """The task as people write it: ``"worker 0"``."""
         return f"{self.role} {self.index}"
 
-    @classmethod
-    def from_proto(cls, message: job_pb2.Task) -> Task:
-        """Reads the message."""
-        return cls(
-            role=cast("Role", enum_text(message, "role")),
-            index=message.index,
-            node_id=message.node_id,
-            incarnation=message.incarnation,
-            partitions=tuple(message.partitions),
-            status=TaskStatus.from_proto(message.status),
-            node_address=message.node_address,
-        )
-
 
 @dataclass(frozen=True)
 class Attempt(Value):
@@ -311,7 +234,7 @@ class Attempt(Value):
         finished_at: When nothing of it was left.
         cause_kind: Why it ended; None: it has not.
         cause: The same in one line.
-        last_step: The highest step that its tasks told of.
+        last_step: The highest step that its tasks reported.
         resumed_from_step: The step that it resumed from; None: it began from the beginning.
     """
 
@@ -328,68 +251,42 @@ class Attempt(Value):
     last_step: int
     resumed_from_step: int | None
 
-    @classmethod
-    def from_proto(cls, message: job_pb2.Attempt) -> Attempt:
-        """Reads the message."""
-        return cls(
-            number=message.number,
-            phase=cast("AttemptPhase", enum_text(message, "phase")),
-            tasks=tuple(Task.from_proto(task) for task in message.tasks),
-            assignment_digest=message.assignment_digest,
-            started_at=time_of(message, "started_at"),
-            running_at=time_of(message, "running_at"),
-            ending_at=time_of(message, "ending_at"),
-            finished_at=time_of(message, "finished_at"),
-            cause_kind=cast("CauseKind", enum_text(message, "cause_kind")) if message.cause_kind else None,
-            cause=message.cause,
-            last_step=message.last_step,
-            resumed_from_step=message.resumed_from_step or None,
-        )
-
 
 @dataclass(frozen=True)
 class Event(Value):
-    """One line of a job's history.
+    """One event of a job's history.
 
     Attributes:
+        number: Position in the whole history, from 1; an event keeps it when older events are removed.
         at: When it happened.
         attempt: The newest attempt at that time; 0: before the first.
         state: The job's state from then on.
         text: What happened.
     """
 
+    number: int
     at: datetime | None
     attempt: int
     state: JobState
     text: str
 
-    @classmethod
-    def from_proto(cls, message: job_pb2.Event) -> Event:
-        """Reads the message."""
-        return cls(
-            at=time_of(message, "at"),
-            attempt=message.attempt,
-            state=cast("JobState", enum_text(message, "state")),
-            text=message.text,
-        )
-
 
 @dataclass(frozen=True)
 class Job(Value):
-    """One submitted training, with all that is known of it.
+    """One submitted training, with its attempts and its history.
 
     Attributes:
         id: Unique in the cluster; a unique prefix of at least 4 characters is enough to name the job.
-        spec: What was asked for.
-        state: Where the job stands.
+        spec: The specification that was submitted.
+        state: Where the job stands; ``"unreadable"``: its row cannot be read, and ``cause`` says why.
         attempts: The newest last.
         created_at: When it was submitted.
-        finished_at: When it was over, its processes proven gone.
-        outcome: ``"succeeded"``, ``"failed"`` or ``"stopped"``, told already while the job is ending; None before.
+        finished_at: When its end was final: the end of its processes was proven.
+        outcome: ``"succeeded"``, ``"failed"`` or ``"stopped"``, known from the state ``ending`` on; None before.
         cause: Why it ended, in one line; empty after success.
         traceback: The traceback, or the last lines, of the task that failed first.
         exit_code: 0 after success, that of the task that failed first, 130 when stopped, otherwise 1; None: not over.
-        stop_requested: Somebody asked for its end.
+        stop_requested: Whether a user has requested its end.
         service_node_id: The node that hosts the job's service.
         waiting_for: What is waited for now, in one line.
         crashes: Crashes since the job was last healthy.
@@ -398,7 +295,7 @@ class Job(Value):
         events: What happened, oldest first; the newest 500.
         kept_until: When the cluster removes it with all that it has left; None: it is not over, or it is kept until
             somebody removes it.
-        owner: Who has submitted it; empty: the cluster asks nobody.
+        owner: The user who submitted it; empty: the cluster has no authentication.
     """
 
     id: str
@@ -423,7 +320,7 @@ class Job(Value):
 
     @property
     def is_over(self) -> bool:
-        """True when the outcome is decided and the job's processes are proven gone."""
+        """True when the outcome is decided and the end of the job's processes is proven."""
         return self.state in _OVER
 
     @property
@@ -432,35 +329,15 @@ class Job(Value):
         return self.attempts[-1] if self.attempts else None
 
     @classmethod
-    def from_proto(cls, message: job_pb2.Job) -> Job:
-        """Reads the message."""
-        state = enum_text(message, "state")
-        return cls(
-            id=message.id,
-            spec=JobSpec.from_proto(message.spec),
-            state=cast("JobState", state),
-            attempts=tuple(Attempt.from_proto(attempt) for attempt in message.attempts),
-            created_at=time_of(message, "created_at"),
-            finished_at=time_of(message, "finished_at"),
-            outcome=cast("JobState", enum_text(message, "outcome")) if message.outcome else None,
-            cause=message.cause,
-            traceback=message.traceback,
-            exit_code=message.exit_code if state in _OVER else None,
-            stop_requested=message.stop_requested,
-            service_node_id=message.service_node_id,
-            waiting_for=message.waiting_for,
-            crashes=message.crashes,
-            not_before=time_of(message, "not_before"),
-            lost_partitions=tuple(message.lost_partitions),
-            events=tuple(Event.from_proto(event) for event in message.events),
-            kept_until=time_of(message, "kept_until"),
-            owner=message.owner,
-        )
+    def from_proto(cls, message: Any) -> Job:
+        """Reads the message; only a job that is over has an exit code."""
+        job = super().from_proto(message)
+        return replace(job, exit_code=message.exit_code if job.is_over else None)
 
 
 @dataclass(frozen=True)
 class AgentInfo(Value):
-    """What an agent tells of itself.
+    """The report of an agent about itself.
 
     Attributes:
         pid: Of the agent's process; None: no agent runs, and ``error`` says why.
@@ -478,17 +355,22 @@ class AgentInfo(Value):
     tensorflow_version: str
     error: str
 
-    @classmethod
-    def from_proto(cls, message: job_pb2.AgentInfo) -> AgentInfo:
-        """Reads the message."""
-        return cls(
-            pid=message.pid or None,
-            python=message.python,
-            python_version=message.python_version,
-            package_version=message.package_version,
-            tensorflow_version=message.tensorflow_version,
-            error=message.error,
-        )
+
+@dataclass(frozen=True)
+class NodeLoop(Value):
+    """A loop of a node that has failed or is silent.
+
+    Attributes:
+        name: What the loop does: ``"node runner"``.
+        error: The error of its last pass that failed; empty: none has failed, but a pass has not ended in time.
+        completed_at: The end of its last completed pass.
+        failures: Consecutive passes that failed.
+    """
+
+    name: str
+    error: str
+    completed_at: datetime | None
+    failures: int
 
 
 @dataclass(frozen=True)
@@ -501,8 +383,9 @@ class Node(Value):
         order: Position in the order in which nodes joined.
         address: host:port of its node API and data endpoint.
         host_name: Of its machine.
-        agent: What its agent tells of itself.
+        agent: The report of its agent.
         plugin_version: Of tensorflow-ignite in the node.
+        loops: The loops of the node that have failed or are silent; none: all go on.
     """
 
     id: str
@@ -512,16 +395,4 @@ class Node(Value):
     host_name: str
     agent: AgentInfo
     plugin_version: str
-
-    @classmethod
-    def from_proto(cls, message: job_pb2.Node) -> Node:
-        """Reads the message."""
-        return cls(
-            id=message.id,
-            consistent_id=message.consistent_id,
-            order=message.order,
-            address=message.address,
-            host_name=message.host_name,
-            agent=AgentInfo.from_proto(message.agent),
-            plugin_version=message.plugin_version,
-        )
+    loops: tuple[NodeLoop, ...] = ()

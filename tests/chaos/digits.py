@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.cli.quickstart import example
-from tensorflow_ignite.client import Client, JobHandle
+from tensorflow_ignite.jobs.client import Client, JobHandle
 from tensorflow_ignite.spec import Job, JobKind, Task
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.leaks import marked_processes

@@ -16,11 +16,11 @@ from google.protobuf.message import Message
 from tensorflow_ignite.v1 import data_pb2, job_pb2, shared_pb2, storage_pb2, tcp_pb2
 
 CACHE = "fuzzed"
-NODE_API = "/tensorflow_ignite.v1.NodeApi/"
+NODE_API = "/tensorflow_ignite.v1.NodeApiService/"
 FILES = "/tensorflow_ignite.v1.FileService/"
-MEMORY = "/tensorflow_ignite.v1.BlockMemory/"
-SHARED = "/tensorflow_ignite.v1.SharedMemory/"
-TCP = "/tensorflow_ignite.v1.TcpRows/"
+MEMORY = "/tensorflow_ignite.v1.BlockMemoryService/"
+SHARED = "/tensorflow_ignite.v1.SharedMemoryService/"
+TCP = "/tensorflow_ignite.v1.TcpRowsService/"
 FLIGHT = "/arrow.flight.protocol.FlightService/"
 
 _TEXTS = (
@@ -88,7 +88,7 @@ def targets() -> list[Target]:
         *_of_messages(NODE_API, _NODE_API),
         *_of_messages(FILES, _FILES),
         *_of_messages(MEMORY, _MEMORY),
-        Target(SHARED + "Read", "stream_stream", _shared),
+        Target(SHARED + "ReadIntoMemory", "stream_stream", _shared),
         *_of_messages(TCP, _TCP),
         *(Target(FLIGHT + method, kind, make, weight) for method, kind, make, weight in _FLIGHT),
     ]
@@ -185,6 +185,7 @@ _NODE_API: _Methods = (
     ("StopJob", "unary_unary", job_pb2.StopJobRequest, None),
     ("RemoveJob", "unary_unary", job_pb2.RemoveJobRequest, None),
     ("ListNodes", "unary_unary", job_pb2.ListNodesRequest, None),
+    ("AcceptDataLoss", "unary_unary", job_pb2.AcceptDataLossRequest, None),
     ("WatchJob", "unary_stream", job_pb2.WatchJobRequest, None),
     ("StreamLogs", "unary_stream", job_pb2.StreamLogsRequest, None),
     ("UploadCode", "stream_unary", job_pb2.UploadCodeRequest, job_pb2.UploadCodeRequest(digest="0" * 64, chunk=b"x")),
@@ -205,16 +206,16 @@ _FILES: _Methods = (
 )
 
 _MEMORY: _Methods = (
-    ("Share", "unary_unary", storage_pb2.ShareMemoryRequest, None),
-    ("Unshare", "unary_unary", storage_pb2.UnshareMemoryRequest, None),
+    ("ShareMemory", "unary_unary", storage_pb2.ShareMemoryRequest, None),
+    ("UnshareMemory", "unary_unary", storage_pb2.UnshareMemoryRequest, None),
 )
 
 _TCP: _Methods = (
     (
-        "Read",
+        "ReadOverTcp",
         "unary_stream",
-        tcp_pb2.ReadTcp,
-        tcp_pb2.ReadTcp(command=data_pb2.ReadCommand(cache=CACHE, partitions=[0])),
+        tcp_pb2.ReadOverTcpRequest,
+        tcp_pb2.ReadOverTcpRequest(command=data_pb2.ReadCommand(cache=CACHE, partitions=[0])),
     ),
 )
 
@@ -232,11 +233,11 @@ def _of_messages(service: str, methods: _Methods) -> Iterable[Target]:
 def _shared(rng: random.Random) -> list[bytes]:
     """Mostly an opening that holds, so that what is offered is looked at."""
     command = data_pb2.ReadCommand(cache=CACHE, partitions=[0])
-    opening = shared_pb2.SharedRequest(
-        open=shared_pb2.OpenShared(command=command, pid=rng.choice((1, 0, -1, 2**31 - 1)), nonce=b"\0" * 32)
+    opening = shared_pb2.ReadIntoMemoryRequest(
+        start=shared_pb2.ReadIntoMemoryStart(command=command, pid=rng.choice((1, 0, -1, 2**31 - 1)), nonce=b"\0" * 32)
     )
-    first = opening.SerializeToString() if rng.random() < 0.7 else _one(rng, shared_pb2.SharedRequest, opening)
-    return [first, *(_one(rng, shared_pb2.SharedRequest) for _ in range(rng.choice((0, 1, 3))))]
+    first = opening.SerializeToString() if rng.random() < 0.7 else _one(rng, shared_pb2.ReadIntoMemoryRequest, opening)
+    return [first, *(_one(rng, shared_pb2.ReadIntoMemoryRequest) for _ in range(rng.choice((0, 1, 3))))]
 
 
 def _field(number: int, data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""A node under messages that nobody should send: `make fuzz`, MESSAGES=n SEED=n."""
+"""A node under messages and SQL that nobody should send: `make fuzz`, MESSAGES=n CONDITIONS=n SEED=n."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import conditions
 import messages
 import psutil
 from fuzzing import Summary, fuzz
@@ -14,6 +15,7 @@ import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 
 MESSAGES = int(os.environ.get("MESSAGES", "100000"))
+CONDITIONS = int(os.environ.get("CONDITIONS", "20000"))
 SEED = int(os.environ.get("SEED", "1"))
 # A JVM takes memory as it goes, up to what its options allow; what leaks with each message goes beyond.
 MOST_GROWTH = 700 * 1024 * 1024
@@ -38,6 +40,17 @@ def test_a_node_answers_every_message_and_stays_up(tmp_path: Path) -> None:
     kept = re.search(r"buffers are still being written \[bytes=(\d+)\]", log)
     assert kept is None or int(kept[1]) < MOST_KEPT * MESSAGES
     assert log.count("SEVERE") < MOST_TRACES
+
+
+def test_a_node_with_a_small_heap_answers_every_condition_and_stays_up(tmp_path: Path) -> None:
+    with LocalCluster(nodes=1, directory=tmp_path / "cluster", jvm_args=["-Xmx512m"]) as cluster:
+        conditions.prepare(cluster.address)
+        answers = conditions.fuzz(cluster.address, CONDITIONS, SEED)
+        print(f"\nseed     {SEED}\n{answers}")
+        assert not answers.unclear, answers
+        assert answers.counts["rows"] > CONDITIONS / 10
+        with tfi.connect(cluster.address) as client:
+            assert len(client.nodes()) == 1
 
 
 def check(summary: Summary, pid: int) -> None:

@@ -6,10 +6,40 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from forks import TensorFlowForks, tensorflow_forks
 from jobs import PARTITIONS, ROWS
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
+
+# The files that take longest, longest first: workers end at the same time when these begin early.
+_LONGEST = (
+    "test_topology",
+    "test_exactly_once",
+    "test_resume_tensorflow",
+    "test_dataset_tensorflow",
+    "test_quickstart",
+    "test_job_rows",
+    "test_benchmarks",
+    "test_storage_files",
+    "test_security_matrix",
+    "test_node",
+    "test_storage_loss",
+    "test_cluster",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the longest files first; the others keep their order."""
+    ranks = {name: number for number, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
+
+
+@pytest.fixture(scope="module")
+def forks() -> Iterator[TensorFlowForks]:
+    """Starts processes that have TensorFlow imported."""
+    with tensorflow_forks() as server:
+        yield server
 
 
 @pytest.fixture

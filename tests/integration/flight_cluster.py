@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import flight
 
-import tensorflow_ignite.train
+from tensorflow_ignite import task
 from tensorflow_ignite.v1 import data_pb2
 
 
@@ -120,7 +119,7 @@ class Cluster:
             }
             for node in range(len(self.nodes))
         ]
-        told: dict[str, Any] = {
+        description: dict[str, Any] = {
             "jobId": "7f3a",
             "jobName": "test",
             "attempt": 1,
@@ -132,7 +131,7 @@ class Cluster:
             "workers": workers,
             "assignmentDigest": hashlib.sha256(json.dumps(workers).encode()).hexdigest(),
         }
-        path.write_text(json.dumps(told))
+        path.write_text(json.dumps(description))
         return path
 
 
@@ -146,7 +145,7 @@ class BecomeTask(Protocol):
 @contextmanager
 def tasks(cluster: Cluster, cache: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BecomeTask]:
     """This process as tasks of a mirrored job on a cache, one after another; outside any job before and after."""
-    read = sys.modules[tensorflow_ignite.train.context.__module__]._read  # type: ignore[attr-defined]
+    read = task._read
     for name in [name for name in os.environ if name.startswith(("IGNITE_DATASET_", "TENSORFLOW_IGNITE_"))]:
         monkeypatch.delenv(name)
 
@@ -240,7 +239,7 @@ class Node(flight.FlightServerBase):
         held = self._cluster.caches.get(command.cache)
         if held and command.existing == data_pb2.EXISTING_CACHE_ERROR:
             raise flight.FlightServerError(
-                f"cache {command.cache!r} exists. A load makes its cache unless told otherwise. Use "
+                f"cache {command.cache!r} exists. A load creates its cache by default. Use "
                 f'if_exists="append" or "replace" [code=CACHE_EXISTS]'
             )
         if command.key_column:

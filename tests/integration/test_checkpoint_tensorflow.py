@@ -16,9 +16,9 @@ from jobs import LIMIT, SCRIPTS, await_files, await_job
 import tensorflow_ignite as tfi
 from tensorflow_ignite import train
 from tensorflow_ignite.errors import AttemptSupersededError, InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.task import CONTEXT_VARIABLE
 from tensorflow_ignite.train import distribution
-from tensorflow_ignite.train.context import CONTEXT_VARIABLE
-from tensorflow_ignite.train.store import Store
+from tensorflow_ignite.train.store import _NONE_SHARED, Store
 
 tf = pytest.importorskip("tensorflow")
 
@@ -78,7 +78,7 @@ def test_variables_that_are_made_later_are_restored_then(tmp_path: Path) -> None
     assert [value.numpy().tolist() for value in (*model.variables, *optimizer.variables)] == expected
 
 
-def test_without_a_directory_nothing_is_saved_and_that_is_said_once(
+def test_without_a_directory_nothing_is_saved_and_one_message_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -101,12 +101,14 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path: Path) -> None:
             train.checkpoint(directory=str(tmp_path), **other)
 
 
-def test_a_worker_that_does_not_see_the_first_ones_checkpoint_says_so(
+def test_a_worker_that_cannot_read_the_first_workers_checkpoint_raises(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Store, "first_workers_word", lambda *_: 7)
-    with pytest.raises(TensorFlowIgniteError, match=r"ckpt-7, and here there is no such .* storage that every node"):
+    announced = iter((7, _NONE_SHARED))
+    monkeypatch.setattr(Store, "chief_decision", lambda *_: next(announced))
+    with pytest.raises(TensorFlowIgniteError, match=r"cannot read them .* storage that every node") as caught:
         train.checkpoint(directory=str(tmp_path), weight=tf.Variable(1.0))
+    assert type(caught.value) is TensorFlowIgniteError
 
 
 def test_one_of_several_tasks_must_say_its_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +121,7 @@ def test_one_of_several_tasks_must_say_its_strategy(tmp_path: Path, monkeypatch:
         train.checkpoint(directory=str(tmp_path), weight=tf.Variable(1.0)).save(1)
 
 
-def test_a_checkpoint_whose_data_are_gone_is_passed_over(tmp_path: Path) -> None:
+def test_a_checkpoint_without_its_data_is_skipped(tmp_path: Path) -> None:
     weight = tf.Variable(0.0)
     checkpoint = train.checkpoint(every_steps=1, directory=str(tmp_path), weight=weight)
     for number in checkpoint.steps(3):

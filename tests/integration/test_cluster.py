@@ -50,7 +50,7 @@ def test_all_nodes_answer_and_see_each_other(own_cluster: LocalCluster) -> None:
     assert own_cluster.address == own_cluster.nodes[0].address
 
 
-def test_a_started_node_joins_and_a_stopped_one_is_gone(own_cluster: LocalCluster) -> None:
+def test_a_started_node_joins_and_a_stopped_one_leaves(own_cluster: LocalCluster) -> None:
     before = own_cluster.nodes
     node = own_cluster.start_node()
     assert all(node.node_id in other.known_nodes for other in before)
@@ -60,7 +60,7 @@ def test_a_started_node_joins_and_a_stopped_one_is_gone(own_cluster: LocalCluste
     assert all(node.node_id not in other.known_nodes for other in before)
 
 
-def test_a_killed_node_is_gone_and_the_others_notice(own_cluster: LocalCluster) -> None:
+def test_a_killed_node_ends_and_the_others_notice(own_cluster: LocalCluster) -> None:
     before = own_cluster.nodes
     node = own_cluster.start_node()
     own_cluster.kill_node(node)

@@ -16,8 +16,8 @@ from flight_cluster import BecomeTask, Cluster, tasks  # noqa: E402
 
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
-from tensorflow_ignite.data import remote  # noqa: E402
-from tensorflow_ignite.data.loading.load import table_of  # noqa: E402
+from tensorflow_ignite.data import pyfunc  # noqa: E402
+from tensorflow_ignite.data.loading.columns import table_of  # noqa: E402
 
 ROWS = 1000
 
@@ -40,8 +40,8 @@ def cluster() -> Iterator[Cluster]:
     yield cluster
     cluster.stop()
     gc.collect()
-    assert remote.open_readers() == 0
-    assert remote.kept_bytes() == 0
+    assert pyfunc.open_readers() == 0
+    assert pyfunc.snapshot_bytes() == 0
 
 
 @pytest.fixture(autouse=True)
@@ -132,12 +132,12 @@ def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
     ],
     ids=str,
 )
-def test_what_breaks_a_rule_is_refused_before_anybody_is_asked(wrong: dict[str, Any]) -> None:
+def test_invalid_arguments_are_refused_before_any_call(wrong: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidRequestError, match=next(iter(wrong))):
         tfi.dataset("numbers", address="nobody:1", **wrong)
 
 
-def test_later_epochs_ask_nobody_and_go_with_the_dataset(cluster: Cluster) -> None:
+def test_later_epochs_make_no_calls_and_end_with_the_dataset(cluster: Cluster) -> None:
     dataset = tfi.dataset("numbers", columns=["pixels", "label"], snapshot=True, address=cluster.address)
     first = labels(dataset.batch(100))
     sent = len(cluster.sent)
@@ -145,7 +145,7 @@ def test_later_epochs_ask_nobody_and_go_with_the_dataset(cluster: Cluster) -> No
     assert [labels(dataset.batch(70)), labels(dataset.repeat(2).batch(250))] == [first, first * 2]
     assert labels(dataset.batch(10).take(3)) == first[:30]
     assert len(cluster.sent) == sent
-    assert remote.kept_bytes() > ROWS * 64
+    assert pyfunc.snapshot_bytes() > ROWS * 64
     iterator = iter(dataset.batch(100))
     next(iterator)
     del dataset
@@ -272,5 +272,5 @@ def test_it_may_be_made_and_run_in_a_function(cluster: Cluster) -> None:
 
     assert [int(total()) for _ in range(3)] == [ROWS * (ROWS - 1) // 2] * 3
     # What lives in a graph lives as long as its process.
-    for name in list(remote._readers._datasets):
-        remote.forget(name)
+    for name in list(pyfunc._readers._datasets):
+        pyfunc.forget(name)

@@ -7,12 +7,10 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +20,13 @@ import pytest
 tf = pytest.importorskip("tensorflow")
 
 from flight_cluster import BecomeTask, Cluster, tasks  # noqa: E402
+from forks import TensorFlowForks  # noqa: E402
+from train_tasks import Task, free_addresses  # noqa: E402
 
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
-from tensorflow_ignite.data import remote  # noqa: E402
-from tensorflow_ignite.data.loading.load import table_of  # noqa: E402
+from tensorflow_ignite.data import pyfunc  # noqa: E402
+from tensorflow_ignite.data.loading.columns import table_of  # noqa: E402
 
 ROWS = 1000
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -51,7 +51,7 @@ def cluster() -> Iterator[Cluster]:
     )
     yield cluster
     cluster.stop()
-    assert remote.open_readers() == 0
+    assert pyfunc.open_readers() == 0
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +87,7 @@ def test_lists_of_any_length_are_ragged_in_batches(cluster: Cluster) -> None:
     assert batch["words"].shape == [50, None]
 
 
-def test_only_the_columns_asked_for_are_read_in_their_order(cluster: Cluster) -> None:
+def test_only_the_requested_columns_are_read_in_their_order(cluster: Cluster) -> None:
     dataset = tfi.dataset("numbers", columns=["even", "label"], address=cluster.address)
     assert list(dataset.element_spec) == ["even", "label"]
 
@@ -140,7 +140,7 @@ def test_an_iterator_that_is_dropped_early_ends_its_streams(cluster: Cluster) ->
     del iterator
     gc.collect()
     assert cluster.wait_for_streams(0)
-    assert remote.open_readers() == 0
+    assert pyfunc.open_readers() == 0
 
 
 def test_an_iterator_goes_on_from_a_checkpoint(cluster: Cluster, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_an_iterator_that_went_on_and_is_dropped_ends_its_streams(cluster: Clust
     assert not cluster.wait_for_streams(0, 0)
     del resumed
     assert ended()
-    assert remote.open_readers() == 0
+    assert pyfunc.open_readers() == 0
 
 
 READ_AHEAD = """
@@ -238,7 +238,9 @@ def test_partitions_may_be_chosen(cluster: Cluster) -> None:
     assert int(dataset.cardinality()) == ROWS // 4
 
 
-def test_outside_a_job_the_environment_says_what_and_where(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_a_job_the_environment_names_cache_and_address(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     host, port = cluster.nodes[1].address.split(":")
     monkeypatch.setenv("IGNITE_DATASET_HOST", host)
     monkeypatch.setenv("IGNITE_DATASET_PORT", port)
@@ -277,7 +279,7 @@ def test_steps_outside_a_job_come_from_the_rows_of_the_cluster(cluster: Cluster)
     assert tfi.train.strategy() is tf.distribute.get_strategy()
 
 
-def test_what_is_loaded_is_what_is_read(cluster: Cluster) -> None:
+def test_loaded_rows_are_read_back(cluster: Cluster) -> None:
     images = np.random.default_rng(0).integers(0, 255, (50, 28, 28), dtype=np.uint8)
     data = {"id": np.arange(100, 150), "image": images, "text": [f"ä{number}" for number in range(50)]}
     assert tfi.load("images", data, key="id", address=cluster.address, partitions=3) == 50
@@ -309,60 +311,41 @@ def test_loading_again_fails_replaces_or_appends_after_the_highest_key(cluster: 
 class Processes:
     """The tasks of a job on a cluster, as processes with what a job would give them."""
 
-    def __init__(self, cluster: Cluster, cache: str, kind: str, folder: Path) -> None:
-        self.cluster, self.cache, self.kind, self.folder = cluster, cache, kind, folder
-        self.tasks: list[subprocess.Popen[str]] = []
+    def __init__(self, forks: TensorFlowForks, cluster: Cluster, cache: str, kind: str, folder: Path) -> None:
+        self.forks, self.cluster, self.cache, self.kind, self.folder = forks, cluster, cache, kind, folder
+        self.tasks: list[Task] = []
 
-    def start(self, command: list[str], role: str, index: int, addresses: dict[str, list[str]]) -> None:
+    def start(self, command: list[str], role: str, index: int, addresses: dict[str, list[str]]) -> Task:
         """Starts one task."""
         name = f"{role}{index}".lower()
         context = self.cluster.write_context(self.folder / f"{name}.json", self.cache, role, index, self.kind)
         environment = {
-            **os.environ,
             "TENSORFLOW_IGNITE_CONTEXT": str(context),
             "TENSORFLOW_IGNITE_PROGRESS": str(self.folder / f"{name}.progress"),
             "TF_CONFIG": json.dumps(
                 {"cluster": addresses, "task": {"type": "chief" if role == "CLIENT" else role.lower(), "index": index}}
             ),
         }
-        with open(self.folder / f"{name}.log", "w") as log:
-            self.tasks.append(
-                subprocess.Popen(
-                    [sys.executable, "-u", *command],
-                    env=environment,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    text=True,
-                )
-            )
-
-    def finish(self, task: subprocess.Popen[str], seconds: float = 240) -> str:
-        """What a task printed, once it has ended well."""
-        out, _ = task.communicate(timeout=seconds)
-        logs = "\n".join(path.read_text()[-4000:] for path in self.folder.glob("*.log"))
-        assert task.returncode == 0, f"{out}\n{logs}"
-        return out
+        self.tasks.append(Task(self.forks, command, environment, self.folder / f"{name}.log"))
+        return self.tasks[-1]
 
 
-@contextmanager
-def processes(cluster: Cluster, cache: str, kind: str, folder: Path) -> Iterator[Processes]:
-    """Tasks that are ended at the end."""
-    started = Processes(cluster, cache, kind, folder)
-    try:
-        yield started
-    finally:
-        for task in started.tasks:
-            task.kill()
-            task.communicate()
+Start = Callable[[str], Processes]
 
 
-def free_addresses(count: int) -> list[str]:
-    """Addresses on ports that were free a moment ago."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    addresses = [f"127.0.0.1:{server.getsockname()[1]}" for server in sockets]
-    for server in sockets:
-        server.close()
-    return addresses
+@pytest.fixture
+def processes(forks: TensorFlowForks, digits: Cluster, tmp_path: Path) -> Iterator[Start]:
+    """Starts a kind of job on the digits; its tasks are ended at the end."""
+    started: list[Processes] = []
+
+    def start(kind: str) -> Processes:
+        started.append(Processes(forks, digits, "digits", kind, tmp_path))
+        return started[-1]
+
+    yield start
+    for job in started:
+        for task in job.tasks:
+            task.close()
 
 
 @pytest.fixture
@@ -378,18 +361,18 @@ def digits() -> Iterator[Cluster]:
     cluster.stop()
 
 
-def test_mirrored_workers_train_each_on_its_own_rows(digits: Cluster, tmp_path: Path) -> None:
+def test_mirrored_workers_train_each_on_its_own_rows(processes: Start, tmp_path: Path) -> None:
     addresses = {"worker": free_addresses(2)}
-    with processes(digits, "digits", "MULTI_WORKER_MIRRORED", tmp_path) as job:
-        for index in range(2):
-            job.start([str(EXAMPLES / "digits.py"), "--epochs", "12"], "WORKER", index, addresses)
-        outputs = [job.finish(task) for task in job.tasks]
+    job = processes("MULTI_WORKER_MIRRORED")
+    for index in range(2):
+        job.start([str(EXAMPLES / "digits.py"), "--epochs", "12"], "WORKER", index, addresses)
+    outputs = [task.finish() for task in job.tasks]
     accuracy = re.search(r"^test accuracy=(0\.\d+|1\.0)", outputs[0], re.MULTILINE)
     assert accuracy
     assert float(accuracy[1]) >= 0.9
     # ceil(rows of 3 of 5 partitions / 48) steps an epoch, on both.
     progress = [json.loads((tmp_path / f"worker{index}.progress").read_text()) for index in range(2)]
-    assert [told["step"] for told in progress] == [told["totalSteps"] for told in progress] == [str(12 * 18)] * 2
+    assert [one["step"] for one in progress] == [one["totalSteps"] for one in progress] == [str(12 * 18)] * 2
 
 
 DRAIN = """
@@ -410,12 +393,12 @@ print(json.dumps([steps, len(keys) // steps, keys]))
 """
 
 
-def test_mirrored_workers_read_every_row_of_theirs_and_repeat_the_missing(digits: Cluster, tmp_path: Path) -> None:
+def test_mirrored_workers_read_every_row_of_theirs_and_repeat_the_missing(processes: Start) -> None:
     addresses = {"worker": free_addresses(2)}
-    with processes(digits, "digits", "MULTI_WORKER_MIRRORED", tmp_path) as job:
-        for index in range(2):
-            job.start(["-c", DRAIN], "WORKER", index, addresses)
-        outputs = [json.loads(job.finish(task)) for task in job.tasks]
+    job = processes("MULTI_WORKER_MIRRORED")
+    for index in range(2):
+        job.start(["-c", DRAIN], "WORKER", index, addresses)
+    outputs = [json.loads(task.finish()) for task in job.tasks]
     own = [{key for key in range(1437) if key % 5 % 2 == index} for index in range(2)]
     for (steps, rows_a_step, keys), expected in zip(outputs, own, strict=True):
         assert rows_a_step == 5
@@ -435,14 +418,11 @@ signal.pause()
 """
 
 
-def test_a_mirrored_worker_ends_on_sigterm(digits: Cluster, tmp_path: Path) -> None:
-    with processes(digits, "digits", "MULTI_WORKER_MIRRORED", tmp_path) as job:
-        job.start(["-c", LINGER], "WORKER", 0, {"worker": free_addresses(1)})
-        (task,) = job.tasks
-        assert task.stdout is not None
-        assert task.stdout.readline() == "ready\n"
-        task.send_signal(signal.SIGTERM)
-        assert task.wait(30) == -signal.SIGTERM
+def test_a_mirrored_worker_ends_on_sigterm(processes: Start) -> None:
+    task = processes("MULTI_WORKER_MIRRORED").start(["-c", LINGER], "WORKER", 0, {"worker": free_addresses(1)})
+    task.until("^ready$")
+    task.process.send_signal(signal.SIGTERM)
+    assert task.process.wait() == -signal.SIGTERM
 
 
 TOO_LATE = """
@@ -456,30 +436,28 @@ except tfi.errors.TensorFlowIgniteError as error:
 """
 
 
-def test_a_strategy_that_comes_too_late_says_so(digits: Cluster, tmp_path: Path) -> None:
-    with processes(digits, "digits", "MULTI_WORKER_MIRRORED", tmp_path) as job:
-        job.start(["-c", TOO_LATE], "WORKER", 0, {"worker": free_addresses(1)})
-        assert "Call tfi.train.strategy() at the top of the script" in job.finish(job.tasks[0])
+def test_a_strategy_that_is_made_too_late_is_an_error(processes: Start) -> None:
+    task = processes("MULTI_WORKER_MIRRORED").start(["-c", TOO_LATE], "WORKER", 0, {"worker": free_addresses(1)})
+    assert "Call tfi.train.strategy() at the top of the script" in task.finish()
 
 
 SERVER = """
-from tensorflow_ignite.data import remote
-remote.register()
+from tensorflow_ignite.data import pyfunc
+pyfunc.register()
 import tensorflow as tf
 here = tf.distribute.cluster_resolver.TFConfigClusterResolver()
 tf.distribute.Server(here.cluster_spec(), job_name=here.task_type, task_index=here.task_id, protocol="grpc").join()
 """
 
 
-def test_workers_of_parameter_servers_read_their_own_rows(digits: Cluster, tmp_path: Path) -> None:
+def test_workers_of_parameter_servers_read_their_own_rows(processes: Start, digits: Cluster) -> None:
     chief, ps, *workers = free_addresses(4)
     addresses = {"chief": [chief], "ps": [ps], "worker": workers}
-    with processes(digits, "digits", "PARAMETER_SERVER", tmp_path) as job:
-        job.start(["-c", SERVER], "PS", 0, addresses)
-        for index in range(2):
-            job.start(["-c", SERVER], "WORKER", index, addresses)
-        job.start([str(EXAMPLES / "digits_ps.py"), "--epochs", "6"], "CLIENT", 0, addresses)
-        output = job.finish(job.tasks[-1])
+    job = processes("PARAMETER_SERVER")
+    job.start(["-c", SERVER], "PS", 0, addresses)
+    for index in range(2):
+        job.start(["-c", SERVER], "WORKER", index, addresses)
+    output = job.start([str(EXAMPLES / "digits_ps.py"), "--epochs", "6"], "CLIENT", 0, addresses).finish()
     accuracy = re.search(r"^test accuracy=(0\.\d+|1\.0)", output, re.MULTILINE)
     assert accuracy
     assert float(accuracy[1]) >= 0.9

@@ -28,14 +28,14 @@ def doctor(capsys: pytest.CaptureFixture[str]) -> Any:
 
     def run(*arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
         code = main(["doctor", "--only", "cluster", "--json", *arguments])
-        told = json.loads(capsys.readouterr().out)
-        assert told["ok"] == (code == 0)
-        return code, {finding["step"]: finding for finding in told["findings"]}
+        printed = json.loads(capsys.readouterr().out)
+        assert printed["ok"] == (code == 0)
+        return code, {finding["step"]: finding for finding in printed["findings"]}
 
     return run
 
 
-def test_a_sound_cluster_passes_every_step(cluster: LocalCluster, doctor: Any) -> None:
+def test_a_healthy_cluster_passes_every_step(cluster: LocalCluster, doctor: Any) -> None:
     code, findings = doctor("--address", ",".join(cluster.addresses))
     assert {finding["outcome"] for finding in findings.values()} == {"ok"}
     assert code == 0
@@ -45,7 +45,7 @@ def test_a_sound_cluster_passes_every_step(cluster: LocalCluster, doctor: Any) -
     assert findings["plugin"]["text"] == "3 nodes agree on 0.1.0"
 
 
-def test_the_machine_and_the_cluster_are_told_for_people(
+def test_the_machine_and_the_cluster_are_printed_as_text(
     cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(["doctor", "--address", cluster.address, "--port", "0"])
@@ -93,7 +93,7 @@ def test_a_node_whose_interpreter_lacks_tensorflow_is_named(doctor: Any, tmp_pat
     assert "pip install 'tensorflow-cpu>=2.20,<2.22'" in findings["tensorflow"]["remedy"]
 
 
-def test_a_cluster_that_is_not_active_is_known_by_its_port_for_thin_clients(doctor: Any, tmp_path: Path) -> None:
+def test_an_inactive_cluster_is_recognized_at_its_port_for_thin_clients(doctor: Any, tmp_path: Path) -> None:
     ports = PortBlock()
     with subprocess.Popen(
         [
@@ -115,9 +115,9 @@ def test_a_cluster_that_is_not_active_is_known_by_its_port_for_thin_clients(doct
         try:
             assert node.stdout is not None
             assert json.loads(node.stdout.readline())["event"] == "inactive"
-            with socket.socket() as nobody:
-                nobody.bind(("127.0.0.1", 0))
-                address = f"127.0.0.1:{nobody.getsockname()[1]}"
+            with socket.socket() as closed:
+                closed.bind(("127.0.0.1", 0))
+                address = f"127.0.0.1:{closed.getsockname()[1]}"
                 code, findings = doctor("--address", address, "--thin", f"127.0.0.1:{thin_port(node.pid)}")
         finally:
             node.send_signal(signal.SIGTERM)

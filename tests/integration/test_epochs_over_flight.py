@@ -12,14 +12,15 @@ import pytest
 from flight_cluster import BecomeTask, Cluster, tasks
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import reading, remote
-from tensorflow_ignite.data.loading.load import table_of
+from tensorflow_ignite.data import pyfunc
+from tensorflow_ignite.data.loading.columns import table_of
+from tensorflow_ignite.data.request import make_request
 
 ROWS = 1000
 
 # Handle and offset, as an iterator keeps them.
 State = tuple[Any, int]
-BEGIN: State = (np.zeros(remote.HANDLE_NUMBERS, np.int64), 0)
+BEGIN: State = (np.zeros(pyfunc.HANDLE_NUMBERS, np.int64), 0)
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def cluster() -> Iterator[Cluster]:
     yield cluster
     gc.collect()
     cluster.stop()
-    assert remote.open_readers() == 0
+    assert pyfunc.open_readers() == 0
 
 
 @pytest.fixture
@@ -44,8 +45,8 @@ class Dataset:
     """Calls as the graph of a dataset does."""
 
     def __init__(self, cluster: Cluster, **options: Any) -> None:
-        told: dict[str, Any] = {"columns": ["id", "low"], "key": False, "partitions": None, "batch_bytes": 400}
-        self.request = reading.request("numbers", address=cluster.address, **{**told, **options})
+        arguments: dict[str, Any] = {"columns": ["id", "low"], "key": False, "partitions": None, "batch_bytes": 400}
+        self.request = make_request("numbers", address=cluster.address, **{**arguments, **options})
         self._text = self.request.to_json().encode()
 
     def read(self, state: State = BEGIN, rows: int = 2**62) -> tuple[list[int], State]:
@@ -54,7 +55,7 @@ class Dataset:
         handle, offset = state
         end = offset
         while end - offset < rows:
-            handle, following, *arrays = remote.call(self._text, handle, np.int64(end))
+            handle, following, *arrays = pyfunc.read_batch(self._text, handle, np.int64(end))
             if following < 0:
                 break
             end = int(following)
@@ -70,7 +71,7 @@ class Dataset:
 
     def close(self) -> None:
         """As when the dataset dies."""
-        remote.forget(self.request.name)
+        pyfunc.forget(self.request.name)
 
 
 def restored(state: State) -> State:
@@ -86,15 +87,15 @@ def own(index: int) -> set[int]:
 
 def test_a_snapshot_is_read_once_and_goes_with_its_dataset(cluster: Cluster) -> None:
     dataset = Dataset(cluster, snapshot=True)
-    before = remote.kept_bytes()
+    before = pyfunc.snapshot_bytes()
     first = dataset.epoch()
     assert sorted(first) == list(range(ROWS))
     sent = len(cluster.sent)
     assert dataset.epoch() == dataset.epoch() == first
     assert len(cluster.sent) == sent
-    assert remote.kept_bytes() - before == ROWS * 9
+    assert pyfunc.snapshot_bytes() - before == ROWS * 9
     dataset.close()
-    assert remote.kept_bytes() == before
+    assert pyfunc.snapshot_bytes() == before
 
 
 @pytest.mark.parametrize("kept", [False, True], ids=["fresh", "snapshot"])
@@ -124,7 +125,7 @@ def test_an_epoch_that_could_not_begin_is_begun_again(cluster: Cluster) -> None:
     cluster.nodes[2].shutdown()
     with pytest.raises(errors.ConnectionFailedError):
         dataset.read()
-    assert remote.open_readers() == 0
+    assert pyfunc.open_readers() == 0
     cluster.nodes.pop()
     assert [dataset.epoch(), dataset.epoch()] == [other.epoch(), other.epoch()]
 
@@ -178,7 +179,7 @@ def test_a_cache_that_is_written_is_warned_of_once_in_a_job(
     assert "300 rows arrived, 375 were expected" in warnings[0]
 
 
-def test_nobody_is_counted_where_rows_are_read_anew(cluster: Cluster) -> None:
+def test_no_rows_are_counted_when_each_epoch_reads_them(cluster: Cluster) -> None:
     fresh, fixed = Dataset(cluster, snapshot=False), Dataset(cluster, snapshot=None)
     assert (fresh.request.rows, fixed.request.rows) == (-1, ROWS)
     cluster.add("numbers", table_of({"id": np.arange(7), "low": np.arange(7).astype(np.uint8)}))

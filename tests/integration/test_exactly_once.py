@@ -17,7 +17,7 @@ import pytest
 from many_caches import TRANSPORTS, Cache, Reading, await_balanced, configuration, fill, read
 from thin_client import thin_client
 
-from tensorflow_ignite.data.transport.streams import FLIGHT, SHARED
+from tensorflow_ignite.data.transport.choice import FLIGHT, SHARED
 from tensorflow_ignite.testing import LocalCluster
 
 ROWS = 300
@@ -119,7 +119,7 @@ def test_each_cache_of_a_group_gives_its_own_rows_once(grown: Growth) -> None:
         grown.read(cache).assert_whole(cache, grown.rows[cache.name])
 
 
-def test_nodes_without_partitions_are_not_asked(grown: Growth) -> None:
+def test_nodes_without_partitions_are_not_called(grown: Growth) -> None:
     single = grown.read(MATRIX["replicated"][0])
     assert len(single.keys) == 1
     if FILTERED.name in grown.rows:
@@ -138,7 +138,7 @@ def test_rows_that_expire_while_they_are_read_come_once_or_not_at_all(cluster: L
     with thin_client(cluster.nodes[0].pid) as client:
         rows = client.get_or_create_cache(cache.name)
         rows.put_all({key: -key for key in lasting})
-        for step, seconds in enumerate((0.5, 1.0, 1.5, 2.0)):
+        for step, seconds in enumerate((1, 2, 4, 8)):
             until = rows.with_expire_policy(create=timedelta(seconds=seconds))
             until.put_all({key: -key for key in fleeting[step::4]})
     seen: set[int] = set()

@@ -50,7 +50,7 @@ def test_storage_writes_and_reads_files_in_the_cluster(cluster: LocalCluster) ->
     ]
 
 
-def test_secured_starts_a_node_and_tells_what_each_caller_gets() -> None:
+def test_secured_starts_a_node_and_prints_what_each_caller_may_do() -> None:
     assert run("secured_node.py") == [
         "etl: load raw_trips: 100",
         "etl: load models: PermissionDeniedError",

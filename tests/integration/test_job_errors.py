@@ -107,7 +107,7 @@ def test_a_wrong_command_ends_at_once_with_one_clear_error(
     assert run.stdout == ""
 
 
-def test_a_syntax_error_is_told_before_anybody_is_asked(tmp_path: Path) -> None:
+def test_a_syntax_error_is_reported_before_any_call(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("print('begin')\nfor x in:\n    pass\n")
     run = cli("submit", "--cache", "numbered", str(script), address="127.0.0.1:1", seconds=AT_ONCE)
@@ -138,7 +138,7 @@ def test_an_address_where_no_node_answers_is_an_error(arguments: list[str]) -> N
     ],
     ids=["no cache", "empty cache", "no script", "bad number", "no job", "short id"],
 )
-def test_the_client_raises_what_a_program_can_tell_apart(
+def test_the_client_raises_a_class_for_each_kind_of_error(
     client: tfi.Client,
     numbered: str,
     empty: str,

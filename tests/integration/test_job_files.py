@@ -20,8 +20,8 @@ from waiting import await_true
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
 from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.task import CONTEXT_VARIABLE
 from tensorflow_ignite.testing import LocalCluster, node_configuration
-from tensorflow_ignite.train.context import CONTEXT_VARIABLE
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 
 # The bean's jobRetentionHours.
@@ -36,7 +36,7 @@ def files(cluster: LocalCluster) -> Files:
 def logs_are_stored(cluster: LocalCluster, job_id: str) -> bool:
     """Whether the output of a job is in files, and nowhere else."""
     with grpc.insecure_channel(cluster.address) as channel:
-        stub = job_pb2_grpc.NodeApiStub(channel)  # type: ignore[no-untyped-call]
+        stub = job_pb2_grpc.NodeApiServiceStub(channel)  # type: ignore[no-untyped-call]
         return bool(stub.GetJob(job_pb2.GetJobRequest(job_id=job_id), timeout=LIMIT).job.logs_stored)
 
 
@@ -127,9 +127,9 @@ def test_a_frozen_process_that_was_replaced_changes_no_file_any_more(
         os.kill(running.attempt.tasks[1].status.pid or 0, signal.SIGKILL)
         await_files(handle, tmp_path / "context-2.json")
         late.send_signal(signal.SIGCONT)
-        told = late.communicate("\n", LIMIT)[0].splitlines()
-    assert [line.split(":")[0] for line in told] == ["publish", "overwrite", "rename", "remove", "make"]
-    for line in told:
+        lines = late.communicate("\n", LIMIT)[0].splitlines()
+    assert [line.split(":")[0] for line in lines] == ["publish", "overwrite", "rename", "remove", "make"]
+    for line in lines:
         assert "AttemptSupersededError" in line, line
     directory = f"/jobs/{handle.id}/checkpoints"
     assert [info.path for info in files.list(directory)] == [f"{directory}/ckpt-{number}" for number in (1, 2)]

@@ -31,7 +31,7 @@ def cache(cluster: LocalCluster) -> str:
     return "history"
 
 
-def test_a_replaced_worker_is_told_by_history_description_and_output(
+def test_history_description_and_output_show_a_replaced_worker(
     cluster: LocalCluster, cache: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script, go = tmp_path / "train.py", tmp_path / "go"
@@ -63,8 +63,8 @@ def test_a_replaced_worker_is_told_by_history_description_and_output(
     out = capsys.readouterr().out
     assert "worker 0 (incarnation 1)" in out
     assert main(["--address", cluster.address, "events", "--json", job.id]) == 0
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [event["text"] for event in told] == [event.text for event in over.events]
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [event["text"] for event in printed] == [event.text for event in over.events]
 
 
 def _pid_of_worker(job: Job) -> int:

@@ -58,7 +58,7 @@ def test_nodes_secrets_reach_neither_its_agent_nor_a_task(limited: LocalCluster,
         ),
     ],
 )
-def test_limits_of_the_configuration_hold_for_a_job_and_are_told(
+def test_limits_of_the_configuration_hold_for_a_job_and_are_reported(
     limited: LocalCluster, tmp_path: Path, source: str, cause: str
 ) -> None:
     script = tmp_path / "script.py"

@@ -8,12 +8,16 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from jobs import LIMIT, SCRIPTS, await_files, await_gone, await_job
+from jobs import LIMIT, PARTITIONS, SCRIPTS, alive, await_files, await_gone, await_job, cli
+from pyignite.datatypes import ByteArrayObject
+from thin_client import thin_client
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.client import JobHandle
+from tensorflow_ignite import errors
+from tensorflow_ignite.jobs.client import JobHandle
 from tensorflow_ignite.testing import LocalCluster, LocalNode
 from tensorflow_ignite.testing.leaks import files_below, marked_processes
+from tensorflow_ignite.v1 import job_pb2
 
 # The bean's leaseTimeoutSeconds.
 LEASE = 6.0
@@ -29,7 +33,12 @@ def stay_on(nodes: LocalCluster, tmp_path: Path) -> Iterator[Callable[[], JobHan
 
         def start() -> JobHandle:
             tfi.load(
-                "stay", {"id": np.arange(100)}, backups=1, partitions=12, if_exists="replace", address=client.address
+                "stay",
+                {"id": np.arange(100)},
+                backups=1,
+                partitions=PARTITIONS,
+                if_exists="replace",
+                address=client.address,
             )
             handle = client.submit(
                 SCRIPTS / "stay.py", cache="stay", args=[str(tmp_path), "1", str(CHILDREN)], max_crashes=0, stop_grace=1
@@ -76,7 +85,7 @@ def test_a_frozen_nodes_tasks_are_killed_when_its_lease_ends_and_the_node_goes_o
     assert stay_on().stop(timeout=LIMIT).state == "stopped"
 
 
-def test_a_killed_nodes_agent_and_all_that_its_tasks_started_are_gone_within_seconds(
+def test_agent_and_all_processes_of_a_killed_node_end_within_seconds(
     nodes: LocalCluster, stay_on: Callable[[], JobHandle]
 ) -> None:
     handle = stay_on()
@@ -89,3 +98,38 @@ def test_a_killed_nodes_agent_and_all_that_its_tasks_started_are_gone_within_sec
     job = await_job(handle, lambda job: len(job.attempts) == 2 and job.state == "running")
     assert job.attempts[0].cause_kind == "node-left"
     assert handle.stop(timeout=LIMIT).state == "stopped"
+
+
+def test_an_unreadable_row_ends_the_tasks_of_its_job_and_a_row_of_a_later_version_leaves_them(
+    cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
+) -> None:
+    def start(name: str) -> tuple[JobHandle, set[int]]:
+        (folder := tmp_path / name).mkdir()
+        handle = client.submit(SCRIPTS / "stay.py", cache=numbered, args=[str(folder), "0"], max_crashes=0)
+        pids = await_files(handle, *(folder / f"worker-{index}.pid" for index in range(3)))
+        await_job(handle, lambda job: job.state == "running")
+        return handle, {int(pid) for pid in pids}
+
+    (broken, broken_tasks), (later, later_tasks) = start("broken"), start("later")
+    with thin_client(cluster.nodes[0].pid) as thin:
+        table = thin.get_cache("tensorflow-ignite-jobs")
+        before = bytes(table.get(later.id))
+        row = job_pb2.Job.FromString(before)
+        row.state = 1000  # type: ignore[assignment]
+        table.put(later.id, row.SerializeToString(), value_hint=ByteArrayObject)
+        table.put(broken.id, b"\1\2\3\4", value_hint=ByteArrayObject)
+        listed = cli("ps", address=cluster.address)
+        assert listed.returncode == 0, listed.stderr
+        assert f"job {broken.id}: the row of the job cannot be read: its 4 bytes are no job" in listed.stdout
+        assert "unknown-1000" in listed.stdout
+        await_gone(broken_tasks, LIMIT)
+        with pytest.raises(errors.JobUnreadableError, match=f"rm --force {broken.id}"):
+            broken.wait(LIMIT)
+        removed = cli("rm", "--force", broken.id, address=cluster.address)
+        assert removed.returncode == 0, removed.stderr
+        with pytest.raises(errors.JobNotFoundError):
+            broken.refresh()
+        assert all(alive(pid) for pid in later_tasks)
+        table.put(later.id, before, value_hint=ByteArrayObject)
+    (tmp_path / "later" / "go").touch()
+    assert later.wait(LIMIT).state == "succeeded"

@@ -12,7 +12,8 @@ from jobs import LIMIT, PARTITIONS, ROWS, SCRIPTS, await_files, environment, par
 from waiting import await_true
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.data import reading
+from tensorflow_ignite.data.plan import make_plan
+from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 
@@ -74,7 +75,7 @@ def test_the_workers_of_a_parameter_server_job_read_each_row_once_and_only_their
 def test_a_cache_is_split_by_its_primary_partitions(
     cluster: LocalCluster, client: tfi.Client, tmp_path: Path, replicated: bool
 ) -> None:
-    cache, partitions = f"split-{replicated}", 12
+    cache, partitions = f"split-{replicated}", PARTITIONS
     tfi.load(cache, {"id": np.arange(ROWS)}, replicated=replicated, partitions=partitions, address=cluster.address)
     job = client.submit(SCRIPTS / "read_ids.py", cache=cache, args=[str(tmp_path), cache, "2"]).wait(LIMIT)
     assert sorted(partition for share in workers(job) for partition in share) == list(range(partitions))
@@ -83,13 +84,12 @@ def test_a_cache_is_split_by_its_primary_partitions(
     assert sum(task.status.rows for task in job.attempt.tasks) == ROWS
 
 
-def test_a_job_that_ignores_who_joins_reads_its_partitions_where_they_have_moved(
+def test_a_job_that_ignores_joining_nodes_reads_its_partitions_where_they_have_moved(
     nodes: LocalCluster, tmp_path: Path
 ) -> None:
-    # So many that the new node surely gets some.
-    cache, partitions = f"moved_{tmp_path.name}", 64
+    cache, partitions = f"moved_{tmp_path.name}", PARTITIONS
     tfi.load(cache, {"id": np.arange(ROWS)}, backups=1, partitions=partitions, address=nodes.address)
-    asked = reading.request(cache, columns=["id"], key=False, partitions="all", address=nodes.address, batch_bytes=0)
+    asked = make_request(cache, columns=["id"], key=False, partitions="all", address=nodes.address, batch_bytes=0)
     with tfi.connect(nodes.address) as client:
         handle = client.submit(
             SCRIPTS / "read_ids.py", cache=cache, on_join="ignore", args=[str(tmp_path), cache, "2", "held"]
@@ -97,7 +97,7 @@ def test_a_job_that_ignores_who_joins_reads_its_partitions_where_they_have_moved
         await_files(handle, *(tmp_path / f"worker-{index}-0.json" for index in range(3)))
         nodes.start_node()
         await_true(
-            lambda: len({endpoint.address for endpoint in reading.plan(asked).endpoints}) == 4,
+            lambda: len({endpoint.address for endpoint in make_plan(asked).endpoints}) == 4,
             "no partition moved to the new node",
             LIMIT / 3,
         )

@@ -1,4 +1,4 @@
-"""Promises of a job's life on real nodes: what its tasks are told, what they print, how it is stopped."""
+"""Promises of a job's life on real nodes: the context of its tasks, what they print, how it is stopped."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ import pytest
 from jobs import LIMIT, PARTITIONS, ROWS, SCRIPTS, alive, await_files, await_job, cli, environment, read
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.archive import pack
-from tensorflow_ignite.client import JobHandle
 from tensorflow_ignite.errors import JobFinishedError
+from tensorflow_ignite.jobs.archive import pack
+from tensorflow_ignite.jobs.client import JobHandle
 from tensorflow_ignite.spec import Task
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.leaks import marked_processes
@@ -37,13 +37,13 @@ def dataset_variables(variables: dict[str, str]) -> dict[str, str]:
 
 
 def expected_dataset_variables(task: Task, cache: str) -> dict[str, str]:
-    """What the dataset of a task must be told."""
+    """The variables that the dataset of a task must find."""
     host, _, port = task.node_address.rpartition(":")
-    told = {"IGNITE_DATASET_CACHE_NAME": cache, "IGNITE_DATASET_HOST": host, "IGNITE_DATASET_PORT": port}
+    found = {"IGNITE_DATASET_CACHE_NAME": cache, "IGNITE_DATASET_HOST": host, "IGNITE_DATASET_PORT": port}
     if task.partitions:
-        told["IGNITE_DATASET_LOCAL"] = "true"
-        told["IGNITE_DATASET_PART"] = ",".join(map(str, task.partitions))
-    return told
+        found["IGNITE_DATASET_LOCAL"] = "true"
+        found["IGNITE_DATASET_PART"] = ",".join(map(str, task.partitions))
+    return found
 
 
 def test_code_arguments_and_environment_reach_every_worker_and_each_knows_its_place(
@@ -62,17 +62,17 @@ def test_code_arguments_and_environment_reach_every_worker_and_each_knows_its_pl
     assert [task.name for task in tasks] == ["worker 0", "worker 1", "worker 2"]
     assert len({task.node_id for task in tasks}) == 3
     for task in tasks:
-        told = read(tmp_path, f"worker-{task.index}.json")
-        assert told["arguments"] == ARGUMENTS
-        assert (told["environment"]["SEED"], told["environment"]["TEXT"]) == ("7", "a = b\nc")
-        assert told["data"] == "beside the script\n"
-        assert Path(told["package"]).is_relative_to(told["directory"])
-        assert json.loads(told["environment"]["TF_CONFIG"]) == {
+        found = read(tmp_path, f"worker-{task.index}.json")
+        assert found["arguments"] == ARGUMENTS
+        assert (found["environment"]["SEED"], found["environment"]["TEXT"]) == ("7", "a = b\nc")
+        assert found["data"] == "beside the script\n"
+        assert Path(found["package"]).is_relative_to(found["directory"])
+        assert json.loads(found["environment"]["TF_CONFIG"]) == {
             "cluster": {"worker": [other.status.address for other in tasks]},
             "task": {"type": "worker", "index": task.index},
         }
-        assert dataset_variables(told["environment"]) == expected_dataset_variables(task, numbered)
-        context = told["context"]
+        assert dataset_variables(found["environment"]) == expected_dataset_variables(task, numbered)
+        context = found["context"]
         assert context["in_job"]
         assert (context["job_id"], context["job_name"], context["attempt"]) == (job.id, "a project", 1)
         assert (context["kind"], context["cache"]) == ("multi-worker-mirrored", numbered)
@@ -87,7 +87,7 @@ def test_code_arguments_and_environment_reach_every_worker_and_each_knows_its_pl
         assert sum(worker["rows"] for worker in context["assignment"]) == ROWS
 
 
-def test_every_role_of_a_parameter_server_job_is_told_its_place(
+def test_every_role_of_a_parameter_server_job_gets_its_role_and_index(
     client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:
     shutil.copytree(SCRIPTS / "project", tmp_path / "top" / "inner")
@@ -112,7 +112,7 @@ def test_every_role_of_a_parameter_server_job_is_told_its_place(
         cluster["chief" if task.role == "client" else task.role].append(task.status.address)
     for task in tasks:
         assert task.status.pid is not None
-        # Servers run no script that could tell; the kernel knows what they were told.
+        # Servers run no script; the kernel has their environment.
         variables = psutil.Process(task.status.pid).environ()
         assert json.loads(variables["TF_CONFIG"]) == {
             "cluster": cluster,
@@ -139,7 +139,7 @@ def lines_of(handle: JobHandle, **which: Any) -> dict[int, list[str]]:
     return lines
 
 
-def test_output_is_told_by_every_node_from_the_first_line_on_while_it_runs_and_afterwards(
+def test_every_node_returns_a_jobs_output_from_the_first_line_during_and_after_the_job(
     cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:
     count = 1000
@@ -157,7 +157,7 @@ def test_output_is_told_by_every_node_from_the_first_line_on_while_it_runs_and_a
         for line in handle.logs(follow=True):
             followed[line.index].append(line.text)
             if sum(map(len, followed.values())) == sum(map(len, begin.values())):
-                # While the job is running; nothing has been lost, and nothing is told twice.
+                # While the job is running; nothing has been lost, and nothing comes twice.
                 assert followed == begin
                 assert handle.refresh().state == "running"
                 attached = subprocess.Popen(
@@ -190,7 +190,7 @@ def test_output_is_told_by_every_node_from_the_first_line_on_while_it_runs_and_a
     assert states == {"succeeded"}
 
 
-def test_stop_returns_when_every_process_of_the_job_is_gone(
+def test_stop_returns_when_every_process_of_the_job_has_terminated(
     cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:
     handle = client.submit(SCRIPTS / "stay.py", cache=numbered, args=[str(tmp_path), "1", "4"], stop_grace=0.5)
@@ -250,7 +250,7 @@ def test_a_submission_that_is_repeated_at_other_nodes_makes_one_job(
 
     def submit(address: str) -> None:
         with grpc.insecure_channel(address) as channel:
-            stub = job_pb2_grpc.NodeApiStub(channel)  # type: ignore[no-untyped-call]
+            stub = job_pb2_grpc.NodeApiServiceStub(channel)  # type: ignore[no-untyped-call]
             grpc.channel_ready_future(channel).result(LIMIT)
             barrier.wait(LIMIT)
             ids.append(stub.SubmitJob(request, timeout=LIMIT).job.id)

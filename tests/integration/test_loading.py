@@ -19,6 +19,7 @@ import pytest
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.loading import load as loading
+from tensorflow_ignite.data.loading.columns import table_of
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.v1 import data_pb2
@@ -39,9 +40,9 @@ FLAT = {name: values for name, values in COLUMNS.items() if name != "image"}
 
 def read(cache: str, cluster: LocalCluster, partitions: Any = ()) -> pa.Table:
     """The rows with their keys, in no order."""
-    told = flight.describe(cluster.address, data_pb2.ReadCommand(cache=cache, key=True, partitions=partitions))
-    batches = [batch for endpoint in told.endpoints for batch in flight.BatchStream(endpoint, cache)]
-    return pa.Table.from_batches(batches, told.schema)
+    received = flight.describe(cluster.address, data_pb2.ReadCommand(cache=cache, key=True, partitions=partitions))
+    batches = [batch for endpoint in received.endpoints for batch in flight.BatchStream(endpoint, cache)]
+    return pa.Table.from_batches(batches, received.schema)
 
 
 def exists(cache: str, cluster: LocalCluster) -> bool:
@@ -72,7 +73,7 @@ def batches() -> Iterator[dict[str, Any]]:
 
 def test_rows_in_memory_and_in_batches_come_back_as_they_were(cluster: LocalCluster) -> None:
     options: Any = {"partitions": PARTITIONS, "if_exists": "replace", "address": cluster.address}
-    table = loading.table_of(COLUMNS)
+    table = table_of(COLUMNS)
     for data in (COLUMNS, table, table.to_reader(max_chunksize=7), batches()):
         assert tfi.load("of_memory", data, **options) == ROWS
         assert_loaded("of_memory", cluster)
@@ -82,7 +83,7 @@ def test_rows_in_memory_and_in_batches_come_back_as_they_were(cluster: LocalClus
 
 def test_files_come_back_as_they_were(cluster: LocalCluster, tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", **COLUMNS)
-    table = loading.table_of(FLAT)
+    table = table_of(FLAT)
     (tmp_path / "parts").mkdir()
     for part in range(2):
         pa.parquet.write_table(table.slice(part * 30, 30), tmp_path / "parts" / f"{part}.parquet")
@@ -140,7 +141,7 @@ def test_a_source_that_fails_leaves_no_cache_and_its_own_error(cluster: LocalClu
 
 
 def test_keys_that_are_not_unique_leave_no_cache(cluster: LocalCluster) -> None:
-    with pytest.raises(errors.RowMismatchError, match="60 rows were loaded into cache twice, but it holds 30"):
+    with pytest.raises(errors.RowMismatchError, match="60 rows were loaded into cache twice, but the cache holds 30"):
         tfi.load("twice", {**COLUMNS, "id": np.arange(ROWS) // 2}, key="id", address=cluster.address)
     assert not exists("twice", cluster)
 
@@ -184,12 +185,12 @@ def test_rows_with_the_same_affinity_value_are_read_from_one_partition(cluster: 
     assert len(set.union(*homes.values())) > 2
 
 
-def test_progress_is_told_after_each_batch(cluster: LocalCluster) -> None:
-    told: list[loading.Progress] = []
-    tfi.load("told", batches(), progress=told.append, partitions=PARTITIONS, address=cluster.address)
-    assert [progress.rows for progress in told] == [20, 40, 60]
-    assert told[-1].bytes > IMAGES.nbytes
-    assert told[-1].total_rows is None
+def test_progress_is_reported_after_each_batch(cluster: LocalCluster) -> None:
+    received: list[loading.Progress] = []
+    tfi.load("progress", batches(), progress=received.append, partitions=PARTITIONS, address=cluster.address)
+    assert [progress.rows for progress in received] == [20, 40, 60]
+    assert received[-1].bytes > IMAGES.nbytes
+    assert received[-1].total_rows is None
 
 
 def cli(*args: object) -> subprocess.CompletedProcess[str]:
@@ -200,19 +201,19 @@ def cli(*args: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=environment)
 
 
-def test_the_command_line_loads_files_and_tells_errors(cluster: LocalCluster, tmp_path: Path) -> None:
+def test_the_command_line_loads_files_and_prints_errors(cluster: LocalCluster, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("id,weight\n" + "".join(f"{number},{number / 4}\n" for number in range(ROWS)))
     ran = cli("load", "by_hand", path, "--key", "id", "--partitions", 8, "--address", cluster.address)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("loaded 60 rows into cache by_hand: ")
-    told = json.loads(
+    received = json.loads(
         cli(
             "--address", cluster.address, "load", "by_hand", path, "--key", "id", "--if-exists", "replace", "--json"
         ).stdout
     )
-    assert (told["cache"], told["rows"]) == ("by_hand", ROWS)
-    assert told["bytes"] > 0 < told["seconds"]
+    assert (received["cache"], received["rows"]) == ("by_hand", ROWS)
+    assert received["bytes"] > 0 < received["seconds"]
     assert read("by_hand", cluster).sort_by("_key").column("weight").to_pylist() == [n / 4 for n in range(ROWS)]
 
     for args, fault in (

@@ -9,7 +9,8 @@ from waiting import await_true
 tf = pytest.importorskip("tensorflow")
 
 import tensorflow_ignite as tfi  # noqa: E402
-from tensorflow_ignite.data import reading  # noqa: E402
+from tensorflow_ignite.data.plan import make_plan  # noqa: E402
+from tensorflow_ignite.data.request import make_request  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
 
 # Far more than streams send ahead of their reader.
@@ -21,8 +22,8 @@ SECONDS = 60.0
 
 def owners(cache: str, address: str) -> set[str]:
     """The addresses of the nodes that have primary partitions."""
-    asked = reading.request(cache, columns=["id"], key=False, partitions="all", address=address, batch_bytes=0)
-    return {endpoint.address for endpoint in reading.plan(asked).endpoints}
+    asked = make_request(cache, columns=["id"], key=False, partitions="all", address=address, batch_bytes=0)
+    return {endpoint.address for endpoint in make_plan(asked).endpoints}
 
 
 @pytest.mark.parametrize("transport", ["shared", "tcp", "flight"])

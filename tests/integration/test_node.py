@@ -79,7 +79,7 @@ def start(tmp_path: Path, ports: PortBlock) -> Iterator[Callable[..., Node]]:
         node.process.communicate(timeout=TIMEOUT)
 
 
-def test_ready_line_tells_where_the_node_answers(start: Callable[..., Node], tmp_path: Path) -> None:
+def test_ready_line_has_the_address_of_the_node(start: Callable[..., Node], tmp_path: Path) -> None:
     node = start("--name=first")
     ready = node.await_event("ready")
     assert ready["instance"] == "first"
@@ -96,7 +96,9 @@ def test_ready_line_tells_where_the_node_answers(start: Callable[..., Node], tmp
     assert node.await_event("topology")["nodes"] == [ready["node_id"]]
 
 
-def test_nodes_that_share_a_work_directory_tell_each_its_own_log(start: Callable[..., Node], tmp_path: Path) -> None:
+def test_nodes_that_share_a_work_directory_print_the_name_of_their_own_log(
+    start: Callable[..., Node], tmp_path: Path
+) -> None:
     shared = f"--work-directory={tmp_path / 'shared'}"
     logs = {ready["node_id"]: Path(ready["log"]) for ready in (start(shared).await_event("ready") for _ in range(2))}
     for node_id, log in logs.items():
@@ -170,20 +172,20 @@ def test_a_node_that_cannot_start_says_why_and_exits_with_1(start: Callable[...,
     assert str(missing) in errors
 
 
-def test_a_refused_jvm_option_is_told(start: Callable[..., Node]) -> None:
+def test_a_wrong_jvm_option_is_an_error(start: Callable[..., Node]) -> None:
     code, errors = start("--jvm-arg=-Xnonsense").end()
     assert code == 1
     assert "-Xnonsense" in errors
     assert "--jvm-arg" in errors
 
 
-def test_where_threads_of_a_jvm_are_is_told_by_the_classes_they_run() -> None:
+def test_threads_of_a_jvm_are_found_by_the_classes_they_run() -> None:
     script = (
         "from tensorflow_ignite.node import host, jvm\n"
         "from tensorflow_ignite.node.runtime import classpath, find_libjvm, jvm_options\n"
         "jvm.start_jvm(find_libjvm(), options=jvm_options(service={}), classpath=classpath())\n"
         "print(jvm.stacks('java.lang.ref.'))\n"
-        "print(host._what_runs())\n"
+        "print(host._running_threads())\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     found, ours = done.stdout.split("What still runs:\n")

@@ -34,7 +34,7 @@ def quickstart() -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
 
 
 def belongs_to_quickstart(process: psutil.Process, pid: int) -> bool:
-    """Whether a cluster's process was started by that one; nodes are told who their owner is."""
+    """Whether a cluster's process was started by that one; a node has the process id of its owner."""
     environment = process.info["environ"] or {}
     try:
         return CLUSTER_MARKER in environment and f"--parent-pid={pid}" in process.cmdline()

@@ -11,7 +11,7 @@ from flight_cluster import Cluster
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.loading.load import table_of
+from tensorflow_ignite.data.loading.columns import table_of
 
 ROWS = 1000
 
@@ -33,7 +33,7 @@ def test_a_table_has_every_row_of_every_node_once(cluster: Cluster) -> None:
     assert cluster.wait_for_streams(0)
 
 
-def test_a_table_has_the_columns_and_partitions_asked_for(cluster: Cluster) -> None:
+def test_a_table_has_the_requested_columns_and_partitions(cluster: Cluster) -> None:
     table = tfi.read_table("numbers", address=cluster.address, columns=["name"], partitions=[3, 5])
     wanted = [f"row {row}" for row in range(ROWS) if row % 8 in (3, 5)]
     assert table.column_names == ["name"]

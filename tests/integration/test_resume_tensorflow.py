@@ -14,6 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from forks import TensorFlowForks
 from train_tasks import Job, free_addresses
 
 pytest.importorskip("tensorflow")
@@ -22,11 +23,11 @@ KERAS = [name for name in ("tf_keras", "keras") if importlib.util.find_spec(name
 
 
 @pytest.fixture
-def new_job(tmp_path: Path) -> Iterator[Callable[[str], Job]]:
+def new_job(forks: TensorFlowForks, tmp_path: Path) -> Iterator[Callable[[str], Job]]:
     jobs: list[Job] = []
 
     def new(kind: str) -> Job:
-        jobs.append(Job(tmp_path, kind, tmp_path / "checkpoints"))
+        jobs.append(Job(forks, tmp_path, kind, tmp_path / "checkpoints"))
         return jobs[-1]
 
     yield new
@@ -83,25 +84,25 @@ def test_mirrored_workers_resume_together_and_in_another_number(new_job: Callabl
 
     # By seconds: all save at the same steps, although only the first one's clock counts.
     begun = time.monotonic()
-    told = [
+    reports = [
         json.loads(worker.finish().splitlines()[-1])
-        for worker in job.start_workers(["-c", MIRRORED, "3000", '{"every_seconds": 0.3, "keep": 2}'], 2, attempt=2)
+        for worker in job.start_workers(["-c", MIRRORED, "1000", '{"every_seconds": 0.1, "keep": 2}'], 2, attempt=2)
     ]
     second = job.progress("2-worker1-0")
     resumed = second.resumed_from_step
     assert resumed >= 20
     assert resumed % 10 == 0
-    assert second.step == 3000
-    assert told[0]["weight"] == told[1]["weight"] == [3000.0, 6000.0]
-    assert told[0]["seen"] == told[1]["seen"] == 6000.0
-    assert told[0]["saves"] == told[1]["saves"]
-    assert 2 <= len(told[0]["saves"]) <= 1 + (time.monotonic() - begun) / 0.3
+    assert second.step == 1000
+    assert reports[0]["weight"] == reports[1]["weight"] == [1000.0, 2000.0]
+    assert reports[0]["seen"] == reports[1]["seen"] == 2000.0
+    assert reports[0]["saves"] == reports[1]["saves"]
+    assert 2 <= len(reports[0]["saves"]) <= 1 + (time.monotonic() - begun) / 0.1
     assert len([name for name in checkpoints(tmp_path) if name.endswith(".index")]) == 2
 
     # The same directory, one worker: it goes on as if nothing had happened.
-    (alone,) = job.start_workers(["-c", MIRRORED, "3010", '{"every_steps": 10}'], 1, attempt=3)
-    assert json.loads(alone.finish().splitlines()[-1])["weight"] == [3010.0, 6020.0]
-    assert job.progress("3-worker0-0").resumed_from_step == 3000
+    (alone,) = job.start_workers(["-c", MIRRORED, "1010", '{"every_steps": 10}'], 1, attempt=3)
+    assert json.loads(alone.finish().splitlines()[-1])["weight"] == [1010.0, 2020.0]
+    assert job.progress("3-worker0-0").resumed_from_step == 1000
     assert not list(tmp_path.glob("tensorflow-ignite-checkpoint-*"))
 
 
@@ -170,9 +171,9 @@ def test_fit_of_mirrored_workers_resumes_within_an_epoch(
     assert ends[0] == ends[1]
     assert ends[0]["step"] == ends[0]["iterations"] == total
     assert ends[0]["epochs"] == list(range(ends[0]["resumed"] // 20, first_epoch + 3))
-    told = job.progress("2-worker0-0")
-    assert (told.step, told.total_steps, told.checkpoint_step) == (total, total, total)
-    assert told.metrics["mae"] > 0
+    reports = job.progress("2-worker0-0")
+    assert (reports.step, reports.total_steps, reports.checkpoint_step) == (total, total, total)
+    assert reports.metrics["mae"] > 0
     assert not list(tmp_path.glob("tensorflow-ignite-checkpoint-*"))
 
 

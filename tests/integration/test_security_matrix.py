@@ -1,4 +1,4 @@
-"""Every service of a node, by every way to encrypt and to say who calls: who may gets in, who may not is told why."""
+"""Every service of a node, with every encryption and authentication: permitted callers are served, others refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ import thin_cluster
 import tensorflow_ignite as tfi
 from certificates import STORE_PASSWORD, Authority, Certificate, java_stores, make_authority
 from tensorflow_ignite import Credentials, errors
-from tensorflow_ignite.data.transport import streams, ways
+from tensorflow_ignite.data import service_or_thin
+from tensorflow_ignite.data.transport import choice
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 from tensorflow_ignite.testing.ports import PortBlock
@@ -157,11 +158,11 @@ def data_remote(node: Guarded, who: Credentials | None) -> None:
 def data_local(node: Guarded, who: Credentials | None) -> None:
     """Rows through shared memory."""
     command = data_pb2.ReadCommand(cache=CACHE)
-    told = ways.flight.describe(node.address, command, credentials=who)
+    plan = service_or_thin.flight.describe(node.address, command, credentials=who)
     rows = [
         value
-        for endpoint in told.endpoints
-        for batch in streams.open_stream(endpoint, CACHE, streams.SHARED, credentials=who)
+        for endpoint in plan.endpoints
+        for batch in choice.open_stream(endpoint, CACHE, choice.SHARED, credentials=who)
         for value in batch.column("x").to_pylist()
     ]
     assert sorted(rows) == list(range(ROWS))
@@ -187,7 +188,7 @@ SERVICES = [api, data_remote, data_local, storage, thin]
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.__name__)
 @pytest.mark.parametrize("node", KINDS, indirect=True, scope="module", ids="-".join)
-def test_who_may_gets_in_and_who_may_not_is_told_why_at_once(
+def test_permitted_callers_are_served_and_others_get_the_reason_at_once(
     node: Guarded, service: Callable[[Guarded, Credentials | None], None]
 ) -> None:
     for way, right in node.right.items():

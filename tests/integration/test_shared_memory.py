@@ -25,10 +25,9 @@ tf = pytest.importorskip("tensorflow")
 
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
-from tensorflow_ignite.data.transport import batches, flight, segments, streams  # noqa: E402
+from tensorflow_ignite.data.transport import batches, choice, flight, segments  # noqa: E402
 from tensorflow_ignite.memory import NAME, Segment  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
-from tensorflow_ignite.v1 import data_pb2  # noqa: E402
 
 ROWS = 20_000
 WIDTH = 512
@@ -41,7 +40,7 @@ def pixels(ids: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def images(cluster: LocalCluster) -> str:
-    """A cache whose every row can be told from its id."""
+    """A cache whose rows are computed from their ids."""
     ids = np.arange(ROWS)
     tfi.load("shared-images", {"id": ids, "pixels": pixels(ids)}, partitions=16, address=cluster.address)
     return "shared-images"
@@ -92,7 +91,7 @@ def check_rows(rows: list[dict[str, Any]]) -> None:
 def test_each_row_arrives_once_whatever_carries_it(cluster: LocalCluster, images: str, transport: str) -> None:
     ids = []
     for endpoint in endpoints(cluster, images):
-        stream = streams.open_stream(endpoint, images, transport)
+        stream = choice.open_stream(endpoint, images, transport)
         own = [number for batch in stream for number in check(batch)]
         assert stream.result is not None
         assert stream.result.rows == len(own)
@@ -101,7 +100,7 @@ def test_each_row_arrives_once_whatever_carries_it(cluster: LocalCluster, images
 
 
 def test_batches_lie_in_memory_that_the_node_wrote(cluster: LocalCluster, images: str) -> None:
-    stream = iter(streams.open_stream(endpoints(cluster, images)[0], images))
+    stream = iter(choice.open_stream(endpoints(cluster, images)[0], images))
     batch = next(stream)
     address = batch["id"].buffers()[1].address
     assert address % 64 == 0
@@ -114,7 +113,7 @@ def test_batches_lie_in_memory_that_the_node_wrote(cluster: LocalCluster, images
 
 
 def test_batches_that_are_kept_stay_as_they_were_while_the_reader_goes_on(cluster: LocalCluster, images: str) -> None:
-    kept = [batch for endpoint in endpoints(cluster, images) for batch in streams.open_stream(endpoint, images)]
+    kept = [batch for endpoint in endpoints(cluster, images) for batch in choice.open_stream(endpoint, images)]
     assert len(kept) > 10 * batches.SEGMENTS
     assert sorted(number for batch in kept for number in check(batch)) == list(range(ROWS))
 
@@ -133,7 +132,7 @@ def arrays(owners: tuple[flight.Endpoint, ...], cache: str) -> Iterator[tuple[An
 
     def read() -> None:
         for owner in owners:
-            for batch in streams.open_stream(owner, cache):
+            for batch in choice.open_stream(owner, cache):
                 ahead.put((batch["id"].to_numpy(), batch["pixels"].flatten().to_numpy().reshape(-1, WIDTH)))
                 del batch
         ahead.put(None)
@@ -165,7 +164,7 @@ def test_a_cached_dataset_gives_the_same_rows_again(cluster: LocalCluster, image
 
 def test_memory_is_bounded_while_batches_are_only_looked_at(cluster: LocalCluster, images: str) -> None:
     largest = 0
-    for batch in streams.open_stream(endpoints(cluster, images)[0], images):
+    for batch in choice.open_stream(endpoints(cluster, images)[0], images):
         check(batch)
         del batch
         largest = max(largest, sum("-" in line.split()[0] for line in mapped(os.getpid())))
@@ -177,7 +176,7 @@ def test_rows_larger_than_a_segment_get_larger_ones(cluster: LocalCluster) -> No
     values = [bytes([number]) * size for number, size in enumerate(sizes)]
     tfi.load("shared-large", {"x": np.array(values, object)}, partitions=1, address=cluster.address)
     (endpoint,) = endpoints(cluster, "shared-large")
-    kept = [batch["x"].to_pylist() for batch in streams.open_stream(endpoint, "x", "shared")]
+    kept = [batch["x"].to_pylist() for batch in choice.open_stream(endpoint, "x", "shared")]
     assert sorted(value for batch in kept for value in batch) == sorted(values)
 
 
@@ -192,7 +191,7 @@ def test_batches_kept_for_good_have_memory_of_their_own_within_the_budget(cluste
         return left >= 0
 
     endpoint = endpoints(cluster, images)[0]
-    kept = list(streams.open_stream(endpoint, images, keep=keep))
+    kept = list(choice.open_stream(endpoint, images, keep=keep))
     assert len(kept) > len(asked) > 5
     assert min(asked[:-1]) >= BATCH
     for batch in kept:
@@ -205,7 +204,7 @@ def test_every_batch_of_an_epoch_may_be_kept_and_no_descriptor_with_it(cluster: 
     kept = [
         batch
         for endpoint in endpoints(cluster, images)
-        for batch in streams.open_stream(endpoint, images, keep=lambda _: True)
+        for batch in choice.open_stream(endpoint, images, keep=lambda _: True)
     ]
     assert sorted(number for batch in kept for number in check(batch)) == list(range(ROWS))
     segments.pool().clear()
@@ -217,7 +216,7 @@ def test_every_batch_of_an_epoch_may_be_kept_and_no_descriptor_with_it(cluster: 
 
 
 def test_a_cancelled_stream_ends_at_once_and_the_node_lets_go(cluster: LocalCluster, images: str) -> None:
-    stream = streams.open_stream(endpoints(cluster, images)[0], images, "shared")
+    stream = choice.open_stream(endpoints(cluster, images)[0], images, "shared")
     iterator = iter(stream)
     check(next(iterator))
     assert any(mapped(node.process.pid) for node in cluster.nodes)
@@ -237,12 +236,10 @@ def test_an_iterator_that_is_dropped_in_the_middle_ends_its_stream(cluster: Loca
 
 def test_an_error_of_the_node_arrives_as_itself(cluster: LocalCluster, images: str) -> None:
     endpoint = endpoints(cluster, images)[0]
-    command = data_pb2.ReadCommand.FromString(endpoint.ticket)
-    command.columns[:] = ["no such"]
-    wrong = flight.Endpoint(endpoint.address, command.SerializeToString())
+    wrong = endpoint.modified(columns=["no such"])
     for transport in ("shared", "tcp", "flight", "auto"):
         with pytest.raises(errors.ColumnNotFoundError, match="no such"):
-            list(streams.open_stream(wrong, images, transport))
+            list(choice.open_stream(wrong, images, transport))
 
 
 def test_a_node_that_finds_other_memory_refuses_and_the_network_takes_over(
@@ -250,13 +247,13 @@ def test_a_node_that_finds_other_memory_refuses_and_the_network_takes_over(
 ) -> None:
     # What a node on another machine with the same process number would see: memory without the nonce.
     monkeypatch.setattr(Segment, "write", lambda self, data: None)
-    streams._said.clear()
+    choice._logged.clear()
     endpoint = endpoints(cluster, images)[0]
     with pytest.raises(errors.SharingUnavailableError, match="belongs to another process"):
-        list(streams.open_stream(endpoint, images, "shared"))
+        list(choice.open_stream(endpoint, images, "shared"))
     with caplog.at_level(logging.WARNING, "tensorflow_ignite"):
         for _ in range(2):
-            assert [number for batch in streams.open_stream(endpoint, images) for number in check(batch)]
+            assert [number for batch in choice.open_stream(endpoint, images) for number in check(batch)]
     assert len([record for record in caplog.records if "over the network" in record.message]) == 1
 
 
@@ -265,18 +262,18 @@ def test_where_there_is_no_such_memory_the_network_takes_over(
 ) -> None:
     monkeypatch.delattr(os, "memfd_create")
     endpoint = endpoints(cluster, images)[0]
-    assert [number for batch in streams.open_stream(endpoint, images) for number in check(batch)]
+    assert [number for batch in choice.open_stream(endpoint, images) for number in check(batch)]
     with pytest.raises(errors.SharingUnavailableError, match="no memfd"):
-        list(streams.open_stream(endpoint, images, "shared"))
+        list(choice.open_stream(endpoint, images, "shared"))
 
 
 READER = """
 import sys
-from tensorflow_ignite.data.transport import flight, streams
+from tensorflow_ignite.data.transport import choice, flight
 from tensorflow_ignite.v1 import data_pb2
 address, cache, batch = sys.argv[1:]
-told = flight.describe(address, data_pb2.ReadCommand(cache=cache, batch_bytes=int(batch)))
-stream = iter(streams.open_stream(told.endpoints[0], cache, "shared"))
+plan = flight.describe(address, data_pb2.ReadCommand(cache=cache, batch_bytes=int(batch)))
+stream = iter(choice.open_stream(plan.endpoints[0], cache, "shared"))
 first = next(stream)
 print("reading", flush=True)
 sys.stdin.read()
@@ -295,12 +292,12 @@ def test_nothing_is_left_when_the_reader_is_killed(cluster: LocalCluster, images
         await_unmapped(node.process.pid)
 
 
-def test_the_reader_is_told_when_the_node_is_killed(nodes: LocalCluster) -> None:
+def test_the_reader_raises_when_the_node_is_killed(nodes: LocalCluster) -> None:
     ids = np.arange(ROWS)
     tfi.load("shared-killed", {"id": ids, "pixels": pixels(ids)}, if_exists="replace", address=nodes.address)
     victim = nodes.nodes[-1]
     (endpoint,) = [endpoint for endpoint in endpoints(nodes, "shared-killed") if endpoint.address == victim.address]
-    stream = iter(streams.open_stream(endpoint, "shared-killed"))
+    stream = iter(choice.open_stream(endpoint, "shared-killed"))
     first = next(stream)
     nodes.kill_node(victim)
     with pytest.raises(errors.ConnectionFailedError, match="was not read to its end"):

@@ -8,6 +8,7 @@ import os
 from many_caches import TRANSPORTS, Cache, fill, read
 from thin_client import thin_client
 
+import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.footprint import Footprint
 
@@ -16,6 +17,16 @@ ROWS = 5_000
 WARM_EPOCHS, EPOCHS = 10, 30
 # Heaps of nodes that have just started still grow; threads and what is mapped or open need not.
 TOLERANCE = Footprint(resident_bytes=96 << 20, threads=3, descriptors=3, segments=1)
+
+# A node has at most 128 threads for calls, and starts one for each call until then.
+CALLS = 150
+
+
+def start_call_threads(cluster: LocalCluster) -> None:
+    for address in cluster.addresses:
+        with tfi.connect(address) as client:
+            for _ in range(CALLS):
+                client.nodes()
 
 
 def test_epochs_leave_no_memory_thread_descriptor_or_segment(cluster: LocalCluster) -> None:
@@ -28,6 +39,7 @@ def test_epochs_leave_no_memory_thread_descriptor_or_segment(cluster: LocalClust
         for transport in TRANSPORTS:
             read(CACHE, cluster.address, transport).assert_whole(CACHE, set(range(ROWS)))
         if number == WARM_EPOCHS:
+            start_call_threads(cluster)
             gc.collect()
             before = {name: Footprint.of(pid) for name, pid in pids.items()}
     gc.collect()

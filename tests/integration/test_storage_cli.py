@@ -92,11 +92,11 @@ def test_ctrl_c_in_the_middle_of_a_copy_leaves_nothing_visible(
                 endless.write(bytes(BLOCK))
             copying.send_signal(signal.SIGINT)
             copying.wait(LIMIT)
-        _, told = copying.communicate(timeout=LIMIT)
+        _, err = copying.communicate(timeout=LIMIT)
     finally:
         copying.kill()
         copying.wait()
-    assert (copying.returncode, told) == (130, b"error: interrupted\n")
+    assert (copying.returncode, err) == (130, b"error: interrupted\n")
     assert not files.exists("/cli-interrupted")
     assert files.usage("/") == before
 
@@ -108,7 +108,7 @@ def blocks(cluster: LocalCluster) -> Iterator[object]:
         yield client.get_cache(BLOCKS)
 
 
-def test_check_tells_corrupt_lost_and_orphaned_blocks_with_their_files(
+def test_check_lists_corrupt_lost_and_orphaned_blocks_with_their_files(
     cluster: LocalCluster, files: Files, blocks
 ) -> None:
     for name in ("good", "corrupt", "lost"):
@@ -126,7 +126,7 @@ def test_check_tells_corrupt_lost_and_orphaned_blocks_with_their_files(
     blocks.put(f"{orphan}/0", zlib.crc32(b"x").to_bytes(4, "big") + b"x", value_hint=ByteArrayObject)
     try:
         done = fs(cluster, "check")
-        told = json.loads(fs(cluster, "check", "--json").stdout)
+        checked = json.loads(fs(cluster, "check", "--json").stdout)
     finally:
         blocks.remove_key(f"{orphan}/0")
     assert done.returncode == 1
@@ -138,12 +138,12 @@ def test_check_tells_corrupt_lost_and_orphaned_blocks_with_their_files(
     ]
     assert "on 3 nodes" in lines[3]
     assert done.stderr.startswith("error: 2 files of ")
-    assert [(fault["kind"], fault["path"], fault["blocks"]) for fault in told["faults"]] == [
+    assert [(fault["kind"], fault["path"], fault["blocks"]) for fault in checked["faults"]] == [
         ("corrupt", "ignite:///cli/corrupt", [1]),
         ("lost", "ignite:///cli/lost", [0]),
         ("orphan", None, [0]),
     ]
-    for name, fault in (("corrupt", "is not what was written"), ("lost", "lost")):
+    for name, fault in (("corrupt", "is corrupt"), ("lost", "lost")):
         done = fs(cluster, "cat", f"ignite:///cli/{name}")
         assert done.returncode == 1
         assert fault in done.stderr

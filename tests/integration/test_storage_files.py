@@ -106,7 +106,7 @@ class TestPipe(AbstractPipeTests, _Fixtures):
     """Whole files at once, by fsspec's own tests."""
 
 
-def test_any_content_under_any_name_in_a_deep_tree_comes_back(files: Files, folder: str) -> None:
+def test_any_content_under_any_name_in_a_deep_tree_is_read_back(files: Files, folder: str) -> None:
     deep = folder + "/deep" * 30
     contents = {
         f"{deep}/{name}": random.Random(name).randbytes(size)
@@ -267,7 +267,7 @@ def _mapped(cluster: LocalCluster) -> int:
     return sum(Path(f"/proc/{node.pid}/maps").read_text().count("/memfd:tensorflow-ignite") for node in cluster.nodes)
 
 
-def test_dead_writers_leave_nothing_and_a_cluster_that_is_gone_is_an_error(tmp_path: Path) -> None:
+def test_dead_writers_leave_nothing_and_a_terminated_cluster_is_an_error(tmp_path: Path) -> None:
     bean = '<bean class="io.tensorflowignite.TensorFlowService"'
     impatient = f'{bean}><property name="storageWriterTimeoutSeconds" value="2"/></bean>'
     config = tmp_path / "node.xml"
@@ -310,8 +310,8 @@ import sys
 from tensorflow_ignite.storage.files import Files
 writer = Files.at((sys.argv[1],)).open_writer("/half", block_bytes={BLOCK})
 writer.write(bytes(30 * {BLOCK}))
-while writer._flying:
-    writer._land()
+while writer._in_flight:
+    writer._await_oldest()
 print("written", flush=True)
 sys.stdin.read()
 """

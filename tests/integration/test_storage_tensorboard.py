@@ -63,18 +63,18 @@ def tensorboard(*command: str, address: str, folder: Path) -> Iterator[tuple[sub
 
 
 def _url(process: subprocess.Popen[str]) -> str:
-    told: list[str] = []
+    lines: list[str] = []
     late = threading.Timer(_START, process.kill)
     late.start()
     try:
         assert process.stdout is not None
         for line in process.stdout:
-            told.append(line)
+            lines.append(line)
             if " at http://" in line:
                 return line.partition(" at ")[2].split()[0].rstrip("/")
     finally:
         late.cancel()
-    pytest.fail(f"TensorBoard does not serve: {''.join(told)[-4000:]}")
+    pytest.fail(f"TensorBoard does not serve: {''.join(lines)[-4000:]}")
 
 
 def ask(url: str) -> Any:

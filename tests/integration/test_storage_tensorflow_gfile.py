@@ -46,7 +46,7 @@ def get(path: str) -> str:
 # -- writing and reading -----------------------------------------------------------------------------------------------
 
 
-def test_what_is_written_is_read(root: str) -> None:
+def test_written_bytes_are_read_back_by_gfile(root: str) -> None:
     path = put(f"{root}/file", "one\ntwo")
     assert gfile.exists(path)
     assert get(path) == "one\ntwo"
@@ -118,7 +118,7 @@ def test_a_file_is_read_and_written_through_one_object(root: str) -> None:
         assert file.read() == "1234567890"
 
 
-def test_a_file_that_nobody_closed_is_written_when_it_is_forgotten(root: str) -> None:
+def test_an_unclosed_file_is_written_when_it_is_collected(root: str) -> None:
     file = gfile.GFile(f"{root}/file", "w")
     file.write("whole")
     del file
@@ -190,7 +190,7 @@ def test_text_is_utf8(root: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["r", "a", "w"])
-def test_a_mode_allows_what_it_says(root: str, mode: str) -> None:
+def test_each_mode_allows_its_operations_only(root: str, mode: str) -> None:
     path = put(f"{root}/file")
     with gfile.GFile(path, mode) as file:
         forbidden = (lambda: file.write("x")) if mode == "r" else file.read
@@ -201,7 +201,7 @@ def test_a_mode_allows_what_it_says(root: str, mode: str) -> None:
 # -- what is there -----------------------------------------------------------------------------------------------------
 
 
-def test_what_is_missing_is_not_found(root: str) -> None:
+def test_a_missing_file_is_not_found(root: str) -> None:
     missing = f"{root}/missing"
     assert not gfile.exists(missing)
     assert not gfile.isdir(missing)
@@ -234,7 +234,7 @@ def test_nothing_is_below_a_file(root: str) -> None:
         gfile.mkdir(below)
 
 
-def test_statistics_tell_length_time_and_kind(root: str) -> None:
+def test_statistics_have_length_time_and_kind(root: str) -> None:
     path = put(f"{root}/file", "testing")
     statistics = gfile.stat(path)
     assert statistics.length == 7
@@ -247,7 +247,7 @@ def test_statistics_tell_length_time_and_kind(root: str) -> None:
     assert gfile.stat(path).mtime_nsec >= first
 
 
-def test_directories_are_told_from_files(root: str) -> None:
+def test_directories_and_files_are_distinguished(root: str) -> None:
     assert gfile.isdir(root)
     assert gfile.isdir(f"{root}/")
     assert not gfile.isdir(put(f"{root}/file"))
@@ -357,7 +357,7 @@ def test_whole_directories_are_removed(root: str) -> None:
     assert gfile.listdir(root) == ["stays"]
 
 
-def test_a_file_is_renamed_over_another_only_when_asked(root: str) -> None:
+def test_a_file_is_renamed_over_another_only_on_request(root: str) -> None:
     source, target = put(f"{root}/source", "new"), put(f"{root}/target", "old")
     with pytest.raises(tf.errors.AlreadyExistsError):
         gfile.rename(source, target)
@@ -383,7 +383,7 @@ def test_a_directory_in_use_is_not_replaced(root: str) -> None:
     assert gfile.isdir(f"{root}/full/b")
 
 
-def test_a_file_is_copied_over_another_only_when_asked(root: str) -> None:
+def test_a_file_is_copied_over_another_only_on_request(root: str) -> None:
     content = os.urandom(5_000_001)
     source, target = put(f"{root}/source", content), put(f"{root}/target", "old")
     with pytest.raises(tf.errors.AlreadyExistsError):

@@ -51,18 +51,18 @@ def running(*command: str, **environment: str) -> Iterator[subprocess.Popen[str]
 
 def lines_of(process: subprocess.Popen[str], wanted: str) -> list[str]:
     """What it prints until a line with these words; kills it when that does not come in time."""
-    told: list[str] = []
+    lines: list[str] = []
     late = threading.Timer(_START, process.kill)
     late.start()
     try:
         assert process.stdout is not None
         for line in process.stdout:
-            told.append(line)
+            lines.append(line)
             if wanted in line:
-                return told
+                return lines
     finally:
         late.cancel()
-    pytest.fail(f"{wanted!r} did not come: {''.join(told)[-4000:]}")
+    pytest.fail(f"{wanted!r} did not come: {''.join(lines)[-4000:]}")
 
 
 def test_sixteen_threads_read_and_write_without_waiting_for_ever(cluster: LocalCluster) -> None:

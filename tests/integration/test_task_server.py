@@ -34,12 +34,12 @@ def agent(tmp_path: Path) -> Iterator[Agent]:
 
 
 def test_servers_take_over_the_ports_held_for_them_and_compute(agent: Agent) -> None:
-    roles = {"worker": agent.key(role=job_pb2.WORKER), "ps": agent.key(role=job_pb2.PS)}
+    roles = {"worker": agent.key(role=job_pb2.ROLE_WORKER), "ps": agent.key(role=job_pb2.ROLE_PS)}
     cluster = {role: [f"127.0.0.1:{port}"] for role, port in zip(roles, agent.reserve(*roles.values()), strict=True)}
     code = archive(agent.directory / "code.zip", {"main.py": "raise SystemExit('servers do not run the script')"})
     for role, task in roles.items():
         message = request(task, code)
-        message.spec.kind = job_pb2.PARAMETER_SERVER
+        message.spec.kind = job_pb2.JOB_KIND_PARAMETER_SERVER
         message.env["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": role, "index": 0}})
         agent.call("StartTask", message)
     with agent.heartbeats():
@@ -59,5 +59,5 @@ def test_servers_take_over_the_ports_held_for_them_and_compute(agent: Agent) -> 
     for task in roles.values():
         status = agent.ended(task)
         # The first signal was enough: there is nothing to save in a server.
-        assert (status.state, status.exit_code) == (job_pb2.TASK_STOPPED, -15)
+        assert (status.state, status.exit_code) == (job_pb2.TASK_STATE_STOPPED, -15)
     assert not any(map(is_alive, pids))

@@ -21,9 +21,9 @@ tf = pytest.importorskip("tensorflow")
 
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
-from tensorflow_ignite.data.transport import flight, streams  # noqa: E402
+from tensorflow_ignite.data.transport import choice, flight  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
-from tensorflow_ignite.v1 import data_pb2, tcp_pb2, tcp_pb2_grpc  # noqa: E402
+from tensorflow_ignite.v1 import tcp_pb2, tcp_pb2_grpc  # noqa: E402
 
 ROWS, WIDTH = 8_000, 4_096
 # Much more than the system keeps for a reader who does not read.
@@ -37,7 +37,7 @@ def pixels(ids: np.ndarray, width: int = WIDTH) -> np.ndarray:
 
 @pytest.fixture(scope="session")
 def wide(cluster: LocalCluster) -> str:
-    """A cache whose every row can be told from its id."""
+    """A cache whose rows are computed from their ids."""
     ids = np.arange(ROWS)
     tfi.load("tcp-rows", {"id": ids, "pixels": pixels(ids)}, partitions=16, address=cluster.address)
     return "tcp-rows"
@@ -46,8 +46,9 @@ def wide(cluster: LocalCluster) -> str:
 def rows_port(endpoint: flight.Endpoint) -> int:
     """Where a node's readers collect rows."""
     with grpc.insecure_channel(endpoint.address) as channel:
-        command = data_pb2.ReadCommand.FromString(endpoint.ticket)
-        call = tcp_pb2_grpc.TcpRowsStub(channel).Read(tcp_pb2.ReadTcp(command=command))
+        call = tcp_pb2_grpc.TcpRowsServiceStub(channel).ReadOverTcp(
+            tcp_pb2.ReadOverTcpRequest(command=endpoint.command)
+        )
         port = next(call).connection.port
         call.cancel()
     return int(port)
@@ -74,9 +75,9 @@ def test_a_dataset_and_a_table_over_tcp_have_each_row_once_as_it_is(cluster: Loc
 
 
 def test_rows_of_other_hosts_come_over_tcp(cluster: LocalCluster, wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "on_this_host", lambda _: False)
+    monkeypatch.setattr(choice, "on_this_host", lambda _: False)
     monkeypatch.setattr(flight.BatchStream, "__iter__", lambda _: pytest.fail("Flight was used"))
-    rows = [batch.num_rows for endpoint in endpoints(cluster, wide) for batch in streams.open_stream(endpoint, wide)]
+    rows = [batch.num_rows for endpoint in endpoints(cluster, wide) for batch in choice.open_stream(endpoint, wide)]
     assert sum(rows) == ROWS
 
 
@@ -89,14 +90,16 @@ def test_an_iterator_that_is_dropped_in_the_middle_ends_its_connections(cluster:
 
 
 def _owners(cluster: LocalCluster, cache: str) -> list[tuple]:
-    told = endpoints(cluster, cache)
-    return [(node, owner) for node in cluster.nodes for owner in told if owner.address == node.address]
+    owners = endpoints(cluster, cache)
+    return [(node, owner) for node in cluster.nodes for owner in owners if owner.address == node.address]
 
 
 READER = """
 import sys
-from tensorflow_ignite.data.transport import flight, streams
-stream = iter(streams.open_stream(flight.Endpoint(sys.argv[1], bytes.fromhex(sys.argv[2])), "wide", "tcp"))
+from tensorflow_ignite.data.transport import choice, flight
+from tensorflow_ignite.v1.data_pb2 import ReadCommand
+endpoint = flight.Endpoint(sys.argv[1], ReadCommand.FromString(bytes.fromhex(sys.argv[2])))
+stream = iter(choice.open_stream(endpoint, "wide", "tcp"))
 first = next(stream)
 print("reading", flush=True)
 sys.stdin.read()
@@ -106,7 +109,7 @@ sys.stdin.read()
 def test_a_node_lets_go_when_its_reader_is_killed(cluster: LocalCluster, wide: str) -> None:
     node, owner = _owners(cluster, wide)[0]
     port = rows_port(owner)
-    command = [sys.executable, "-c", READER, owner.address, owner.ticket.hex()]
+    command = [sys.executable, "-c", READER, owner.address, owner.command.SerializeToString().hex()]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
         assert reader.stdout is not None
         assert reader.stdout.readline() == "reading\n"
@@ -117,12 +120,12 @@ def test_a_node_lets_go_when_its_reader_is_killed(cluster: LocalCluster, wide: s
 
 
 @pytest.mark.parametrize("fate", ["killed", "frozen"])
-def test_the_reader_is_told_when_its_node_is_gone(nodes: LocalCluster, fate: str) -> None:
+def test_the_reader_raises_when_its_node_has_terminated(nodes: LocalCluster, fate: str) -> None:
     ids = np.arange(1_000)
     tfi.load(f"tcp-{fate}", {"x": pixels(ids, WIDE)}, partitions=16, address=nodes.address)
     victim = nodes.nodes[-1]
     (endpoint,) = [each for each in endpoints(nodes, f"tcp-{fate}") if each.address == victim.address]
-    stream = iter(streams.open_stream(endpoint, "wide rows", "tcp"))
+    stream = iter(choice.open_stream(endpoint, "wide rows", "tcp"))
     next(stream)
     if fate == "killed":
         nodes.kill_node(victim)
@@ -137,7 +140,7 @@ def test_the_reader_is_told_when_its_node_is_gone(nodes: LocalCluster, fate: str
         nodes.kill_node(victim)
 
 
-def test_who_connects_without_a_token_gets_nothing_and_is_let_go(cluster: LocalCluster, wide: str) -> None:
+def test_a_connection_without_a_token_gets_no_rows_and_is_closed(cluster: LocalCluster, wide: str) -> None:
     owner = endpoints(cluster, wide)[0]
     address = owner.address.rpartition(":")[0], rows_port(owner)
     with (
@@ -149,14 +152,15 @@ def test_who_connects_without_a_token_gets_nothing_and_is_let_go(cluster: LocalC
             # One that had said more than was read is reset.
             with contextlib.suppress(ConnectionResetError):
                 assert connection.recv(1) == b""
-    assert len(list(streams.open_stream(owner, wide, "tcp"))) > 1
+    assert len(list(choice.open_stream(owner, wide, "tcp"))) > 1
 
 
 def test_a_call_whose_reader_does_not_connect_ends(cluster: LocalCluster, wide: str) -> None:
     owner = endpoints(cluster, wide)[0]
     with grpc.insecure_channel(owner.address) as channel:
-        command = data_pb2.ReadCommand.FromString(owner.ticket)
-        call = tcp_pb2_grpc.TcpRowsStub(channel).Read(tcp_pb2.ReadTcp(command=command), timeout=SECONDS)
+        call = tcp_pb2_grpc.TcpRowsServiceStub(channel).ReadOverTcp(
+            tcp_pb2.ReadOverTcpRequest(command=owner.command), timeout=SECONDS
+        )
         assert len(next(call).connection.token) == 32
         with pytest.raises(grpc.RpcError) as refused:
             next(call)
@@ -165,11 +169,11 @@ def test_a_call_whose_reader_does_not_connect_ends(cluster: LocalCluster, wide: 
 
 
 def test_where_a_node_has_no_such_port_rows_come_over_flight(caplog: pytest.LogCaptureFixture) -> None:
-    streams._said.clear()
+    choice._logged.clear()
     with LocalCluster(1, environment={"TENSORFLOW_IGNITE_ROWS_PORT": "none"}) as one:
         tfi.load("small", {"x": np.arange(10)}, address=one.address)
         for _ in range(2):
             assert sorted(tfi.read_table("small", address=one.address)["x"].to_pylist()) == list(range(10))
-        with pytest.raises(errors.ConnectionFailedError, match="sends no rows over connections of their own"):
+        with pytest.raises(errors.ConnectionFailedError, match="sends no rows over separate connections"):
             tfi.read_table("small", address=one.address, transport="tcp")
     assert len([line for line in caplog.messages if "Rows come over Arrow Flight" in line]) == 1

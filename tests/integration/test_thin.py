@@ -8,7 +8,6 @@ import socket
 import subprocess
 import threading
 import time
-import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,41 +20,22 @@ from pyignite import GenericObjectMeta
 from pyignite.datatypes import (
     BinaryEnumObject,
     BinaryObject,
-    BoolArrayObject,
     BoolObject,
     ByteArrayObject,
     ByteObject,
-    CharArrayObject,
-    CharObject,
     CollectionObject,
-    DateArrayObject,
-    DateObject,
-    DecimalArrayObject,
-    DecimalObject,
-    DoubleArrayObject,
     DoubleObject,
-    FloatArrayObject,
-    FloatObject,
     IntArrayObject,
     IntObject,
-    LongArrayObject,
     LongObject,
-    MapObject,
-    ObjectArrayObject,
-    ShortArrayObject,
-    ShortObject,
-    String,
-    StringArrayObject,
-    TimestampArrayObject,
-    TimestampObject,
-    UUIDArrayObject,
-    UUIDObject,
 )
 from thin_cluster import ThinNode
+from type_cases import CONTAINERS, FIELDS, NUMBER, at, hints, name_of, numbers, values
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.credentials import Credentials
-from tensorflow_ignite.data.transport import flight, thin
+from tensorflow_ignite.data.transport import flight
+from tensorflow_ignite.data.transport.thin import scan
+from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.testing.ports import PortBlock
 from tensorflow_ignite.v1 import data_pb2
 
@@ -88,20 +68,20 @@ def nodes(tmp_path_factory: pytest.TempPathFactory, ports: PortBlock) -> Iterato
 def described(nodes: list[ThinNode], cache: str, **arguments: Any) -> flight.Description:
     options = {name: arguments.pop(name) for name in ("credentials", "local", "page_rows") if name in arguments}
     command = data_pb2.ReadCommand(cache=cache, **arguments)
-    return thin.describe([node.address for node in nodes], command, **options)
+    return scan.describe([node.address for node in nodes], command, **options)
 
 
 def read(nodes: list[ThinNode], cache: str, **arguments: Any) -> pa.Table:
     found = described(nodes, cache, **arguments)
     streams = [
-        thin.BatchStream(one, f"cache {cache!r}", credentials=arguments.get("credentials")) for one in found.endpoints
+        scan.BatchStream(one, f"cache {cache!r}", credentials=arguments.get("credentials")) for one in found.endpoints
     ]
     batches = [batch for stream in streams for batch in stream]
-    assert sum(told(stream).rows for stream in streams) == sum(batch.num_rows for batch in batches)
+    assert sum(result_of(stream).rows for stream in streams) == sum(batch.num_rows for batch in batches)
     return pa.Table.from_batches(batches, found.schema)
 
 
-def told(stream: thin.BatchStream) -> data_pb2.ReadResult:
+def result_of(stream: scan.BatchStream) -> data_pb2.ReadResult:
     assert stream.result is not None
     return stream.result
 
@@ -144,86 +124,30 @@ def test_keys_that_python_takes_for_equal_are_different_rows(nodes: list[ThinNod
         read(nodes, "keys", key=True)
 
 
-EPOCH = datetime.datetime(1970, 1, 1)
-MOMENT = datetime.datetime(2021, 2, 3, 4, 5, 6, 789000)
-NUMBER = uuid.UUID("12345678-9abc-def0-8123-456789abcdef")
-
-# Name: type for pyignite, two values, the Arrow type, what Arrow holds of them.
-TYPES: dict[str, tuple[type, tuple[Any, Any], pa.DataType, list[Any]]] = {
-    "byte": (ByteObject, (-128, 127), pa.int8(), [-128, 127]),
-    "short": (ShortObject, (-(2**15), 2**15 - 1), pa.int16(), [-(2**15), 2**15 - 1]),
-    "int": (IntObject, (-(2**31), 2**31 - 1), pa.int32(), [-(2**31), 2**31 - 1]),
-    "long": (LongObject, (-(2**63), 2**63 - 1), pa.int64(), [-(2**63), 2**63 - 1]),
-    "float": (FloatObject, (-1.5, float("inf")), pa.float32(), [-1.5, float("inf")]),
-    "double": (DoubleObject, (5e-324, -0.0), pa.float64(), [5e-324, -0.0]),
-    "char": (CharObject, ("a", "é"), pa.uint16(), [97, 233]),
-    "boolean": (BoolObject, (True, False), pa.bool_(), [True, False]),
-    "string": (String, ("", "ä😀"), pa.utf8(), ["", "ä😀"]),
-    "uuid": (UUIDObject, (NUMBER, uuid.UUID(int=0)), pa.utf8(), [str(NUMBER), str(uuid.UUID(int=0))]),
-    "date": (DateObject, (MOMENT, EPOCH), pa.timestamp("ms", "UTC"), [1612325106789, 0]),
-    "timestamp": (
-        TimestampObject,
-        ((MOMENT, 123456), (EPOCH, 0)),
-        pa.timestamp("ns", "UTC"),
-        [1612325106789123456, 0],
-    ),
-    "decimal": (
-        DecimalObject,
-        (decimal.Decimal("-12345678901234567890.1234"), decimal.Decimal("0.5")),
-        pa.utf8(),
-        ["-12345678901234567890.1234", "0.5"],
-    ),
-    "bytes": (ByteArrayObject, (b"\x00\xff", b""), pa.binary(), [b"\x00\xff", b""]),
-    "shorts": (ShortArrayObject, ([-1, 2], []), pa.list_(pa.int16()), [[-1, 2], []]),
-    "ints": (IntArrayObject, ([-1, 2], []), pa.list_(pa.int32()), [[-1, 2], []]),
-    "longs": (LongArrayObject, ([-1, 2**62], []), pa.list_(pa.int64()), [[-1, 2**62], []]),
-    "floats": (FloatArrayObject, ([0.5], []), pa.list_(pa.float32()), [[0.5], []]),
-    "doubles": (DoubleArrayObject, ([0.1], []), pa.list_(pa.float64()), [[0.1], []]),
-    "chars": (CharArrayObject, (["a"], []), pa.list_(pa.uint16()), [[97], []]),
-    "booleans": (BoolArrayObject, ([True, False], []), pa.list_(pa.bool_()), [[True, False], []]),
-    "strings": (StringArrayObject, (["a", "é"], []), pa.list_(pa.utf8()), [["a", "é"], []]),
-    "uuids": (UUIDArrayObject, ([NUMBER], []), pa.list_(pa.utf8()), [[str(NUMBER)], []]),
-    "dates": (DateArrayObject, ([EPOCH], []), pa.list_(pa.timestamp("ms", "UTC")), [[0], []]),
-    "timestamps": (TimestampArrayObject, ([(EPOCH, 7)], []), pa.list_(pa.timestamp("ns", "UTC")), [[7], []]),
-    "decimals": (DecimalArrayObject, ([decimal.Decimal("1.5")], []), pa.list_(pa.utf8()), [["1.5"], []]),
-    "objects": (ObjectArrayObject, ((-1, ["a", "b"]), (-1, [])), pa.list_(pa.utf8()), [["a", "b"], []]),
-    "collection": (CollectionObject, ((1, [1, 2]), (1, [])), pa.list_(pa.int64()), [[1, 2], []]),
-    "map": (MapObject, ((1, {"k": 1.5}), (1, {})), pa.map_(pa.utf8(), pa.float64()), [[("k", 1.5)], []]),
-}
-
-
-def plain(column: pa.ChunkedArray) -> list[Any]:
-    """Values, moments as numbers, which datetime does not hold to the nanosecond."""
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.int64())
-    elif pa.types.is_list(column.type) and pa.types.is_timestamp(column.type.value_type):
-        column = column.cast(pa.list_(pa.int64()))
-    return column.to_pylist()
-
-
-def test_each_type_arrives_as_it_was_stored_and_nulls_as_asked(nodes: list[ThinNode]) -> None:
-    kind = row_type("Everything", **{name: told[0] for name, told in TYPES.items()})
+def test_each_type_arrives_as_it_was_stored_and_nulls_as_requested(nodes: list[ThinNode]) -> None:
+    cases = [*FIELDS, *CONTAINERS]
+    kind = row_type("Everything", **hints(cases))
     with nodes[0].client() as client:
         cache = client.create_cache("everything")
-        for number in range(2):
-            cache.put(number, kind(**{name: told[1][number] for name, told in TYPES.items()}))
-        cache.put(2, kind(**dict.fromkeys(TYPES)))
+        for number in range(3):
+            cache.put(number, kind(**values(cases, number)))
+        cache.put(3, kind(**dict.fromkeys(hints(cases))))
     kept = read(nodes, "everything", key=True, nulls=data_pb2.NULLS_KEEP).sort_by("_key")
     defaults = read(nodes, "everything", key=True, nulls=data_pb2.NULLS_DEFAULT).sort_by("_key")
-    for name, (_, _, arrow, expected) in TYPES.items():
-        assert kept[name].type == arrow, name
-        assert plain(kept[name]) == [*expected, None], name
-        default = [] if pa.types.is_nested(arrow) else "" if pa.types.is_string(arrow) else 0
-        default = {"bytes": b"", "decimal": "0"}.get(name, default)
-        assert plain(defaults[name])[2] == default, name
-    assert kept.schema.field("uuid").metadata == {b"tensorflow-ignite.type": b"uuid"}
-    assert kept.schema.field("decimal").metadata == {b"tensorflow-ignite.type": b"decimal"}
-    with pytest.raises(errors.RowMismatchError, match=r"key 2 does not fit: .* is null"):
+    for case in cases:
+        name, nested = name_of(case), pa.types.is_nested(case.arrow)
+        assert kept[name].type == case.arrow, name
+        assert numbers(kept[name]) == [*(at(case.shown, number) for number in range(3)), None], name
+        default = [] if nested else "" if pa.types.is_string(case.arrow) else b"" if name == "bytes" else 0
+        assert numbers(defaults[name])[3] == ("0" if name == "decimal" else default), name
+        metadata = {b"tensorflow-ignite.type": case.mark.encode()} if case.mark else {}
+        assert (kept.schema.field(name).metadata or {}) == metadata, name
+    with pytest.raises(errors.RowMismatchError, match=r"key 3 does not fit: .* is null"):
         read(nodes, "everything")
     found = described(nodes, "everything", on_mismatch=data_pb2.MISMATCH_SKIP)
-    streams = [thin.BatchStream(endpoint, "everything") for endpoint in found.endpoints]
-    assert sum(batch.num_rows for stream in streams for batch in stream) == 2
-    assert sum(told(stream).skipped for stream in streams) == 1
+    streams = [scan.BatchStream(endpoint, "everything") for endpoint in found.endpoints]
+    assert sum(batch.num_rows for stream in streams for batch in stream) == 3
+    assert sum(result_of(stream).skipped for stream in streams) == 1
 
 
 def test_columns_of_sql_have_the_types_that_sql_says(nodes: list[ThinNode]) -> None:
@@ -247,7 +171,7 @@ def test_columns_of_sql_have_the_types_that_sql_says(nodes: list[ThinNode]) -> N
         "CODE": str(NUMBER),
         "NOTHING": None,
     }
-    assert plain(table["MOMENT"]) == [int(local.timestamp()) * 10**9 + 789123000]
+    assert numbers(table["MOMENT"]) == [int(local.timestamp()) * 10**9 + 789123000]
     assert table["PRICE"].type == pa.decimal128(10, 2)
     assert read(nodes, "sold", columns=["PRICE", "ID"]).column_names == ["PRICE", "ID"]
     with pytest.raises(errors.ColumnNotFoundError, match="no column 'price'; its columns are ID, SHOP"):
@@ -278,7 +202,7 @@ def test_objects_within_objects_types_that_grew_and_several_types_are_read_by_fi
     assert table["id"].to_pylist() == [None, None, 7]
 
 
-def test_a_schema_that_is_asked_for_stands_above_what_the_cluster_tells(nodes: list[ThinNode]) -> None:
+def test_a_requested_schema_overrides_the_schema_of_the_cluster(nodes: list[ThinNode]) -> None:
     pixels = row_type("Pixels", pixels=ByteArrayObject, label=IntObject)
     with nodes[0].client() as client:
         cache = client.create_cache("pixels")
@@ -305,7 +229,7 @@ def test_a_schema_that_is_asked_for_stands_above_what_the_cluster_tells(nodes: l
         described(nodes, "Pixels")
 
 
-def test_an_enum_is_its_ordinal_and_tells_its_constants(nodes: list[ThinNode]) -> None:
+def test_an_enum_is_its_ordinal_and_its_constants_are_metadata(nodes: list[ThinNode]) -> None:
     with nodes[0].client() as client:
         color = thin_cluster.register_enum(client, "Color", ["RED", "GREEN"])
         painted = row_type("Painted", color=BinaryEnumObject)
@@ -320,7 +244,7 @@ def test_an_enum_is_its_ordinal_and_tells_its_constants(nodes: list[ThinNode]) -
     }
 
 
-def test_who_does_not_answer_as_ignite_does_is_named_within_seconds(nodes: list[ThinNode]) -> None:
+def test_a_server_that_is_not_ignite_is_named_within_seconds(nodes: list[ThinNode]) -> None:
     command = data_pb2.ReadCommand(cache="plain")
     with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -330,17 +254,17 @@ def test_who_does_not_answer_as_ignite_does_is_named_within_seconds(nodes: list[
         ]:
             begun = time.monotonic()
             with pytest.raises(error, match=f"127.0.0.1:{port}"):
-                thin.describe([f"127.0.0.1:{port}"], command)
+                scan.describe([f"127.0.0.1:{port}"], command)
             assert time.monotonic() - begun < SOON
     with pytest.raises(errors.ConnectionFailedError, match=r"no\.such\.host\.invalid"):
-        thin.describe(["no.such.host.invalid:10800"], command)
+        scan.describe(["no.such.host.invalid:10800"], command)
     begun = time.monotonic()
     with pytest.raises(errors.ConnectionFailedError):
         flight.describe(nodes[0].address, command)
     assert time.monotonic() - begun < SOON
 
 
-def collect(stream: thin.BatchStream, first: threading.Event, going_on: threading.Event) -> Callable[[], Any]:
+def collect(stream: scan.BatchStream, first: threading.Event, going_on: threading.Event) -> Callable[[], Any]:
     """Reads in a thread, which waits after the first batch; what is returned waits for its end and gives the error."""
     ended: list[BaseException | None] = []
 
@@ -376,7 +300,7 @@ def test_a_stream_that_is_cancelled_ends_at_once_without_an_error(nodes: list[Th
     large(nodes[0], "cancelled")
     endpoint = described(nodes[:1], "cancelled", batch_bytes=1).endpoints[0]
     first, going_on = threading.Event(), threading.Event()
-    stream = thin.BatchStream(endpoint, "cancelled")
+    stream = scan.BatchStream(endpoint, "cancelled")
     outcome = collect(stream, first, going_on)
     assert first.wait(SOON)
     # It returns while the one who reads still waits: it does not wait for them.
@@ -395,7 +319,7 @@ def test_a_node_that_dies_in_the_middle_is_an_error_that_names_it(tmp_path: Path
         large(node, "cut")
         endpoint = described([node], "cut", batch_bytes=1).endpoints[0]
         first, going_on = threading.Event(), threading.Event()
-        outcome = collect(thin.BatchStream(endpoint, "cache 'cut'"), first, going_on)
+        outcome = collect(scan.BatchStream(endpoint, "cache 'cut'"), first, going_on)
         assert first.wait(SOON)
         node.node.process.kill()
         node.node.process.wait(SOON)
@@ -439,7 +363,7 @@ TLS = """
 """
 
 
-def test_a_cluster_that_asks_who_is_there_lets_in_who_it_knows_and_no_secret_is_told(tmp_path: Path) -> None:
+def test_a_cluster_with_authentication_serves_known_users_and_no_error_has_a_secret(tmp_path: Path) -> None:
     own = PortBlock()
     store, certificate = make_certificates(tmp_path)
     node = thin_cluster.start(tmp_path, own, 0, authentication=True, tls=TLS.format(store=store))

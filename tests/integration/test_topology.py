@@ -195,7 +195,7 @@ def test_smaller_side_of_a_split_cluster_starts_nothing(run: Callable[..., Run],
         nodes.suspend_node(node)
     try:
         waiting = started.until(lambda job: "quorum=majority" in job.waiting_for)
-        assert "1 are here, 2 are gone" in waiting.waiting_for
+        assert "1 are here, 2 have left without proof" in waiting.waiting_for
         assert not started.tasks()
     finally:
         for node in frozen:
@@ -250,7 +250,7 @@ def test_lost_data_end_the_job_with_that_cause(run: Callable[..., Run], nodes: L
     assert accepting.job.wait(timeout=60).attempts[-1].tasks[0].status.rows < ROWS
 
 
-def test_job_waits_for_its_least_number_of_workers_and_says_so(run: Callable[..., Run], nodes: LocalCluster) -> None:
+def test_job_waits_for_its_minimum_of_workers_and_reports_it(run: Callable[..., Run], nodes: LocalCluster) -> None:
     started = run(min_workers=3)
     job = started.until_step(1)
     nodes.kill_node(next(node for node in nodes.nodes if node.node_id != job.service_node_id))

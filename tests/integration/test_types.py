@@ -17,7 +17,7 @@ from pyignite import Client, GenericObjectMeta
 from pyignite import datatypes as ignite
 from thin_client import thin_client
 from thin_cluster import register_enum
-from type_cases import CLOCKS, NUMBER, SINGLE, Case, name_of, numbers
+from type_cases import CLOCKS, CONTAINERS, FIELDS, NUMBER, SINGLE, Case, at, hints, name_of, numbers, values
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
@@ -25,8 +25,8 @@ from tensorflow_ignite.testing import LocalCluster
 
 tf = pytest.importorskip("tensorflow")
 
-# A list, a map that keeps its order, an array of any objects.
-COLLECTION, MAP, ANY = 1, 2, -1
+# Numbers of pyignite: a list, and a map that keeps its order.
+COLLECTION, MAP = 1, 2
 
 
 @pytest.fixture(scope="module")
@@ -90,90 +90,54 @@ def test_a_type_is_key_and_value_without_an_object(cluster: LocalCluster, thin: 
 
 
 def test_types_are_fields_and_fields_of_fields_and_elements_of_arrays(cluster: LocalCluster, thin: Client) -> None:
-    singles = {name_of(case): case.hint for case in SINGLE}
-    arrays = {f"{name_of(case)}_array": case.array for case in SINGLE if case.array}
-    leaf = row_type("TypesLeaf", **singles, **arrays)
+    cases = [*FIELDS, *CONTAINERS]
+    leaf = row_type("TypesLeaf", **hints(cases))
     middle = row_type("TypesMiddle", leaf=ignite.BinaryObject)
-    whole = row_type("TypesWhole", **singles, **arrays, middle=ignite.BinaryObject)
+    whole = row_type("TypesWhole", **hints(cases), middle=ignite.BinaryObject)
     cache = thin.create_cache("fields")
     for number in range(3):
-        values = {name_of(case): case.put[number % len(case.put)] for case in SINGLE}
-        values |= {f"{name_of(case)}_array": list(case.put)[:number] for case in SINGLE if case.array}
-        cache.put(number, whole(**values, middle=middle(leaf=leaf(**values))))
+        fields = values(cases, number)
+        cache.put(number, whole(**fields, middle=middle(leaf=leaf(**fields))))
     table = table_of(cluster, cache.name)
     rows = rows_of(cluster, cache.name)
     nested = table["middle"].combine_chunks().field("leaf")
-    for case in SINGLE:
+    for case in cases:
         name = name_of(case)
-        for values in (table[name], pa.chunked_array([nested.field(name)])):
-            assert values.type == case.arrow, name
-            assert numbers(values) == [case.shown[number % len(case.shown)] for number in range(3)], name
+        for column in (table[name], pa.chunked_array([nested.field(name)])):
+            assert case not in SINGLE or column.type == case.arrow, name
+            assert numbers(column) == [at(case.shown, number) for number in range(3)], name
         for found in ([row[name] for row in rows], [row["middle"]["leaf"][name] for row in rows]):
-            assert [listed(value) for value in found] == [case.tensor[number % len(case.tensor)] for number in range(3)]
-        if case.array:
-            for values in (table[f"{name}_array"], pa.chunked_array([nested.field(f"{name}_array")])):
-                assert numbers(values) == [list(case.shown)[:number] for number in range(3)], name
-            for each in (rows, [row["middle"]["leaf"] for row in rows]):
-                found = [listed(row[f"{name}_array"]) for row in each]
-                assert found == [list(case.tensor)[:number] for number in range(3)], name
+            assert [listed(value) for value in found] == [at(case.tensor, number) for number in range(3)], name
 
 
-def test_collections_and_maps_and_objects_in_them_are_lists_of_what_they_hold(
-    cluster: LocalCluster, thin: Client
-) -> None:
+def test_objects_in_collections_and_maps_are_lists_of_their_fields(cluster: LocalCluster, thin: Client) -> None:
     item = row_type("TypesItem", a=ignite.IntObject, words=ignite.StringArrayObject)
-    whole = row_type(
-        "TypesContainers",
-        objects=ignite.ObjectArrayObject,
-        collection=ignite.CollectionObject,
-        mapped=ignite.MapObject,
-        items=ignite.CollectionObject,
-        table=ignite.MapObject,
-    )
+    whole = row_type("TypesContainers", items=ignite.CollectionObject, table=ignite.MapObject)
     cache = thin.create_cache("containers")
     one, two = item(a=1, words=["x", "y"]), item(a=2, words=[])
-    cache.put(
-        0,
-        whole(
-            objects=(ANY, ["p", "q"]),
-            collection=(COLLECTION, [1, 2, 3]),
-            mapped=(MAP, {"k": 1.5}),
-            items=(COLLECTION, [one, two]),
-            table=(MAP, {7: one}),
-        ),
-    )
-    cache.put(
-        1,
-        whole(
-            objects=(ANY, []), collection=(COLLECTION, []), mapped=(MAP, {}), items=(COLLECTION, []), table=(MAP, {})
-        ),
-    )
+    cache.put(0, whole(items=(COLLECTION, [one, two]), table=(MAP, {7: one})))
+    cache.put(1, whole(items=(COLLECTION, []), table=(MAP, {})))
     table = table_of(cluster, cache.name)
     first, second = {"a": 1, "words": ["x", "y"]}, {"a": 2, "words": []}
-    assert table["objects"].to_pylist() == [["p", "q"], []]
-    assert table["collection"].to_pylist() == [[1, 2, 3], []]
-    assert table["mapped"].to_pylist() == [[("k", 1.5)], []]
     assert table["items"].to_pylist() == [[first, second], []]
     assert table["table"].to_pylist() == [[(7, first)], []]
     rows = [listed(row) for row in rows_of(cluster, cache.name)]
-    assert [row["objects"] for row in rows] == [[b"p", b"q"], []]
-    assert [row["mapped"] for row in rows] == [{"keys": [b"k"], "values": [1.5]}, {"keys": [], "values": []}]
     assert rows[0]["items"] == {"a": [1, 2], "words": [[b"x", b"y"], []]}
     assert rows[0]["table"] == {"keys": [7], "values": {"a": [1], "words": [[b"x", b"y"]]}}
     assert rows[1]["items"] == {"a": [], "words": []}
 
 
 def test_null_is_an_error_a_default_or_a_mask_wherever_it_is(cluster: LocalCluster, thin: Client) -> None:
-    leaf = row_type("NullsLeaf", **{name_of(case): case.hint for case in SINGLE})
+    leaf = row_type("NullsLeaf", **hints(SINGLE))
     whole = row_type(
         "NullsWhole",
-        **{name_of(case): case.hint for case in SINGLE},
+        **hints(SINGLE),
         leaf=ignite.BinaryObject,
         words=ignite.StringArrayObject,
         mapped=ignite.MapObject,
     )
     cache = thin.create_cache("nulls")
-    full = {name_of(case): case.put[0] for case in SINGLE}
+    full = values(SINGLE, 0)
     none: dict[str, Any] = dict.fromkeys(full)
     cache.put(0, whole(**full, leaf=leaf(**full), words=["a", None], mapped=(MAP, {"k": 1, "l": None})))
     cache.put(1, whole(**none, leaf=leaf(**none), words=None, mapped=None))
@@ -271,7 +235,7 @@ def test_a_dataset_keeps_its_columns_when_types_grow(cluster: LocalCluster, thin
     assert set(tfi.dataset(cache.name, address=cluster.address, nulls="mask").element_spec) >= {"a", "b"}
 
 
-def test_an_enum_is_its_ordinal_and_tells_its_names(cluster: LocalCluster, thin: Client) -> None:
+def test_an_enum_is_its_ordinal_and_its_names_are_metadata(cluster: LocalCluster, thin: Client) -> None:
     names = ["RED", 'GR"EE\\N', "Bläu"]
     color = register_enum(thin, "TypesColor", names)
     painted = row_type("TypesPainted", color=ignite.BinaryEnumObject)
@@ -325,6 +289,7 @@ def test_a_map_that_has_a_null_among_its_keys_does_not_fit(cluster: LocalCluster
         tfi.read_table(cache.name, address=cluster.address)
     left = tfi.read_table(cache.name, address=cluster.address, on_mismatch="skip")
     assert left["m"].to_pylist() == [[("l", 3)]]
+    assert len(rows_of(cluster, cache.name, on_mismatch="skip")) == 1
     filled = rows_of(cluster, cache.name, nulls="default")
     assert listed(filled[0]["m"]) == {"keys": [b"k", b""], "values": [1, 2]}
 
@@ -412,7 +377,7 @@ def test_nulls_that_were_loaded_come_back(cluster: LocalCluster) -> None:
         tfi.load("holes_in_numbers", {"numbers": pa.array([[1], [1, None]])}, address=cluster.address)
 
 
-def test_what_is_empty_ends_cleanly_and_what_is_unknown_says_so(cluster: LocalCluster, thin: Client) -> None:
+def test_an_empty_cache_has_no_rows_and_an_unknown_one_is_an_error(cluster: LocalCluster, thin: Client) -> None:
     tfi.load("few_rows", {"x": np.arange(2)}, partitions=64, address=cluster.address)
     assert sorted(tfi.read_table("few_rows", address=cluster.address)["x"].to_pylist()) == [0, 1]
     empty = [
@@ -432,5 +397,5 @@ def test_what_is_empty_ends_cleanly_and_what_is_unknown_says_so(cluster: LocalCl
     thin.create_cache("unknown")
     with pytest.raises(errors.SchemaUnknownError, match="unknown"):
         tfi.read_table("unknown", address=cluster.address)
-    told = tfi.read_table("unknown", address=cluster.address, schema={"x": pa.int8()})
-    assert (told.num_rows, told.column_names) == (0, ["x"])
+    unknown = tfi.read_table("unknown", address=cluster.address, schema={"x": pa.int8()})
+    assert (unknown.num_rows, unknown.column_names) == (0, ["x"])

@@ -77,7 +77,7 @@ def register_enum(client: Client, name: str, constants: Sequence[str]) -> int:
     fields = [("type_id", Int), ("type_name", String), ("affinity_key_field", String)]
     fields += [("binary_fields", binary_fields_struct), ("is_enum", Bool), ("enums", enum_struct)]
     query = Query(OP_PUT_BINARY_TYPE, [*fields, ("schema", schema_struct)])
-    told = {
+    parameters = {
         "type_id": entity_id(name),
         "type_name": name,
         "affinity_key_field": None,
@@ -86,7 +86,7 @@ def register_enum(client: Client, name: str, constants: Sequence[str]) -> int:
         "enums": [{"literal": constant, "type_id": ordinal} for ordinal, constant in enumerate(constants)],
         "schema": [],
     }
-    assert query_perform(query, client.random_node, query_params=told).status == 0
+    assert query_perform(query, client.random_node, query_params=parameters).status == 0
     number: int = entity_id(name)
     return number
 

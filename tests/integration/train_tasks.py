@@ -6,13 +6,13 @@ import json
 import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
+from forks import TensorFlowForks
 from google.protobuf import json_format
 
+from tensorflow_ignite.base.messages import to_json
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
 SECONDS = 300
@@ -21,24 +21,16 @@ SECONDS = 300
 class Task:
     """One process, ended at the latest after SECONDS."""
 
-    def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
+    def __init__(self, forks: TensorFlowForks, command: list[str], environment: dict[str, str], log: Path) -> None:
         self._log = log
         self.printed: list[str] = []
-        with open(log, "w") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-u", *command],
-                env={**os.environ, **environment},
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-            )
+        self.process = forks.start(command, {**os.environ, **environment}, log)
         self._watchdog = threading.Timer(SECONDS, self.process.kill)
         self._watchdog.daemon = True
         self._watchdog.start()
 
     def until(self, pattern: str) -> re.Match[str]:
         """The first line from now on that matches."""
-        assert self.process.stdout is not None
         for line in self.process.stdout:
             self.printed.append(line.rstrip("\n"))
             match = re.search(pattern, line)
@@ -48,7 +40,6 @@ class Task:
 
     def finish(self) -> str:
         """What it printed, once it has ended well."""
-        assert self.process.stdout is not None
         self.printed += self.process.stdout.read().splitlines()
         assert self.process.wait() == 0, self.output()
         self.close()
@@ -64,7 +55,6 @@ class Task:
         self._watchdog.cancel()
         self.process.kill()
         self.process.wait()
-        assert self.process.stdout is not None
         self.process.stdout.close()
 
     def output(self) -> str:
@@ -75,7 +65,8 @@ class Task:
 class Job:
     """A job whose attempts a test starts itself."""
 
-    def __init__(self, folder: Path, kind: str, checkpoints: Path | str) -> None:
+    def __init__(self, forks: TensorFlowForks, folder: Path, kind: str, checkpoints: Path | str) -> None:
+        self._forks = forks
         self._folder = folder
         self._kind = kind
         self._checkpoints = str(checkpoints)
@@ -96,23 +87,23 @@ class Job:
         context = agent_pb2.TaskContext(
             job_id="7f3a",
             attempt=attempt,
-            role="CLIENT" if role == "chief" else role.upper(),
+            role="ROLE_CLIENT" if role == "chief" else f"ROLE_{role.upper()}",
             index=index,
             incarnation=incarnation,
-            kind=self._kind,
+            kind=f"JOB_KIND_{self._kind}",
             checkpoint_directory=self._checkpoints,
         )
         for worker in range(len(addresses.get("worker", ()))):
             context.workers.add(index=worker, node_id=f"node{worker}", rows=100)
         path = self._folder / f"{name}.json"
-        path.write_text(json_format.MessageToJson(context))
+        path.write_text(to_json(context))
         environment = {
             "TENSORFLOW_IGNITE_CONTEXT": str(path),
             "TENSORFLOW_IGNITE_PROGRESS": str(self._folder / f"{name}.progress"),
             "TF_CONFIG": json.dumps({"cluster": addresses, "task": {"type": role, "index": index}}),
             "TMPDIR": str(self._folder),
         }
-        self.tasks.append(Task(command, environment, self._folder / f"{name}.log"))
+        self.tasks.append(Task(self._forks, command, environment, self._folder / f"{name}.log"))
         return self.tasks[-1]
 
     def start_workers(self, command: list[str], count: int, attempt: int) -> list[Task]:
@@ -121,7 +112,7 @@ class Job:
         return [self.start(command, addresses, "worker", index, attempt=attempt) for index in range(count)]
 
     def progress(self, name: str) -> job_pb2.Progress:
-        """What a task last told: ``<attempt>-<role><index>-<incarnation>``."""
+        """The last progress that a task reported: ``<attempt>-<role><index>-<incarnation>``."""
         return json_format.Parse((self._folder / f"{name}.progress").read_text(), job_pb2.Progress())
 
     def close(self) -> None:

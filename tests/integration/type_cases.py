@@ -1,4 +1,7 @@
-"""Every type that a cache may hold, with values at its edges: as pyignite puts them, as Arrow and tensors show them."""
+"""Every type that a cache may hold, with values at its limits: for pyignite, in Arrow, and as tensors.
+
+The one table of types for all tests that read values, over the service and over the thin client protocol.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,16 @@ class Case:
 
     Attributes:
         java: Its name in docs/types.md.
-        hint: How pyignite is told of it.
-        array: How pyignite is told of an array of it.
-        put: Values, as pyignite takes them.
-        arrow: Their Arrow type.
-        shown: The values in Arrow; those of dates and times as numbers.
-        dtype: Of their tensor.
-        tensor: The values in it.
-        default: What stands in a tensor in place of null.
-        is_key: Whether keys may have it.
-        mark: What the metadata of their field say of it.
+        hint: Its type in pyignite.
+        array: The type of its arrays in pyignite; None: it has none.
+        put: Values for pyignite.
+        arrow: Its Arrow type.
+        shown: The values in Arrow; dates and times as numbers.
+        dtype: Type of the tensor.
+        tensor: The values in the tensor.
+        default: The value of the tensor for null.
+        is_key: Whether keys may have the type.
+        mark: The stored type in the metadata of the field.
     """
 
     java: str
@@ -120,6 +123,47 @@ SINGLE = [
         "string", [b"\x00\xff\x80", b"", b"abc"], b"", is_key=False,
     ),
 ]  # fmt: skip
+
+
+def _array(case: Case) -> Case:
+    """Arrays of 0, 1 and 2 values of a type."""
+    put, shown, tensor = ([list(values)[:size] for size in range(3)] for values in (case.put, case.shown, case.tensor))
+    return Case(f"{case.java}[]", case.array, None, put, pa.list_(case.arrow), shown, case.dtype, tensor, [], False)
+
+
+# All types that Ignite identifies by a code: single values, and arrays of them.
+FIELDS = [*SINGLE, *(_array(case) for case in SINGLE if case.array)]
+# Containers of any values.
+CONTAINERS = [
+    Case(
+        "Object[]", ignite.ObjectArrayObject, None,
+        [(-1, ["p", "q"]), (-1, [])], pa.list_(pa.utf8()), [["p", "q"], []], "string", [[b"p", b"q"], []], [], False,
+    ),
+    Case(
+        "collection", ignite.CollectionObject, None,
+        [(1, [1, 2, 3]), (1, [])], pa.list_(pa.int64()), [[1, 2, 3], []], "int64", [[1, 2, 3], []], [], False,
+    ),
+    Case(
+        "map", ignite.MapObject, None,
+        [(2, {"k": 1.5}), (2, {})], pa.map_(pa.utf8(), pa.float64()), [[("k", 1.5)], []],
+        "float64", [{"keys": [b"k"], "values": [1.5]}, {"keys": [], "values": []}], [], False,
+    ),
+]  # fmt: skip
+
+
+def hints(cases: Sequence[Case]) -> dict[str, Any]:
+    """The fields of an object with a value of each type."""
+    return {name_of(case): case.hint for case in cases}
+
+
+def values(cases: Sequence[Case], number: int) -> dict[str, Any]:
+    """The fields of the object with this number."""
+    return {name_of(case): at(case.put, number) for case in cases}
+
+
+def at(values: Sequence[Any], number: int) -> Any:
+    """The value of the object with this number: the values of a type are used in turn."""
+    return values[number % len(values)]
 
 
 def name_of(case: Case) -> str:

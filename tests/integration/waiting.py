@@ -1,4 +1,4 @@
-"""Waiting for what tells nobody that it has come true: the kernel's tables, a cluster's background work."""
+"""Waits for conditions that send no event: the kernel's tables, background work of a cluster."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _POLL = 0.05
 
 
 def await_true(condition: Callable[[], bool], otherwise: str, seconds: float = SECONDS) -> None:
-    """Looks again and again.
+    """Polls a condition until it is true.
 
     Args:
-        condition: What shall come true.
-        otherwise: What is wrong when it does not.
-        seconds: For how long it may be false.
+        condition: The condition.
+        otherwise: What is wrong if it stays false.
+        seconds: Longest duration of the wait.
     """
     deadline = time.monotonic() + seconds
     while not condition():

@@ -21,7 +21,7 @@ from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc, job_pb2
 
 SECRET = "a secret of this test"
 DEADLINE_SECONDS = 20.0
-ENDED = (job_pb2.TASK_SUCCEEDED, job_pb2.TASK_FAILED, job_pb2.TASK_STOPPED)
+ENDED = (job_pb2.TASK_STATE_SUCCEEDED, job_pb2.TASK_STATE_FAILED, job_pb2.TASK_STATE_STOPPED)
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ def is_alive(pid: int) -> bool:
 
 def request(task: agent_pb2.TaskKey, code: Path, *args: str, script: str = "main.py") -> agent_pb2.StartTaskRequest:
     """Runs a script of an archive."""
-    spec = job_pb2.JobSpec(kind=job_pb2.MULTI_WORKER_MIRRORED, script=script, args=args)
+    spec = job_pb2.JobSpec(kind=job_pb2.JOB_KIND_MULTI_WORKER_MIRRORED, script=script, args=args)
     return agent_pb2.StartTaskRequest(key=task, spec=spec, code_archive=str(code))
 
 
@@ -117,16 +117,16 @@ class Agent:
 
     @property
     def events(self) -> list[agent_pb2.WatchResponse]:
-        """What has been told of the job."""
+        """The messages about the job."""
         return [event for event in self._all_events if event.key.job_id == self.job]
 
     @property
     def output(self) -> str:
-        """What has been told of the job's output."""
+        """The output that has arrived."""
         return b"".join(event.log.data for event in self.events if event.HasField("log")).decode()
 
     def key(
-        self, index: int = 0, *, attempt: int = 1, role: int = job_pb2.WORKER, incarnation: int = 0
+        self, index: int = 0, *, attempt: int = 1, role: int = job_pb2.ROLE_WORKER, incarnation: int = 0
     ) -> agent_pb2.TaskKey:
         """A task of the job."""
         return agent_pb2.TaskKey(job_id=self.job, attempt=attempt, role=role, index=index, incarnation=incarnation)
@@ -166,17 +166,21 @@ class Agent:
             enough.set()
             thread.join()
 
-    def told(self, wanted: Callable[[list[agent_pb2.WatchResponse]], T], seconds: float = DEADLINE_SECONDS) -> T:
-        """Waits until what has been told satisfies a test, and gives what that gave."""
+    def await_events(
+        self, condition: Callable[[list[agent_pb2.WatchResponse]], T], seconds: float = DEADLINE_SECONDS
+    ) -> T:
+        """Waits until the condition returns a result for the messages so far, and returns that."""
         deadline = time.monotonic() + seconds
         with self._changed:
-            while not (found := wanted(self.events)):
-                assert self._changed.wait(deadline - time.monotonic()), f"never told; told was: {self.events}"
+            while not (found := condition(self.events)):
+                assert self._changed.wait(deadline - time.monotonic()), (
+                    f"did not come; the messages were: {self.events}"
+                )
             return found
 
     def ended(self, task: agent_pb2.TaskKey) -> job_pb2.TaskStatus:
-        """The status that tells a task's end."""
-        return self.told(
+        """The last status of a task."""
+        return self.await_events(
             lambda events: next(
                 (event.status for event in events if event.key == task and event.status.state in ENDED), None
             )
@@ -184,7 +188,7 @@ class Agent:
 
     def printed(self, text: str, seconds: float = DEADLINE_SECONDS) -> None:
         """Waits for output."""
-        self.told(lambda _: text in self.output, seconds)
+        self.await_events(lambda _: text in self.output, seconds)
 
     def living(self) -> list[psutil.Process]:
         """Every process that carries the mark of one of this agent's tasks; found without the agent's own means."""

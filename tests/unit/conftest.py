@@ -1,28 +1,64 @@
-"""What the tests of the command line share."""
+"""What unit tests share: the fixtures of the command line, and how hypothesis runs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A slow example on a busy machine is not a failure.
+settings.register_profile("without deadline", deadline=None)
+settings.load_profile("without deadline")
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def cli(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """Runs a command in this process; gives its exit code, standard output and standard error."""
     from tensorflow_ignite.cli import main
 
     def run(*args: object) -> tuple[int, str, str]:
         code = main([str(arg) for arg in args])
-        return code, *capsys.readouterr()
+        return code, *capfd.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def fs(cli: Callable[..., tuple[int, str, str]]) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command of ``fs``, like `cli`."""
+    return partial(cli, "fs")
+
+
+@pytest.fixture
+def complete(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Gives the lines that a shell gets for the last word of a command line."""
+    from tensorflow_ignite.cli import main
+
+    def run(line: str, shell: str = "fish") -> list[str]:
+        words = line.split(" ")
+        if shell == "bash":
+            words = [word for part in words for word in re.split("(:)", part) if word or not part]
+        monkeypatch.setenv("_TENSORFLOW_IGNITE_COMPLETE", f"complete_{shell}")
+        monkeypatch.setenv("COMP_WORDS", "\n".join(words))
+        monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+        monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
+        monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+        with pytest.raises(SystemExit):
+            main([])
+        out, err = capfd.readouterr()
+        assert err == ""
+        return [line for line in out.splitlines() if line]
 
     return run
 
 
 @pytest.fixture
 def node(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    """A node API, which commands ask unless told otherwise."""
+    """A node API, which is the default address of commands."""
     from node_api_server import NodeApiServer
 
     with NodeApiServer() as server:
@@ -33,7 +69,7 @@ def node(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """Something to submit."""
+    """A script of a job."""
     path = tmp_path / "train.py"
     path.write_text("print('x')\n")
     return path

@@ -10,6 +10,7 @@ import threading
 import uuid
 import zlib
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import grpc
@@ -25,6 +26,7 @@ _STATUSES = {
     "DIRECTORY_NOT_EMPTY": grpc.StatusCode.FAILED_PRECONDITION,
     "FILE_CHANGED": grpc.StatusCode.ABORTED,
     "FILE_CORRUPT": grpc.StatusCode.DATA_LOSS,
+    "FILE_LOST": grpc.StatusCode.DATA_LOSS,
     "STORAGE_FULL": grpc.StatusCode.RESOURCE_EXHAUSTED,
     "INVALID_REQUEST": grpc.StatusCode.INVALID_ARGUMENT,
     "ATTEMPT_SUPERSEDED": grpc.StatusCode.FAILED_PRECONDITION,
@@ -47,7 +49,7 @@ class Store:
     def __init__(self, *, block_bytes: int = 4096, writer_timeout: float = 120.0) -> None:
         self.block_bytes = block_bytes
         self.writer_timeout = writer_timeout
-        self.entries: dict[str, Any] = {"/": self._entry("/", storage_pb2.DIRECTORY)}
+        self.entries: dict[str, Any] = {"/": self._entry("/", storage_pb2.FILE_KIND_DIRECTORY)}
         self.blocks: dict[tuple[str, int], bytes] = {}
         #: Blocks that are not what was written.
         self.corrupt: set[tuple[str, int]] = set()
@@ -64,7 +66,7 @@ class Store:
             raise Refusal("INVALID_REQUEST", f"{path!r} is no path")
         above = path
         while above != "/" and (above := above.rpartition("/")[0] or "/"):
-            if above in self.entries and self.entries[above].kind != storage_pb2.DIRECTORY:
+            if above in self.entries and self.entries[above].kind != storage_pb2.FILE_KIND_DIRECTORY:
                 raise Refusal("NOT_A_DIRECTORY", f"{above} is a file, so nothing is at {path}")
         return self.entries.get(path)
 
@@ -85,11 +87,11 @@ class Store:
     def make_directory(self, path: str, parents: bool, exist_ok: bool) -> None:
         there = self.find(path)
         if there is not None:
-            if exist_ok and there.kind == storage_pb2.DIRECTORY:
+            if exist_ok and there.kind == storage_pb2.FILE_KIND_DIRECTORY:
                 return
             raise Refusal("FILE_EXISTS", f"{path} is there already")
         self.need_parent(path, parents)
-        self.entries[path] = self._entry(path, storage_pb2.DIRECTORY)
+        self.entries[path] = self._entry(path, storage_pb2.FILE_KIND_DIRECTORY)
 
     def need_parent(self, path: str, parents: bool) -> None:
         above = path.rpartition("/")[0] or "/"
@@ -97,16 +99,16 @@ class Store:
             if not parents:
                 raise Refusal("FILE_NOT_FOUND", f"{above} is missing")
             self.make_directory(above, True, True)
-        elif self.entries[above].kind != storage_pb2.DIRECTORY:
+        elif self.entries[above].kind != storage_pb2.FILE_KIND_DIRECTORY:
             raise Refusal("NOT_A_DIRECTORY", f"{above} is a file")
 
     def remove(self, path: str, recursive: bool, kind: int) -> None:
         entry = self.get(path)
         if path == "/":
             raise Refusal("INVALID_REQUEST", "the root cannot be removed")
-        if kind == storage_pb2.REGULAR_FILE and entry.kind == storage_pb2.DIRECTORY:
+        if kind == storage_pb2.FILE_KIND_REGULAR and entry.kind == storage_pb2.FILE_KIND_DIRECTORY:
             raise Refusal("IS_A_DIRECTORY", f"{path} is a directory")
-        if kind == storage_pb2.DIRECTORY and entry.kind != storage_pb2.DIRECTORY:
+        if kind == storage_pb2.FILE_KIND_DIRECTORY and entry.kind != storage_pb2.FILE_KIND_DIRECTORY:
             raise Refusal("NOT_A_DIRECTORY", f"{path} is a file")
         if self.children(path) and not recursive:
             raise Refusal("DIRECTORY_NOT_EMPTY", f"{path} is not empty")
@@ -124,9 +126,9 @@ class Store:
         if there is not None:
             if not overwrite:
                 raise Refusal("FILE_EXISTS", f"{target} is there already")
-            if there.kind == storage_pb2.DIRECTORY and entry.kind != storage_pb2.DIRECTORY:
+            if there.kind == storage_pb2.FILE_KIND_DIRECTORY and entry.kind != storage_pb2.FILE_KIND_DIRECTORY:
                 raise Refusal("IS_A_DIRECTORY", f"{target} is a directory")
-            if there.kind != storage_pb2.DIRECTORY and entry.kind == storage_pb2.DIRECTORY:
+            if there.kind != storage_pb2.FILE_KIND_DIRECTORY and entry.kind == storage_pb2.FILE_KIND_DIRECTORY:
                 raise Refusal("NOT_A_DIRECTORY", f"{target} is a file")
             self.remove(target, False, 0)
         for name in self.below(source):
@@ -136,17 +138,17 @@ class Store:
 
     def begin(self, request: Any) -> Any:
         there = self.find(request.path)
-        if there is not None and there.kind == storage_pb2.DIRECTORY:
+        if there is not None and there.kind == storage_pb2.FILE_KIND_DIRECTORY:
             raise Refusal("IS_A_DIRECTORY", f"{request.path} is a directory")
-        if there is not None and request.mode == storage_pb2.CREATE:
+        if there is not None and request.mode == storage_pb2.WRITE_MODE_CREATE:
             raise Refusal("FILE_EXISTS", f"{request.path} is there already")
         self.need_parent(request.path, request.parents)
         block_bytes = request.block_bytes or self.block_bytes
         write = _Write(uuid.uuid4().hex, request.path, request.mode, block_bytes, there.generation if there else 0)
         response = storage_pb2.BeginWriteResponse(
-            extent_id=write.extent, block_bytes=block_bytes, writer_timeout=self.writer_timeout
+            extent_id=write.extent, block_bytes=block_bytes, writer_timeout=timedelta(seconds=self.writer_timeout)
         )
-        if there is not None and request.mode == storage_pb2.APPEND:
+        if there is not None and request.mode == storage_pb2.WRITE_MODE_APPEND:
             write.kept = list(there.extents)
             response.offset = there.bytes
             if write.kept and write.kept[-1].bytes < block_bytes:
@@ -170,19 +172,19 @@ class Store:
                 return there  # repeated: the answer to the first time was lost
         write = self.writer(request.extent_id)
         there = self.find(write.path)
-        if there is not None and there.kind == storage_pb2.DIRECTORY:
+        if there is not None and there.kind == storage_pb2.FILE_KIND_DIRECTORY:
             raise Refusal("IS_A_DIRECTORY", f"{write.path} is a directory")
         generation = there.generation if there else 0
-        if not write.published and write.mode == storage_pb2.CREATE and there is not None:
+        if not write.published and write.mode == storage_pb2.WRITE_MODE_CREATE and there is not None:
             raise Refusal("FILE_EXISTS", f"{write.path} is there already")
-        if (write.published or write.mode == storage_pb2.APPEND) and generation != write.generation:
+        if (write.published or write.mode == storage_pb2.WRITE_MODE_APPEND) and generation != write.generation:
             raise Refusal("FILE_CHANGED", f"{write.path} was changed by somebody else")
         self.need_parent(write.path, False)
         for number in range(-(-request.bytes // write.block_bytes)):
             want = min(write.block_bytes, request.bytes - number * write.block_bytes)
             assert len(self.blocks[write.extent, number]) >= want, "published before it was put"
         self._clock += 1
-        entry = self._entry(write.path, storage_pb2.REGULAR_FILE)
+        entry = self._entry(write.path, storage_pb2.FILE_KIND_REGULAR)
         entry.extents.extend(write.kept)
         if request.bytes:
             entry.extents.add(id=write.extent, bytes=request.bytes, block_bytes=write.block_bytes)
@@ -229,14 +231,14 @@ class _Write:
         self.published = False
 
 
-class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb2_grpc.BlockMemoryServicer):
+class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb2_grpc.BlockMemoryServiceServicer):
     """One node; a context manager that serves on a free port of loopback."""
 
     def __init__(self, store: Store | None = None) -> None:
         super().__init__(State())
         self.store = store or Store()
         storage_pb2_grpc.add_FileServiceServicer_to_server(self, self._server)
-        storage_pb2_grpc.add_BlockMemoryServicer_to_server(self, self._server)
+        storage_pb2_grpc.add_BlockMemoryServiceServicer_to_server(self, self._server)
         self.store.addresses.append(self.address)
         #: Told of each block that is asked for: extent and number.
         self.on_read: Callable[[str, int], None] = lambda extent, number: None
@@ -268,7 +270,7 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb
     def ListDirectory(self, request: Any, context: Any) -> Iterator[Any]:
         def answer() -> list[Any]:
             entry = self.store.get(request.path)
-            if entry.kind != storage_pb2.DIRECTORY:
+            if entry.kind != storage_pb2.FILE_KIND_DIRECTORY:
                 return [self._listed(entry, entry.path)]
             return [self._listed(child, child.path.rpartition("/")[2]) for child in self.store.children(request.path)]
 
@@ -323,8 +325,8 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb
                 write = self.store.writer(request.extent_id)
                 assert request.number < write.reserved, "put before it was reserved"
                 data = request.data
-                if request.HasField("place"):
-                    data = self._place(request.place)[:]
+                if request.HasField("range"):
+                    data = self._range(request.range)[:]
                 else:
                     assert zlib.crc32(data) == request.checksum
                 assert len(data) <= write.block_bytes
@@ -354,16 +356,16 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb
             parts = []
             for number in request.numbers:
                 if (request.extent_id, number) not in self.store.blocks:
-                    raise Refusal("FILE_CORRUPT", f"block {number} of extent {request.extent_id} is lost")
+                    raise Refusal("FILE_LOST", f"block {number} of extent {request.extent_id} is lost")
                 if (request.extent_id, number) in self.store.corrupt:
                     raise Refusal(
                         "FILE_CORRUPT", f"block {number} of extent {request.extent_id} is not what was written"
                     )
                 end = request.offset + request.bytes if request.bytes else None
                 data = self.store.blocks[request.extent_id, number][request.offset : end]
-                if request.HasField("place"):
-                    self._place(request.place)[: len(data)] = data
-                    parts.append(storage_pb2.ReadBlocksResponse(number=number, laid_bytes=len(data)))
+                if request.HasField("range"):
+                    self._range(request.range)[: len(data)] = data
+                    parts.append(storage_pb2.ReadBlocksResponse(number=number, written_bytes=len(data)))
                     continue
                 part = storage_pb2.ReadBlocksResponse(number=number, data=data, checksum=zlib.crc32(data))
                 if self.spoil:
@@ -377,7 +379,7 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb
             self.on_read(request.extent_id, number)
         yield from self._do("ReadBlocks", context, answer)
 
-    def Share(self, request: Any, context: Any) -> Any:
+    def ShareMemory(self, request: Any, context: Any) -> Any:
         def answer() -> Any:
             if not self.shares:
                 raise Refusal("SHARING_UNAVAILABLE", "this node sees no memory of others")
@@ -387,16 +389,16 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb
             self.memories[name := uuid.uuid4().bytes] = memory
             return storage_pb2.ShareMemoryResponse(memory=name)
 
-        return self._do("Share", context, answer)
+        return self._do("ShareMemory", context, answer)
 
-    def Unshare(self, request: Any, context: Any) -> Any:
+    def UnshareMemory(self, request: Any, context: Any) -> Any:
         def answer() -> Any:
             self.memories.pop(request.memory, None)
             return storage_pb2.UnshareMemoryResponse()
 
-        return self._do("Unshare", context, answer)
+        return self._do("UnshareMemory", context, answer)
 
-    def _place(self, place: Any) -> memoryview:
+    def _range(self, place: Any) -> memoryview:
         if place.memory not in self.memories:
             raise Refusal("SHARING_UNAVAILABLE", "no such memory is shared")
         return memoryview(self.memories[place.memory])[place.offset : place.offset + place.bytes]
@@ -424,10 +426,10 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb
         def answer() -> Any:
             self.store.get(request.path)
             below = [self.store.entries[name] for name in self.store.below(request.path)]
-            files = [entry for entry in below if entry.kind != storage_pb2.DIRECTORY]
+            files = [entry for entry in below if entry.kind != storage_pb2.FILE_KIND_DIRECTORY]
             return storage_pb2.GetUsageResponse(
                 files=len(files),
-                directories=sum(e.kind == storage_pb2.DIRECTORY and e.path != request.path for e in below),
+                directories=sum(e.kind == storage_pb2.FILE_KIND_DIRECTORY and e.path != request.path for e in below),
                 bytes=sum(file.bytes for file in files),
             )
 

@@ -17,11 +17,11 @@ import grpc
 
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 
-OVER = (job_pb2.SUCCEEDED, job_pb2.FAILED, job_pb2.STOPPED)
+OVER = (job_pb2.JOB_STATE_SUCCEEDED, job_pb2.JOB_STATE_FAILED, job_pb2.JOB_STATE_STOPPED)
 CACHES = {"images": 100, "empty": 0}
 
 
-class NodeApiServer(job_pb2_grpc.NodeApiServicer):
+class NodeApiServer(job_pb2_grpc.NodeApiServiceServicer):
     """One node; a context manager that serves on a free port of loopback."""
 
     def __init__(self, state: State | None = None, port: int = 0) -> None:
@@ -39,7 +39,7 @@ class NodeApiServer(job_pb2_grpc.NodeApiServicer):
                 ("grpc.so_reuseport", 0),
             ],
         )
-        job_pb2_grpc.add_NodeApiServicer_to_server(self, self._server)
+        job_pb2_grpc.add_NodeApiServiceServicer_to_server(self, self._server)
         self._port = self._server.add_insecure_port(f"127.0.0.1:{port}")
         self.address = f"127.0.0.1:{self._port}"
 
@@ -106,7 +106,11 @@ class NodeApiServer(job_pb2_grpc.NodeApiServicer):
             self.state.update(job.id, stop_requested=True)
             if self.state.stops:
                 self.state.update(
-                    job.id, state=job_pb2.STOPPED, outcome=job_pb2.STOPPED, exit_code=130, cause="stopped by request"
+                    job.id,
+                    state=job_pb2.JOB_STATE_STOPPED,
+                    outcome=job_pb2.JOB_STATE_STOPPED,
+                    exit_code=130,
+                    cause="stopped by request",
                 )
             return job_pb2.StopJobResponse(job=self.state.jobs[job.id])
 
@@ -153,6 +157,12 @@ class NodeApiServer(job_pb2_grpc.NodeApiServicer):
         with self._call("ListNodes", context):
             return job_pb2.ListNodesResponse(nodes=self.state.nodes)
 
+    def AcceptDataLoss(self, request: Any, context: Any) -> Any:
+        with self._call("AcceptDataLoss", context):
+            if request.cache not in CACHES:
+                _refuse(context, grpc.StatusCode.NOT_FOUND, "CACHE_NOT_FOUND", f"there is no cache {request.cache}")
+            return job_pb2.AcceptDataLossResponse(partitions=self.state.lost.pop(request.cache, ()))
+
     def end_streams(self) -> None:
         """Ends every stream that is open, regularly."""
         self.state.wake(self)
@@ -192,6 +202,7 @@ class State:
 
     def __init__(self) -> None:
         self.jobs: dict[str, Any] = {}
+        self.lost: dict[str, tuple[int, ...]] = {}
         self.code: dict[str, bytes] = {}
         self.chunks = 0
         self.logs: dict[str, list[Any]] = {}
@@ -209,7 +220,10 @@ class State:
             if job.request_id == request.request_id:
                 return job
         job = job_pb2.Job(
-            id=f"{len(self.jobs) + 1:04d}abcd", request_id=request.request_id, spec=request.spec, state=job_pb2.PENDING
+            id=f"{len(self.jobs) + 1:04d}abcd",
+            request_id=request.request_id,
+            spec=request.spec,
+            state=job_pb2.JOB_STATE_PENDING,
         )
         job.created_at.GetCurrentTime()
         self.add(job)
@@ -239,7 +253,7 @@ class State:
         fields.setdefault("attempt", 1)
         with self._news:
             self.logs.setdefault(job_id, []).append(
-                job_pb2.StreamLogsResponse(role=role, index=index, data=data, **fields)
+                job_pb2.StreamLogsResponse(role=f"ROLE_{role}", index=index, data=data, **fields)
             )
             self._changed()
 
@@ -293,10 +307,10 @@ def running_job(job_id: str = "7f3a0000", **fields: Any) -> Any:
     """A job with one attempt of a chief-less pair of workers."""
     job = job_pb2.Job(
         id=job_id,
-        state=fields.pop("state", job_pb2.RUNNING),
+        state=fields.pop("state", job_pb2.JOB_STATE_RUNNING),
         spec=job_pb2.JobSpec(
             name="digits",
-            kind=job_pb2.MULTI_WORKER_MIRRORED,
+            kind=job_pb2.JOB_KIND_MULTI_WORKER_MIRRORED,
             cache="images",
             code_digest="ab" * 32,
             script="train.py",
@@ -306,16 +320,16 @@ def running_job(job_id: str = "7f3a0000", **fields: Any) -> Any:
         **fields,
     )
     job.created_at.GetCurrentTime()
-    attempt = job.attempts.add(number=1, phase=job_pb2.RUN, assignment_digest="cd" * 32)
+    attempt = job.attempts.add(number=1, phase=job_pb2.ATTEMPT_PHASE_RUN, assignment_digest="cd" * 32)
     attempt.started_at.GetCurrentTime()
     for index in range(2):
         task = attempt.tasks.add(
-            role=job_pb2.WORKER,
+            role=job_pb2.ROLE_WORKER,
             index=index,
             node_id=f"{index}1b2c3d4-aaaa-bbbb-cccc-0123456789ab",
             partitions=[1, 2, 3],
         )
-        task.status.state = job_pb2.TASK_RUNNING
+        task.status.state = job_pb2.TASK_STATE_RUNNING
         task.status.pid = 4000 + index
         task.status.rows = 1234
         task.status.address = f"127.0.0.1:{5000 + index}"

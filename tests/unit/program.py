@@ -8,12 +8,22 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-LIMIT = 20  # seconds; what takes longer hangs
+LIMIT = 60  # seconds, also on a busy machine; a command that takes longer hangs
 PYTHON = Path(__file__).parents[2] / "python"
+
+
+def error_of(result: tuple[int, str, str], code: int = 1) -> str:
+    """Standard error of a command that has failed: one clean block, and nothing on standard output."""
+    assert result[:2] == (code, "")
+    err = result[2]
+    assert err.startswith("error: ")
+    assert "Traceback" not in err
+    assert "[code=" not in err
+    return err
 
 
 def start(*args: object, **options: Any) -> subprocess.Popen:
@@ -24,27 +34,36 @@ def start(*args: object, **options: Any) -> subprocess.Popen:
     return subprocess.Popen(command, env=environment, **options)
 
 
-def on_terminal(*args: object, env: dict[str, str], seen: Callable[[str], None] = lambda _: None) -> str:
+def on_terminal(
+    *args: object,
+    env: dict[str, str] | None = None,
+    on_output: Callable[[str], None] = lambda _: None,
+    answers: Mapping[str, str] | None = None,
+) -> str:
     """What a command that succeeds shows on a terminal.
 
     Args:
         args: The command.
         env: Added to its environment.
-        seen: Told all that was shown so far, whenever there is more.
+        on_output: Called with all output so far, whenever there is more.
+        answers: What is typed when the output ends with a prompt.
     """
     ours, theirs = pty.openpty()
-    ran = start(*args, stdout=theirs, stderr=theirs, env=env)
+    ran = start(*args, stdin=theirs, stdout=theirs, stderr=theirs, env=env or {}, start_new_session=True)
     os.close(theirs)
-    shown = b""
+    output = b""
     deadline = time.monotonic() + LIMIT
     while time.monotonic() < deadline:
         if not select.select([ours], [], [], 0.1)[0]:
             continue
         try:
-            shown += os.read(ours, 65536)
+            output += os.read(ours, 65536)
         except OSError:  # the other end is closed
             break
-        seen(shown.decode(errors="replace"))
+        on_output(output.decode(errors="replace"))
+        for prompt, answer in (answers or {}).items():
+            if output.endswith(prompt.encode()):
+                os.write(ours, f"{answer}\n".encode())
     os.close(ours)
     assert ran.wait(LIMIT) == 0
-    return shown.decode(errors="replace")
+    return output.decode(errors="replace")

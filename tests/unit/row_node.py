@@ -48,7 +48,7 @@ class RowNode:
     @property
     def endpoint(self) -> Endpoint:
         """Where a stream reads it, in batches of 8,000 bytes."""
-        return Endpoint(self.address, data_pb2.ReadCommand(cache="c", batch_bytes=8000).SerializeToString())
+        return Endpoint(self.address, data_pb2.ReadCommand(cache="c", batch_bytes=8000))
 
     def stop(self) -> None:
         """Ends every call."""
@@ -81,7 +81,7 @@ def serving_nothing() -> Iterator[Endpoint]:
         address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
         server.start()
         try:
-            yield Endpoint(address, b"")
+            yield Endpoint(address, data_pb2.ReadCommand())
         finally:
             server.stop(0).wait()
 

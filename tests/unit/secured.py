@@ -19,19 +19,19 @@ TABLE = pa.table({"x": list(range(10))})
 REFUSAL = "The caller is not known. A call says who makes it. Give credentials [code=UNAUTHENTICATED]"
 
 
-class NodeApi(job_pb2_grpc.NodeApiServicer):  # type: ignore[misc]
-    """Answers who says the right thing.
+class NodeApi(job_pb2_grpc.NodeApiServiceServicer):  # type: ignore[misc]
+    """A node API that accepts calls with one header.
 
     Attributes:
-        wanted: The header that it wants; None: it asks nobody.
-        told: The headers that came.
-        callers: Names in the certificates of those who called.
-        nodes: The nodes that it tells of; empty: itself.
+        required: The header that calls must have; None: any.
+        headers: The headers of all calls.
+        callers: The names in the certificates of all callers.
+        nodes: The nodes that it lists; empty: itself.
     """
 
-    def __init__(self, wanted: str | None = None) -> None:
-        self.wanted = wanted
-        self.told: list[str | None] = []
+    def __init__(self, required: str | None = None) -> None:
+        self.required = required
+        self.headers: list[str | None] = []
         self.callers: list[bytes | None] = []
         self.nodes: list[job_pb2.Node] = []
         self.address = ""
@@ -46,11 +46,11 @@ class NodeApi(job_pb2_grpc.NodeApiServicer):  # type: ignore[misc]
 
     def WatchJob(self, request: Any, context: Any) -> Iterator[Any]:
         self._admit(context)
-        yield job_pb2.WatchJobResponse(job=job_pb2.Job(id="7f3a", state=job_pb2.SUCCEEDED))
+        yield job_pb2.WatchJobResponse(job=job_pb2.Job(id="7f3a", state=job_pb2.JOB_STATE_SUCCEEDED))
 
     def GetJob(self, request: Any, context: Any) -> Any:
         self._admit(context)
-        return job_pb2.GetJobResponse(job=job_pb2.Job(id="7f3a", state=job_pb2.RUNNING))
+        return job_pb2.GetJobResponse(job=job_pb2.Job(id="7f3a", state=job_pb2.JOB_STATE_RUNNING))
 
     def UploadCode(self, requests: Any, context: Any) -> Any:
         self._admit(context)
@@ -62,21 +62,21 @@ class NodeApi(job_pb2_grpc.NodeApiServicer):  # type: ignore[misc]
 
     def _admit(self, context: Any) -> None:
         header = dict(context.invocation_metadata()).get("authorization")
-        self.told.append(header)
+        self.headers.append(header)
         self.callers += context.auth_context().get("x509_common_name", [])
-        if self.wanted is not None and header != self.wanted:
+        if self.required is not None and header != self.required:
             context.abort(grpc.StatusCode.UNAUTHENTICATED, REFUSAL)
 
 
 @contextmanager
 def node_api(
-    certificate: Certificate | None = None, *, clients: Authority | None = None, wanted: str | None = None
+    certificate: Certificate | None = None, *, clients: Authority | None = None, required: str | None = None
 ) -> Iterator[NodeApi]:
-    """A node; with a certificate by TLS, with an authority of clients only for those who have a certificate of it."""
-    node = NodeApi(wanted)
+    """A node; with a certificate by TLS, with an authority of clients it requires a certificate of that authority."""
+    node = NodeApi(required)
     threads = ThreadPoolExecutor(4)
     server = grpc.server(threads)
-    job_pb2_grpc.add_NodeApiServicer_to_server(node, server)  # type: ignore[no-untyped-call]
+    job_pb2_grpc.add_NodeApiServiceServicer_to_server(node, server)  # type: ignore[no-untyped-call]
     if certificate is None:
         port = server.add_insecure_port("127.0.0.1:0")
     else:
@@ -94,43 +94,43 @@ def node_api(
 
 
 class _Admission(flight.ServerMiddlewareFactory):  # type: ignore[misc]
-    def __init__(self, wanted: str | None, told: list[str | None]) -> None:
+    def __init__(self, required: str | None, received: list[str | None]) -> None:
         super().__init__()
-        self._wanted, self._told = wanted, told
+        self._required, self._received = required, received
 
     def start_call(self, info: Any, headers: Any) -> None:
         header = next(iter(headers.get("authorization", [])), None)
-        self._told.append(header)
-        if self._wanted is not None and header != self._wanted:
+        self._received.append(header)
+        if self._required is not None and header != self._required:
             raise flight.FlightUnauthenticatedError(REFUSAL)
 
 
 class DataEndpoint(flight.FlightServerBase):  # type: ignore[misc]
-    """Sends and takes the rows of `TABLE`.
+    """Sends the rows of `TABLE`, and accepts rows.
 
     Attributes:
-        told: The headers that came.
+        headers: The headers of all calls.
     """
 
-    def __init__(self, certificate: Certificate | None = None, wanted: str | None = None) -> None:
-        self.told: list[str | None] = []
+    def __init__(self, certificate: Certificate | None = None, required: str | None = None) -> None:
+        self.headers: list[str | None] = []
         options: dict[str, Any] = {}
         scheme = "grpc"
         if certificate is not None:
             scheme = "grpc+tls"
             options["tls_certificates"] = [(_text(certificate.certificate), _text(certificate.key))]
         self._scheme = scheme
-        super().__init__(f"{scheme}://127.0.0.1:0", middleware={"who": _Admission(wanted, self.told)}, **options)
+        super().__init__(f"{scheme}://127.0.0.1:0", middleware={"who": _Admission(required, self.headers)}, **options)
 
     @property
     def address(self) -> str:
-        """Where it listens."""
+        """The address that it listens on."""
         return f"127.0.0.1:{self.port}"
 
     def get_flight_info(self, context: Any, descriptor: Any) -> Any:
-        """As a node tells of its rows; the command is the ticket."""
-        place = f"{self._scheme}://127.0.0.1:{self.port}"
-        endpoint = flight.FlightEndpoint(flight.Ticket(descriptor.command), [place])
+        """Describes the rows as a node does; the command is the ticket."""
+        location = f"{self._scheme}://127.0.0.1:{self.port}"
+        endpoint = flight.FlightEndpoint(flight.Ticket(descriptor.command), [location])
         return flight.FlightInfo(TABLE.schema, descriptor, [endpoint], TABLE.num_rows, -1)
 
     def do_get(self, context: Any, ticket: Any) -> Any:
@@ -144,7 +144,7 @@ class DataEndpoint(flight.FlightServerBase):  # type: ignore[misc]
         return flight.GeneratorStream(TABLE.schema, batches())
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
-        """Counts what comes."""
+        """Counts the rows that arrive."""
         rows = sum(chunk.data.num_rows for chunk in reader if chunk.data is not None)
         writer.write(data_pb2.LoadResult(rows=rows).SerializeToString())
 

@@ -11,7 +11,7 @@ from row_node import SCHEMA, RowNode
 from tensorflow_ignite.v1 import shared_pb2, shared_pb2_grpc
 
 
-class Node(RowNode, shared_pb2_grpc.SharedMemoryServicer):  # type: ignore[misc]
+class Node(RowNode, shared_pb2_grpc.SharedMemoryServiceServicer):  # type: ignore[misc]
     """Lays its batches into the segments of its reader.
 
     Attributes:
@@ -20,35 +20,37 @@ class Node(RowNode, shared_pb2_grpc.SharedMemoryServicer):  # type: ignore[misc]
 
     def __init__(self) -> None:
         """Starts to serve."""
-        super().__init__(shared_pb2_grpc.add_SharedMemoryServicer_to_server)
+        super().__init__(shared_pb2_grpc.add_SharedMemoryServiceServicer_to_server)
         self.offers: list[shared_pb2.Segment] = []
 
-    def Read(self, requests: Iterator[shared_pb2.SharedRequest], context: Any) -> Iterator[shared_pb2.SharedBatch]:
+    def ReadIntoMemory(
+        self, requests: Iterator[shared_pb2.ReadIntoMemoryRequest], context: Any
+    ) -> Iterator[shared_pb2.ReadIntoMemoryResponse]:
         """As shared.proto says."""
         context.add_callback(self.ended.set)
-        opening = next(requests).open
-        yield shared_pb2.SharedBatch(schema=SCHEMA.serialize().to_pybytes())
+        opening = next(requests).start
+        yield shared_pb2.ReadIntoMemoryResponse(schema=SCHEMA.serialize().to_pybytes())
         wanted = 0
         for number in range(self.batches):
             values = self.values(number)
             while (offer := self._offer(requests)).bytes < max(values.nbytes, wanted):
                 if not wanted:
                     wanted = values.nbytes
-                    yield shared_pb2.SharedBatch(needs_bytes=wanted)
+                    yield shared_pb2.ReadIntoMemoryResponse(needs_bytes=wanted)
             self.fail_before_last(number, context)
             self._fill(opening, offer, values)
-            yield shared_pb2.SharedBatch(batch=self.layout(), segment=offer.id)
+            yield shared_pb2.ReadIntoMemoryResponse(batch=self.layout(), segment=offer.id)
             if self.silent:
                 self.ended.wait(30)
         if self.result is not None:
-            yield shared_pb2.SharedBatch(result=self.result)
+            yield shared_pb2.ReadIntoMemoryResponse(result=self.result)
 
-    def _offer(self, requests: Iterator[shared_pb2.SharedRequest]) -> shared_pb2.Segment:
+    def _offer(self, requests: Iterator[shared_pb2.ReadIntoMemoryRequest]) -> shared_pb2.Segment:
         offer = next(requests).offer
         self.offers.append(offer)
         return offer
 
-    def _fill(self, opening: shared_pb2.OpenShared, offer: shared_pb2.Segment, values: Any) -> None:
+    def _fill(self, opening: shared_pb2.ReadIntoMemoryStart, offer: shared_pb2.Segment, values: Any) -> None:
         with open(f"/proc/{opening.pid}/fd/{offer.fd}", "r+b") as file, mmap.mmap(file.fileno(), offer.bytes) as memory:
             if all(offer.id != earlier.id for earlier in self.offers[:-1]):
                 assert memory[: len(opening.nonce)] == opening.nonce

@@ -15,7 +15,7 @@ from tensorflow_ignite.v1 import tcp_pb2, tcp_pb2_grpc
 SECONDS = 20
 
 
-class Node(RowNode, tcp_pb2_grpc.TcpRowsServicer):  # type: ignore[misc]
+class Node(RowNode, tcp_pb2_grpc.TcpRowsServiceServicer):  # type: ignore[misc]
     """Sends its batches over a connection; with 0 of them it says nothing at all.
 
     Attributes:
@@ -30,7 +30,7 @@ class Node(RowNode, tcp_pb2_grpc.TcpRowsServicer):  # type: ignore[misc]
         self._port.settimeout(SECONDS)
         self.cut = self.reset = False
         self.behind = 0
-        super().__init__(tcp_pb2_grpc.add_TcpRowsServicer_to_server)
+        super().__init__(tcp_pb2_grpc.add_TcpRowsServiceServicer_to_server)
 
     def close_port(self) -> None:
         """Nobody can connect to its other port any more."""
@@ -41,7 +41,7 @@ class Node(RowNode, tcp_pb2_grpc.TcpRowsServicer):  # type: ignore[misc]
         super().stop()
         self._port.close()
 
-    def Read(self, request: tcp_pb2.ReadTcp, context: Any) -> Iterator[tcp_pb2.TcpAnswer]:
+    def ReadOverTcp(self, request: tcp_pb2.ReadOverTcpRequest, context: Any) -> Iterator[tcp_pb2.ReadOverTcpResponse]:
         """As tcp.proto says."""
         context.add_callback(self.ended.set)
         if self.batches == 0:
@@ -49,13 +49,13 @@ class Node(RowNode, tcp_pb2_grpc.TcpRowsServicer):  # type: ignore[misc]
         token = os.urandom(32)
         schema = SCHEMA.serialize().to_pybytes()
         port = self._port.getsockname()[1]
-        yield tcp_pb2.TcpAnswer(connection=tcp_pb2.TcpConnection(port=port, token=token, schema=schema))
+        yield tcp_pb2.ReadOverTcpResponse(connection=tcp_pb2.TcpConnection(port=port, token=token, schema=schema))
         reader, _ = self._port.accept()
         with reader:
             assert reader.recv(len(token), socket.MSG_WAITALL) == token
             self._send(reader, context)
         if self.result is not None:
-            yield tcp_pb2.TcpAnswer(result=self.result)
+            yield tcp_pb2.ReadOverTcpResponse(result=self.result)
 
     def _send(self, reader: socket.socket, context: Any) -> None:
         for number in range(self.batches):

@@ -43,18 +43,18 @@ def test_exception_is_the_one_of_the_traceback_whatever_follows() -> None:
 
 
 def test_syntax_error_has_no_header() -> None:
-    told = textwrap.dedent("""\
+    printed = textwrap.dedent("""\
           File "/c/train.py", line 1
             def f(:
                   ^
         SyntaxError: invalid syntax
     """)
-    text, exception = find_traceback(told)
+    text, exception = find_traceback(printed)
     assert exception == "SyntaxError: invalid syntax"
-    assert text == told.rstrip()
+    assert text == printed.rstrip()
 
 
-def test_without_a_traceback_the_last_lines_are_told() -> None:
+def test_without_a_traceback_the_last_lines_are_reported() -> None:
     text, exception = find_traceback("".join(f"line {n}\n" for n in range(100)))
     assert text.split("\n") == [f"line {n}" for n in range(100 - LAST_LINES, 100)]
     assert exception == ""

@@ -75,8 +75,8 @@ def begin(agent: Agent, source: str, limits: dict[str, object] | None = None, **
     return task
 
 
-def test_task_inherits_what_is_listed_and_none_of_the_nodes_secrets(agent: Agent) -> None:
-    assert run(agent, "import json, os\nprint(json.dumps(dict(os.environ)))").state == job_pb2.TASK_SUCCEEDED
+def test_task_inherits_listed_variables_and_none_of_the_nodes_secrets(agent: Agent) -> None:
+    assert run(agent, "import json, os\nprint(json.dumps(dict(os.environ)))").state == job_pb2.TASK_STATE_SUCCEEDED
     env = json.loads(agent.output)
     assert {name: env.get(name) for name in FOR_TASKS} == FOR_TASKS
     assert not NODES_SECRETS.keys() & env.keys()
@@ -139,32 +139,32 @@ def test_agents_secret_and_tasks_token_stand_in_no_command_line_environment_or_l
             agent.call("Heartbeat", agent_pb2.HeartbeatRequest(), secret=SECRET + "x")
         for pid in (agent.process.pid, *(process.pid for process in agent.living())):
             for name in ("cmdline", "environ"):
-                told = Path(f"/proc/{pid}/{name}").read_bytes().decode()
-                assert SECRET not in told
-                assert TOKEN not in told
+                found = Path(f"/proc/{pid}/{name}").read_bytes().decode()
+                assert SECRET not in found
+                assert TOKEN not in found
         texts = {path.name: path.read_text(errors="replace") for path in agent.work.rglob("*") if path.is_file()}
         assert [name for name, text in texts.items() if TOKEN in text] == ["context.json"]
         assert not [name for name, text in texts.items() if SECRET in text]
-    told = capfd.readouterr()
-    assert SECRET not in told.out + told.err + agent.output
-    assert TOKEN not in told.out + told.err + agent.output
+    found = capfd.readouterr()
+    assert SECRET not in found.out + found.err + agent.output
+    assert TOKEN not in found.out + found.err + agent.output
 
 
 def test_agent_listens_on_loopback_alone(agent: Agent) -> None:
     sockets = psutil.Process(agent.process.pid).net_connections()
     listening = [socket.laddr for socket in sockets if socket.status == psutil.CONN_LISTEN]
     # An IPv4 address, whether or not the socket is one of IPv6.
-    told = [(address.ip.removeprefix("::ffff:"), address.port) for address in listening]
-    assert told == [("127.0.0.1", agent.ready.port)]
+    addresses = [(address.ip.removeprefix("::ffff:"), address.port) for address in listening]
+    assert addresses == [("127.0.0.1", agent.ready.port)]
 
 
 def test_task_that_wants_too_much_memory_gets_an_error_that_names_the_limit(agent: Agent) -> None:
     status = run(agent, "held = bytearray(1 << 30)", {"memoryBytes": str(512 << 20)})
     assert status.error == (
         "worker 0 exited with code 1: MemoryError; a process of a task may use 0.50 GiB of memory "
-        "(taskMemoryMegabytes); let it use less, or raise taskMemoryMegabytes in the service's configuration"
+        "(taskMemoryMegabytes); make the script use less, or raise taskMemoryMegabytes in the service's configuration"
     )
-    assert not status.hopeless
+    assert not status.failed_permanently
 
 
 def test_processes_that_use_too_much_memory_together_are_killed(agent: Agent) -> None:
@@ -175,7 +175,7 @@ def test_processes_that_use_too_much_memory_together_are_killed(agent: Agent) ->
         "time.sleep(600)"
     )
     status = run(agent, source, {"memoryBytes": str(150 << 20)})
-    assert status.state == job_pb2.TASK_FAILED
+    assert status.state == job_pb2.TASK_STATE_FAILED
     assert re.match(r"worker 0 was killed: its 4 processes used 0\.\d\d GiB of memory together; a task ", status.error)
     assert not agent.living()
 
@@ -190,10 +190,10 @@ def test_task_with_too_many_processes_is_killed_with_all_of_them(agent: Agent) -
 def test_task_within_its_limits_ends_well(agent: Agent) -> None:
     limits = {"memoryBytes": str(1 << 30), "processes": 4, "openFiles": 64, "cpuTime": "60s", "runTime": "60s"}
     source = "import subprocess\nsubprocess.run(['sleep', '1.2'], check=True)\nprint(len(bytearray(100 << 20)))"
-    assert run(agent, source, limits).state == job_pb2.TASK_SUCCEEDED
+    assert run(agent, source, limits).state == job_pb2.TASK_STATE_SUCCEEDED
 
 
-def test_task_that_opens_too_many_files_is_told_the_limit(agent: Agent) -> None:
+def test_task_that_opens_too_many_files_gets_an_error_with_the_limit(agent: Agent) -> None:
     status = run(agent, "held = [open('/dev/null') for _ in range(100)]", {"openFiles": 64})
     assert "Too many open files" in status.error
     assert "a process of a task may have 64 open files (taskOpenFiles)" in status.error
@@ -203,7 +203,7 @@ def test_processor_time_that_is_over_ends_a_task_for_good(agent: Agent) -> None:
     status = run(agent, "while True: pass", {"cpuTime": "0.5s"})
     assert "SIGXCPU" in status.error
     assert "0.5 s of processor time (taskCpuHours)" in status.error
-    assert status.hopeless
+    assert status.failed_permanently
 
 
 def test_time_that_is_over_ends_a_task_for_good_after_it_could_save(agent: Agent) -> None:
@@ -213,7 +213,7 @@ def test_time_that_is_over_ends_a_task_for_good_after_it_could_save(agent: Agent
         "signal.signal(signal.SIGTERM, end)\nprint('up')\ntime.sleep(600)"
     )
     status = run(agent, source, {"runTime": "1s"})
-    assert (status.state, status.hopeless) == (job_pb2.TASK_FAILED, True)
+    assert (status.state, status.failed_permanently) == (job_pb2.TASK_STATE_FAILED, True)
     assert status.error.startswith("worker 0 was ended: it ran for 1 s; a task may run for 1 s (taskTimeLimitHours)")
     assert agent.output == "up\nsaved\n"
 

@@ -55,7 +55,7 @@ def start_stubborn(agent: Agent) -> agent_pb2.TaskKey:
     return task
 
 
-def test_tells_its_interpreter_and_its_versions(agent: Agent) -> None:
+def test_reports_its_interpreter_and_its_versions(agent: Agent) -> None:
     info = agent.ready.info
     assert (info.pid, info.python) == (agent.process.pid, sys.executable)
     assert info.python_version == ".".join(map(str, sys.version_info[:3]))
@@ -66,11 +66,12 @@ def test_starts_without_tensorflow_and_knows_grpc_at_its_edge_only() -> None:
     program = """
         import pkgutil, sys
         import tensorflow_ignite.agent as package
-        names = [m.name for m in pkgutil.iter_modules(package.__path__) if m.name not in ("launch", "server", "life")]
+        others = ("launch", "server", "lifecycle")
+        names = [m.name for m in pkgutil.iter_modules(package.__path__) if m.name not in others]
         for name in names:
             __import__(f"tensorflow_ignite.agent.{name}")
         print("grpc" in sys.modules)
-        import tensorflow_ignite.agent.life
+        import tensorflow_ignite.agent.lifecycle
         print("tensorflow" in sys.modules)
     """
     run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True)
@@ -100,7 +101,7 @@ def test_sigterm_ends_everything_and_sigint_nothing(agent: Agent) -> None:
 def test_killed_agent_takes_its_tasks_with_it_and_the_next_one_what_they_started(start_agent: StartAgent) -> None:
     first = start_agent()
     task = start_stubborn(first)
-    pid = first.told(lambda events: next((e.status.pid for e in events if e.key == task and e.status.pid), 0))
+    pid = first.await_events(lambda events: next((e.status.pid for e in events if e.key == task and e.status.pid), 0))
     first.process.kill()
     first.process.wait()
     eventually(lambda: not is_alive(pid))
@@ -142,17 +143,17 @@ def test_directory_with_foreign_files_is_refused_and_left_alone(tmp_path: Path) 
         check=False,
     )
     assert run.returncode == 2
-    assert b"holds files that no agent made" in run.stderr
+    assert b"contains files that no agent made" in run.stderr
     assert precious.read_text() == "mine"
 
 
 @pytest.mark.parametrize("line", [b"", b'{"secret": "hidden"}\n'])
-def test_bad_start_is_told_without_its_secret(line: bytes) -> None:
+def test_bad_start_is_reported_without_its_secret(line: bytes) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "tensorflow_ignite.agent"], input=line, capture_output=True, check=False
     )
     assert run.returncode == 2
-    assert b"could not begin" in run.stderr
+    assert b"could not start" in run.stderr
     assert b"hidden" not in run.stderr
     assert not run.stdout
 
@@ -177,13 +178,13 @@ def assert_denied(agent: Agent, metadata: tuple[tuple[str, str], ...]) -> None:
     assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
 
 
-def test_stop_answers_when_all_is_gone_and_told_and_nothing_comes_back(agent: Agent) -> None:
+def test_stop_answers_when_all_processes_are_proven_gone_and_reported(agent: Agent) -> None:
     task = start_stubborn(agent)
     (port,) = agent.reserve(task)
     agent.stop()
     assert not agent.living()
     status = agent.ended(task)
-    assert (status.state, status.exit_code) == (job_pb2.TASK_STOPPED, -signal.SIGKILL)
+    assert (status.state, status.exit_code) == (job_pb2.TASK_STATE_STOPPED, -signal.SIGKILL)
     assert status.log_complete
     assert not (agent.work / "job").exists()
     assert can_bind(port)
@@ -203,16 +204,16 @@ def can_bind(port: int) -> bool:
         return True
 
 
-def test_stop_leaves_its_grace_to_a_task_and_to_what_the_task_started(agent: Agent) -> None:
+def test_stop_gives_its_grace_to_a_task_and_to_its_children(agent: Agent) -> None:
     child = "import signal, time\ndef end(*_):\n    time.sleep(0.3); print('child saved'); raise SystemExit\n"
     rest = "signal.signal(signal.SIGTERM, end)\nprint('up')\ntime.sleep(600)"
     parent = "def end(*_):\n    print('parent saved'); sys.exit(3)\n"
     start = f"import signal, subprocess, sys, time\nsubprocess.Popen([sys.executable, '-uc', {child + rest!r}])\n"
     task = agent.start(start + parent + rest)
-    agent.told(lambda _: agent.output.count("up") == 2)
+    agent.await_events(lambda _: agent.output.count("up") == 2)
     agent.stop(grace="20s")
     status = agent.ended(task)
-    assert (status.state, status.exit_code) == (job_pb2.TASK_STOPPED, 3)
+    assert (status.state, status.exit_code) == (job_pb2.TASK_STATE_STOPPED, 3)
     assert agent.output == "up\nup\nparent saved\nchild saved\n"
 
 
@@ -226,7 +227,7 @@ def test_tasks_live_as_long_as_heartbeats_come_and_their_ports_longer(start_agen
         agent.printed("longer")
     for silenced in (task, longer):
         status = agent.ended(silenced)
-        assert status.state == job_pb2.TASK_FAILED
+        assert status.state == job_pb2.TASK_STATE_FAILED
         assert "silent for" in status.error
         assert "(lease 0.8 s)" in status.error
     assert not agent.living()

@@ -1,4 +1,4 @@
-"""Output becomes numbered chunks: in order, bounded, at line ends, the same when told again."""
+"""Output becomes numbered chunks: in order, bounded, at line ends, the same when sent again."""
 
 import os
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def test_lines_become_chunks_at_once_and_the_rest_of_a_line_with_it(output: Outp
     assert not output.advance()
 
 
-def test_line_without_an_end_becomes_a_chunk_at_the_second_look(output: Output) -> None:
+def test_line_without_an_end_becomes_a_chunk_at_the_second_poll(output: Output) -> None:
     os.write(output.fd, b"\r10 %")
     assert not output.advance()
     assert output.advance()

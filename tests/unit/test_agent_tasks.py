@@ -1,4 +1,4 @@
-"""What a task finds, what is told of it, and in which order."""
+"""What a task finds, what the agent reports about it, and in which order."""
 
 import itertools
 import json
@@ -43,7 +43,7 @@ def test_task_runs_the_script_with_its_arguments_untouched(agent: Agent) -> None
     task = agent.key()
     agent.reserve(task)
     agent.call("StartTask", request(task, code, "--a=b c", "", "--help", "$X", "ü", script="sub/main.py"))
-    assert agent.ended(task).state == job_pb2.TASK_SUCCEEDED
+    assert agent.ended(task).state == job_pb2.TASK_STATE_SUCCEEDED
     assert agent.output == "['--a=b c', '', '--help', '$X', 'ü'] __main__ 42 near\n"
 
 
@@ -61,7 +61,7 @@ def test_task_finds_its_environment_and_no_secret(agent: Agent) -> None:
     message.spec.env.update({"MINE": "user", "TENSORFLOW_IGNITE_TASK": "user"})
     message.context.cache = "digits"
     agent.call("StartTask", message)
-    assert agent.ended(task).state == job_pb2.TASK_SUCCEEDED
+    assert agent.ended(task).state == job_pb2.TASK_STATE_SUCCEEDED
     env, context, stdin, interruptible, leads = json.loads(agent.output)
     assert env["TF_CONFIG"] == "{}"
     assert (env["BOTH"], env["MINE"]) == ("service", "user")
@@ -73,7 +73,7 @@ def test_task_finds_its_environment_and_no_secret(agent: Agent) -> None:
     assert (context["cache"], stdin, interruptible, leads) == ("digits", "", True, True)
 
 
-def test_end_is_told_after_the_last_output_which_is_complete(agent: Agent) -> None:
+def test_end_is_reported_after_the_last_output_which_is_complete(agent: Agent) -> None:
     task = agent.start("for n in range(200_000): print(n)\nprint('the end', end='')")
     status = agent.ended(task)
     expected = "".join(f"{n}\n" for n in range(200_000)) + "the end"
@@ -98,7 +98,7 @@ def test_output_comes_while_the_task_runs_also_without_a_line_end(agent: Agent) 
     agent.printed("first\n10 %")
 
 
-def test_new_watcher_takes_over_and_is_told_the_same(tmp_path: Path) -> None:
+def test_new_watcher_replaces_the_old_one_and_gets_the_same_messages(tmp_path: Path) -> None:
     # An agent of its own: the watcher that takes over stays as long as the agent.
     with closing(Agent(tmp_path)) as agent:
         task = agent.start("import time\nfor n in range(3):\n    print(n)\n    time.sleep(0.15)")
@@ -115,10 +115,10 @@ def test_new_watcher_takes_over_and_is_told_the_same(tmp_path: Path) -> None:
         assert taken.value.code() == grpc.StatusCode.ABORTED
 
 
-def test_failed_task_tells_its_traceback(agent: Agent) -> None:
+def test_failed_task_reports_its_traceback(agent: Agent) -> None:
     task = agent.start("def f():\n    raise ValueError('no such pixel')\nf()")
     status = agent.ended(task)
-    assert (status.state, status.exit_code) == (job_pb2.TASK_FAILED, 1)
+    assert (status.state, status.exit_code) == (job_pb2.TASK_STATE_FAILED, 1)
     assert status.error == "worker 0 exited with code 1: ValueError: no such pixel"
     assert status.traceback.startswith("Traceback (most recent call last):\n")
     assert "main.py" in status.traceback
@@ -126,37 +126,37 @@ def test_failed_task_tells_its_traceback(agent: Agent) -> None:
     assert status.traceback.endswith("ValueError: no such pixel")
 
 
-def test_syntax_error_is_told(agent: Agent) -> None:
+def test_syntax_error_is_reported(agent: Agent) -> None:
     status = agent.ended(agent.start("def broken(:"))
     assert status.error.startswith("worker 0 exited with code 1: SyntaxError: ")
     assert "def broken(:" in status.traceback
 
 
-def test_signal_is_told_as_a_negative_code(agent: Agent) -> None:
+def test_signal_is_reported_as_a_negative_code(agent: Agent) -> None:
     status = agent.ended(agent.start("import os\nprint('last words')\nos.kill(os.getpid(), 11)"))
-    assert (status.state, status.exit_code) == (job_pb2.TASK_FAILED, -signal.SIGSEGV)
+    assert (status.state, status.exit_code) == (job_pb2.TASK_STATE_FAILED, -signal.SIGSEGV)
     assert "signal 11 (SIGSEGV)" in status.error
     assert status.traceback == "last words"
 
 
-def test_what_a_task_leaves_behind_ends_with_it(agent: Agent) -> None:
+def test_processes_that_a_task_leaves_behind_end_with_it(agent: Agent) -> None:
     source = (
         "import subprocess, sys\n"
         "p = subprocess.Popen([sys.executable, '-c', 'print(\"up\", flush=True); import time; time.sleep(600)'],"
         " start_new_session=True, stdout=subprocess.PIPE)\n"
         "print(p.stdout.readline())"
     )
-    assert agent.ended(agent.start(source)).state == job_pb2.TASK_SUCCEEDED
+    assert agent.ended(agent.start(source)).state == job_pb2.TASK_STATE_SUCCEEDED
     assert not agent.living()
 
 
-def test_what_clears_its_environment_ends_with_its_task(agent: Agent) -> None:
+def test_a_process_that_clears_its_environment_ends_with_its_task(agent: Agent) -> None:
     source = "import subprocess, sys\np = subprocess.Popen(['sleep', '600'], env={})\nprint(p.pid)"
-    assert agent.ended(agent.start(source)).state == job_pb2.TASK_SUCCEEDED
+    assert agent.ended(agent.start(source)).state == job_pb2.TASK_STATE_SUCCEEDED
     assert not is_alive(int(agent.output))
 
 
-def test_progress_is_told(agent: Agent) -> None:
+def test_progress_is_reported(agent: Agent) -> None:
     task = agent.start(
         "import os, time\n"
         "path = os.environ['TENSORFLOW_IGNITE_PROGRESS']\n"
@@ -164,7 +164,9 @@ def test_progress_is_told(agent: Agent) -> None:
         "os.replace(path + '.new', path)\n"
         "time.sleep(600)"
     )
-    progress = agent.told(lambda told: next((e.status.progress for e in told if e.status.progress.step), None))
+    progress = agent.await_events(
+        lambda events: next((e.status.progress for e in events if e.status.progress.step), None)
+    )
     assert (progress.step, dict(progress.metrics)) == (7, {"loss": 0.5})
     agent.stop()
     assert agent.ended(task).progress == progress
@@ -200,8 +202,8 @@ def test_one_incarnation_at_a_time_on_one_port(agent: Agent) -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        agent_pb2.TaskKey(job_id="../job", attempt=1, role=job_pb2.WORKER),
-        agent_pb2.TaskKey(job_id="job", attempt=0, role=job_pb2.WORKER),
+        agent_pb2.TaskKey(job_id="../job", attempt=1, role=job_pb2.ROLE_WORKER),
+        agent_pb2.TaskKey(job_id="job", attempt=0, role=job_pb2.ROLE_WORKER),
         agent_pb2.TaskKey(job_id="job", attempt=1),
     ],
 )
@@ -219,22 +221,22 @@ def test_key_that_could_name_another_place_is_refused(agent: Agent, bad: agent_p
         ({"main.py": ""}, "../../main.py", "is not in the job's code"),
     ],
 )
-def test_task_that_cannot_be_started_is_told_as_failed(
+def test_task_that_cannot_be_started_is_reported_as_failed(
     agent: Agent, files: dict[str, str], script: str, reason: str
 ) -> None:
     task = agent.key()
     agent.reserve(task)
     agent.call("StartTask", request(task, archive(agent.directory / "c.zip", files), script=script))
     status = agent.ended(task)
-    assert status.state == job_pb2.TASK_FAILED
+    assert status.state == job_pb2.TASK_STATE_FAILED
     assert status.exit_code == 1
-    assert status.hopeless
+    assert status.failed_permanently
     assert status.error.startswith("worker 0 could not be started: ")
     assert reason in status.error
     assert not list(agent.work.rglob("escaped.py"))
 
 
-def test_missing_archive_is_told(agent: Agent) -> None:
+def test_missing_archive_is_reported(agent: Agent) -> None:
     task = agent.key()
     agent.reserve(task)
     agent.call("StartTask", request(task, agent.directory / "nowhere.zip"))
@@ -243,12 +245,12 @@ def test_missing_archive_is_told(agent: Agent) -> None:
 
 def test_attempt_is_unpacked_once_for_all_its_tasks(agent: Agent) -> None:
     code = archive(agent.directory / "c.zip", {"main.py": "import os\nprint(os.stat('main.py').st_ino)"})
-    tasks = [agent.key(0), agent.key(1), agent.key(0, role=job_pb2.CHIEF)]
+    tasks = [agent.key(0), agent.key(1), agent.key(0, role=job_pb2.ROLE_PS)]
     agent.reserve(*tasks)
     for task in tasks:
         agent.call("StartTask", request(task, code))
     for task in tasks:
-        assert agent.ended(task).state == job_pb2.TASK_SUCCEEDED
+        assert agent.ended(task).state == job_pb2.TASK_STATE_SUCCEEDED
     assert len(set(agent.output.split())) == 1
 
 
@@ -264,25 +266,25 @@ def test_reserved_ports_differ_and_only_the_task_can_take_its_own(agent: Agent) 
         "c = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\ns.accept()[0].sendall(b'met')\nprint(c.recv(9))"
     )
     allowed = agent.start(source, str(ports[0]), "1")
-    assert agent.ended(allowed).state == job_pb2.TASK_SUCCEEDED
+    assert agent.ended(allowed).state == job_pb2.TASK_STATE_SUCCEEDED
     assert agent.output == "b'met'\n"
     denied = agent.start(source, str(ports[1]), "0", task=keys[1])
     assert "Address already in use" in agent.ended(denied).error
 
 
 def test_server_of_a_parameter_server_job_is_this_packages_own(agent: Agent) -> None:
-    task = agent.key(role=job_pb2.PS)
+    task = agent.key(role=job_pb2.ROLE_PS)
     agent.reserve(task)
     message = request(task, archive(agent.directory / "c.zip", {"main.py": "print('script')"}))
-    message.spec.kind = job_pb2.PARAMETER_SERVER
+    message.spec.kind = job_pb2.JOB_KIND_PARAMETER_SERVER
     agent.call("StartTask", message)
     # Without TF_CONFIG it ends at once, and says so.
     status = agent.ended(task)
     assert status.exit_code == 1
-    assert "TF_CONFIG names no place in a cluster" in status.traceback
+    assert "TF_CONFIG names no task of a cluster" in status.traceback
 
 
-def test_launcher_starts_nothing_for_an_agent_that_is_gone(tmp_path: Path) -> None:
+def test_launcher_starts_nothing_after_its_agent_has_terminated(tmp_path: Path) -> None:
     touched = tmp_path / "touched"
     run = subprocess.run(
         [sys.executable, "-IS", str(environment._LAUNCHER), "1", "/bin/sh", "-c", f"touch {touched}"], check=False
@@ -301,5 +303,5 @@ def test_execute_permission_is_kept(agent: Agent) -> None:
     task = agent.key()
     agent.reserve(task)
     agent.call("StartTask", request(task, code))
-    assert agent.ended(task).state == job_pb2.TASK_SUCCEEDED
+    assert agent.ended(task).state == job_pb2.TASK_STATE_SUCCEEDED
     assert agent.output == "tool\n"

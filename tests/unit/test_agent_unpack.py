@@ -8,6 +8,7 @@ import pytest
 
 from tensorflow_ignite.agent import unpack as unpacking
 from tensorflow_ignite.agent.unpack import BadArchiveError, unpack
+from tensorflow_ignite.jobs import archive as archives
 
 
 def pack(path: Path, *entries: tuple[str, int, bytes]) -> Path:
@@ -61,14 +62,14 @@ def test_files_directories_and_execute_permission_arrive(tmp_path: Path) -> None
 def test_too_many_entries_are_refused_with_the_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacking, "MAX_ENTRIES", 2)
     archive = pack(tmp_path / "c.zip", *((f"{n}.py", FILE, b"") for n in range(3)))
-    with pytest.raises(BadArchiveError, match="has 3 entries; at most 2 are unpacked"):
+    with pytest.raises(BadArchiveError, match=r"has 3 entries\. At most 2 are unpacked"):
         unpack(archive, tmp_path / "code")
 
 
 def test_too_many_bytes_are_refused_with_the_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacking, "MAX_BYTES", 1000)
     archive = pack(tmp_path / "c.zip", ("bomb", FILE, b"\0" * 1001))
-    with pytest.raises(BadArchiveError, match="holds 1001 bytes; at most 1000 are unpacked"):
+    with pytest.raises(BadArchiveError, match=r"contains 1001 bytes or more\. At most 1000 are unpacked"):
         unpack(archive, tmp_path / "code")
 
 
@@ -83,6 +84,43 @@ def test_entry_that_is_larger_than_it_says_is_not_unpacked(tmp_path: Path) -> No
     assert not (tmp_path / "code").exists()
 
 
+def test_a_small_archive_that_expands_very_much_is_refused(tmp_path: Path) -> None:
+    zeros = b"\0" * unpacking.FREE_BYTES
+    unpack(pack(tmp_path / "small.zip", ("zeros", FILE, zeros)), tmp_path / "small")
+    bomb = pack(tmp_path / "c.zip", ("zeros", FILE, zeros), ("one more", FILE, b"\0"))
+    with pytest.raises(BadArchiveError, match=r"expands at most 200 times, or to 16777216 bytes"):
+        unpack(bomb, tmp_path / "code")
+    assert not (tmp_path / "code").exists()
+
+
+def test_entries_over_the_same_bytes_are_refused(tmp_path: Path) -> None:
+    archive = pack(tmp_path / "c.zip", ("a", FILE, b"x" * 100), ("b", FILE, b"x" * 100))
+    data = bytearray(archive.read_bytes())
+    with zipfile.ZipFile(archive) as opened:
+        second = opened.getinfo("b").header_offset
+    place = data.rindex(b"PK\x01\x02") + 42
+    assert int.from_bytes(data[place : place + 4], "little") == second
+    data[place : place + 4] = bytes(4)
+    archive.write_bytes(data)
+    with pytest.raises(BadArchiveError, match="uses bytes of another entry"):
+        unpack(archive, tmp_path / "code")
+
+
+def test_bytes_are_counted_while_they_are_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = pack(tmp_path / "c.zip", *((f"{n}", FILE, b"\0" * 600) for n in range(2)))
+    # As if the sizes in the list of entries were smaller than the entries.
+    monkeypatch.setattr(unpacking, "_check_size", lambda archive, entries: None)
+    monkeypatch.setattr(unpacking, "MAX_BYTES", 1000)
+    with pytest.raises(BadArchiveError, match=r"contains 1200 bytes or more\. At most 1000"):
+        unpack(archive, tmp_path / "code")
+    assert {path.name for path in tmp_path.iterdir()} == {"c.zip"}
+
+
+def test_the_limits_are_those_that_the_client_names() -> None:
+    assert (unpacking.MAX_BYTES, unpacking.MAX_ENTRIES) == (archives.MAX_BYTES, archives.MAX_FILES)
+    assert (unpacking.MAX_RATIO, unpacking.FREE_BYTES) == (archives._MAX_RATIO, archives._FREE_BYTES)
+
+
 @pytest.mark.parametrize("names", [("a", "a/b.py"), ("a.py", "./a.py"), ("a", "a/")])
 def test_contradicting_entries_are_refused(tmp_path: Path, names: tuple[str, str]) -> None:
     with pytest.raises(BadArchiveError):
@@ -90,7 +128,7 @@ def test_contradicting_entries_are_refused(tmp_path: Path, names: tuple[str, str
 
 
 @pytest.mark.parametrize("content", [b"", b"no zip at all", b"PK\x05\x06"])
-def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "c.zip").write_bytes(content)
     with pytest.raises(BadArchiveError, match="must be a zip archive"):
         unpack(tmp_path / "c.zip", tmp_path / "code")

@@ -23,7 +23,7 @@ serve({{"one": lambda: (3, 24, 7), "fails": lambda: 1 / 0}})
 """
 
 
-def test_a_goal_asks_for_a_multiple_but_for_no_more_than_its_cap() -> None:
+def test_a_goal_is_a_multiple_but_no_more_than_its_cap() -> None:
     reached = {verdict["of"]: verdict for verdict in goals.verdicts({"remote_1mb": 1_100.0, "tcp": 6_000.0})}
     assert reached["tcp"]["wanted"] == 1_000
     assert reached["tcp"]["reached"]
@@ -42,7 +42,7 @@ def test_every_figure_of_a_goal_is_shown_with_its_spread() -> None:
     assert text.splitlines()[-1].endswith("missed")
 
 
-def test_the_sum_of_rows_tells_one_that_is_missing_or_comes_twice() -> None:
+def test_the_sum_of_rows_reveals_a_missing_or_repeated_row() -> None:
     pixels, labels = rows.small_rows(300)
     assert pixels.shape == (300, rows.SMALL_BYTES)
     assert labels.max() == rows.LABELS - 1

@@ -19,13 +19,15 @@ from shared_memory_node import Node as SharedNode
 
 import tensorflow_ignite as tfi
 from certificates import Authority, Certificate, make_authority
-from tensorflow_ignite import channels, errors, handshake
+from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport import segments
 from tensorflow_ignite.data.transport.flight import Endpoint
 from tensorflow_ignite.data.transport.shared import SharedStream
+from tensorflow_ignite.net import channels, handshake
 from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.v1 import data_pb2
 
-# Seconds for a failure to be told; most take hundredths of one.
+# Seconds until a failure is raised; most take hundredths of one.
 QUICK = 5.0
 PASSWORD = "swordfish"
 TOKEN = "s3cr3t-t0k3n"
@@ -91,8 +93,8 @@ def quickly() -> Iterator[None]:
 
 
 @contextmanager
-def endpoint(certificate: Certificate | None = None, wanted: str | None = None) -> Iterator[DataEndpoint]:
-    with DataEndpoint(certificate, wanted) as started:
+def endpoint(certificate: Certificate | None = None, required: str | None = None) -> Iterator[DataEndpoint]:
+    with DataEndpoint(certificate, required) as started:
         yield started
 
 
@@ -114,41 +116,41 @@ def read(address: str, credentials: tfi.Credentials | None) -> None:
 
 @pytest.mark.parametrize(("who", "header"), CALLERS, ids=["nobody", "password", "token"])
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
-def test_every_call_of_the_node_api_says_who_makes_it(
+def test_every_call_of_the_node_api_has_the_callers_credentials(
     papers: Papers, tls: bool, who: dict[str, str], header: str | None
 ) -> None:
     credentials = papers.trusting(**who) if tls else tfi.Credentials(**who) if who else None  # type: ignore[arg-type]
-    with node_api(papers.node if tls else None, wanted=header) as node:
+    with node_api(papers.node if tls else None, required=header) as node:
         call(node.address, credentials)
-        assert len(node.told) >= 5
-        assert set(node.told) == {header}
+        assert len(node.headers) >= 5
+        assert set(node.headers) == {header}
 
 
 @pytest.mark.parametrize(("who", "header"), CALLERS, ids=["nobody", "password", "token"])
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
-def test_reading_and_loading_say_who_does_it(
+def test_reading_and_loading_send_the_callers_credentials(
     papers: Papers, tls: bool, who: dict[str, str], header: str | None
 ) -> None:
     credentials = papers.trusting(**who) if tls else tfi.Credentials(**who) if who else None  # type: ignore[arg-type]
     with endpoint(papers.node if tls else None, header) as node:
         read(node.address, credentials)
         assert tfi.load("c", {"x": np.arange(7)}, address=node.address, credentials=credentials) == 7
-        assert set(node.told) == {header}
+        assert set(node.headers) == {header}
 
 
 class AskingNode(SharedNode):
     """Notes who reads."""
 
     def __init__(self) -> None:
-        self.told: list[str | None] = []
+        self.headers: list[str | None] = []
         super().__init__()
 
-    def Read(self, requests: Any, context: Any) -> Any:
-        self.told.append(dict(context.invocation_metadata()).get("authorization"))
-        return super().Read(requests, context)
+    def ReadIntoMemory(self, requests: Any, context: Any) -> Any:
+        self.headers.append(dict(context.invocation_metadata()).get("authorization"))
+        return super().ReadIntoMemory(requests, context)
 
 
-def test_shared_memory_says_who_reads() -> None:
+def test_shared_memory_sends_the_readers_credentials() -> None:
     node = AskingNode()
     try:
         stream = SharedStream(node.endpoint, "c", credentials=tfi.Credentials(token=TOKEN))
@@ -156,12 +158,12 @@ def test_shared_memory_says_who_reads() -> None:
     finally:
         node.stop()
         segments.pool().clear()
-    assert node.told == [f"Bearer {TOKEN}"]
+    assert node.headers == [f"Bearer {TOKEN}"]
 
 
 def test_shared_memory_of_a_node_with_tls_is_not_read_without(papers: Papers) -> None:
     with node_api(papers.node) as node, quickly():
-        stream = SharedStream(Endpoint(node.address, b""), "c")
+        stream = SharedStream(Endpoint(node.address, data_pb2.ReadCommand()), "c")
         with pytest.raises(errors.ConnectionFailedError, match="the node speaks TLS, and this client does not"):
             list(stream)
     segments.pool().clear()
@@ -217,7 +219,7 @@ def test_an_encrypted_key_is_opened_in_memory(papers: Papers) -> None:
     ],
     ids=["plain", "plain-token", "not-tls", "expired", "wrong-host", "foreign", "machine-trusts-not"],
 )
-def test_what_tls_fails_of_is_told_within_seconds(
+def test_the_cause_of_a_tls_failure_is_reported_within_seconds(
     papers: Papers,
     use: Callable[[str, tfi.Credentials | None], None],
     certificate: str | None,
@@ -229,7 +231,7 @@ def test_what_tls_fails_of_is_told_within_seconds(
         with pytest.raises(errors.ConnectionFailedError, match=f"{node.address} .*{cause}") as caught:
             use(node.address, credentials(papers))
         assert TOKEN not in "".join(traceback.format_exception(caught.value))
-        assert node.told == []
+        assert node.headers == []
 
 
 @pytest.mark.parametrize(
@@ -240,7 +242,7 @@ def test_what_tls_fails_of_is_told_within_seconds(
         ("mallory", "refuses this client's certificate"),
     ],
 )
-def test_a_client_whose_certificate_is_not_taken_is_told_so_within_seconds(
+def test_a_refused_client_certificate_is_reported_within_seconds(
     papers: Papers, client: str | None, cause: str
 ) -> None:
     credentials = papers.of(getattr(papers, client)) if client else papers.trusting()
@@ -255,20 +257,20 @@ def test_a_client_whose_certificate_is_not_taken_is_told_so_within_seconds(
 @pytest.mark.parametrize("use", [call, read], ids=["grpc", "flight"])
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 @pytest.mark.parametrize("who", [{}, {"username": "alice", "password": PASSWORD}, {"token": TOKEN}])
-def test_somebody_unknown_is_refused_within_seconds_and_no_secret_is_told(
+def test_unknown_credentials_are_refused_within_seconds_and_no_error_has_a_secret(
     papers: Papers, use: Callable[[str, tfi.Credentials | None], None], tls: bool, who: dict[str, str]
 ) -> None:
     credentials = papers.trusting(**who) if tls else tfi.Credentials(**who) if who else None  # type: ignore[arg-type]
     given = papers.node if tls else None
     with (
-        node_api(given, wanted="other") if use is call else endpoint(given, "other") as node,
+        node_api(given, required="other") if use is call else endpoint(given, "other") as node,
         quickly(),
         pytest.raises(errors.UnauthenticatedError) as caught,
     ):
         use(node.address, credentials)
     assert str(caught.value) == REFUSAL.removesuffix(" [code=UNAUTHENTICATED]")
-    told = "".join(traceback.format_exception(caught.value))
-    assert not [secret for secret in (PASSWORD, TOKEN, BASIC.split()[1]) if secret in told]
+    received = "".join(traceback.format_exception(caught.value))
+    assert not [secret for secret in (PASSWORD, TOKEN, BASIC.split()[1]) if secret in received]
 
 
 def test_files_are_called_as_their_credentials_say(papers: Papers) -> None:
@@ -290,16 +292,16 @@ def test_files_of_one_cluster_are_others_for_another_caller() -> None:
     ("files", "text"),
     [
         ({"cafile": "/nowhere/ca.pem"}, r"cafile /nowhere/ca\.pem .*cannot be read"),
-        ({"cafile": __file__}, r"cafile .*holds no certificate"),
+        ({"cafile": __file__}, r"cafile .*contains no certificate"),
         ({"tls": True, "verify": False}, "always verified"),
     ],
 )
-def test_files_that_cannot_be_used_are_told_before_a_call(files: dict[str, str], text: str) -> None:
+def test_unusable_files_are_reported_before_a_call(files: dict[str, str], text: str) -> None:
     with pytest.raises(errors.InvalidRequestError, match=text):
         tfi.connect("127.0.0.1:1", credentials=files)
 
 
-def test_a_key_of_another_certificate_is_told_before_a_call(papers: Papers) -> None:
+def test_a_key_of_another_certificate_is_reported_before_a_call(papers: Papers) -> None:
     files = {"certfile": papers.alice.certificate, "keyfile": papers.mallory.key}
     with pytest.raises(errors.InvalidRequestError, match=r"alice\.pem and keyfile .*mallory-key\.pem"):
         tfi.connect("127.0.0.1:1", credentials=files)
@@ -317,7 +319,7 @@ def test_a_secret_without_encryption_is_warned_of_once_for_each_host(
     assert TOKEN not in caplog.text
 
 
-def test_a_healthy_node_has_no_diagnosis_and_tells_when_its_certificate_ends(papers: Papers) -> None:
+def test_a_healthy_node_has_no_diagnosis_but_the_end_of_its_certificate(papers: Papers) -> None:
     with node_api(papers.node) as node:
         assert handshake.diagnose(node.address, papers.trusting()) is None
         end = handshake.expiry(node.address, papers.trusting())
@@ -329,14 +331,13 @@ def test_a_healthy_node_has_no_diagnosis_and_tells_when_its_certificate_ends(pap
 
 def test_the_endpoint_of_a_node_with_tls_is_found(papers: Papers) -> None:
     from tensorflow_ignite.data.transport import flight
-    from tensorflow_ignite.v1 import data_pb2
 
     with endpoint(papers.node) as node:
-        told = flight.describe(node.address, data_pb2.ReadCommand(cache="c"), papers.trusting())
-        assert told.endpoints == (Endpoint(node.address, told.endpoints[0].ticket),)
+        received = flight.describe(node.address, data_pb2.ReadCommand(cache="c"), papers.trusting())
+        assert received.endpoints == (Endpoint(node.address, received.endpoints[0].command),)
 
 
-def test_what_a_job_is_submitted_with_arrives(papers: Papers, tmp_path: Path) -> None:
+def test_every_option_of_a_submission_arrives(papers: Papers, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("print(1)\n")
     with node_api(papers.node) as node, tfi.connect(node.address, credentials=papers.trusting()) as client:

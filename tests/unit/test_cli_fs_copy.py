@@ -8,19 +8,18 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import fsspec
 import pytest
+from program import error_of
 
 from tensorflow_ignite.cli import main
-from tensorflow_ignite.cli.fs.elsewhere import LocalStore
-from tensorflow_ignite.cli.fs.globs import expand
-from tensorflow_ignite.cli.fs.places import Place
+from tensorflow_ignite.cli.fs import local
+from tensorflow_ignite.cli.fs.local import LocalFiles, UnbufferedFile
+from tensorflow_ignite.cli.fs.location import Location, matching_paths
 from tensorflow_ignite.cli.fs.plan import plan_copy
-from tensorflow_ignite.cli.fs.text import shown, size
+from tensorflow_ignite.cli.fs.text import escaped, size
 from tensorflow_ignite.cli.fs.transfer import Meter, transfer
 from tensorflow_ignite.errors import StorageError
 
@@ -35,16 +34,10 @@ def memory() -> Iterator[fsspec.AbstractFileSystem]:
     filesystem.pseudo_dirs[:] = [""]
 
 
-@pytest.fixture
-def cli(capsys, monkeypatch, tmp_path):
-    """Runs `fs` in this process, in a folder of its own; gives its exit code, standard output and standard error."""
+@pytest.fixture(autouse=True)
+def _folder(monkeypatch, tmp_path) -> None:
+    """Paths of this machine are in a folder of the test."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*args: object) -> tuple[int, str, str]:
-        code = main(["fs", *(str(arg) for arg in args)])
-        return code, *capsys.readouterr()
-
-    return run
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
@@ -68,39 +61,38 @@ def model(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_goes_there_and_comes_back_as_it_was(cli, memory, model, tmp_path) -> None:
-    assert cli("cp", "-r", "model", "memory://models/digits")[0] == 0
+def test_a_folder_goes_there_and_comes_back_as_it_was(fs, memory, model, tmp_path) -> None:
+    assert fs("cp", "-r", "model", "memory://models/digits")[0] == 0
     assert memory.cat_file("/models/digits/variables/deep/data") == bytes(range(256)) * 40_000
-    code, out, err = cli("cp", "-r", "memory://models/digits", "back")
+    code, out, err = fs("cp", "-r", "memory://models/digits", "back")
     assert (code, err) == (0, "")
     assert out.startswith("copied 4 files and 4 directories: 10.2 MB in ")
     assert tree(tmp_path / "back") == tree(model)
 
 
-def test_a_target_that_is_a_directory_takes_the_sources_under_their_names(cli, model, tmp_path) -> None:
+def test_a_target_that_is_a_directory_takes_the_sources_under_their_names(fs, model, tmp_path) -> None:
     (tmp_path / "there").mkdir()
-    assert cli("cp", "-r", "model/a.txt", "model/variables", "there")[0] == 0
-    assert cli("cp", "model/a.txt", "not/yet/there/")[0] == 0
-    assert cli("cp", "model/a.txt", "not/yet/called")[0] == 0
+    assert fs("cp", "-r", "model/a.txt", "model/variables", "there")[0] == 0
+    assert fs("cp", "model/a.txt", "not/yet/there/")[0] == 0
+    assert fs("cp", "model/a.txt", "not/yet/called")[0] == 0
     assert set(tree(tmp_path / "there")) == {"a.txt", "variables", "variables/deep", "variables/deep/data"}
     assert tree(tmp_path / "not")["yet/there/a.txt"] == tree(tmp_path / "not")["yet/called"] == b"a" * 10
     # Into what is there already.
-    assert cli("cp", "-r", "there", "not")[0] == 0
+    assert fs("cp", "-r", "there", "not")[0] == 0
     assert tree(tmp_path / "not" / "there") == tree(tmp_path / "there")
     # The content of a folder, without its name.
-    assert cli("cp", "-r", "model/.", "there/")[0] == 0
+    assert fs("cp", "-r", "model/.", "there/")[0] == 0
     assert (tmp_path / "there" / "empty").is_dir()
 
 
-def test_patterns_choose_files_and_a_literal_name_comes_first(cli, memory, model, tmp_path) -> None:
-    assert cli("cp", "model/*.txt", "memory://some/")[0] == 0
+def test_patterns_choose_files_and_a_literal_name_comes_first(fs, memory, model, tmp_path) -> None:
+    assert fs("cp", "model/*.txt", "memory://some/")[0] == 0
     assert sorted(memory.store) == ["/some/100% of ünï [1].txt", "/some/a.txt"]
-    assert cli("cp", "model/100% of ünï [1].txt", "one")[0] == 0
+    assert fs("cp", "model/100% of ünï [1].txt", "one")[0] == 0
     assert (tmp_path / "one").read_bytes() == b"name"
-    assert cli("cp", "model/**/data", "memory://some/*.txt", "all/")[0] == 0
+    assert fs("cp", "model/**/data", "memory://some/*.txt", "all/")[0] == 0
     assert set(tree(tmp_path / "all")) == {"100% of ünï [1].txt", "a.txt", "data"}
-    code, _, err = cli("cp", "model/*.nope", "all/")
-    assert code == 1
+    err = error_of(fs("cp", "model/*.nope", "all/"))
     assert "nothing matches model/*.nope" in err
 
 
@@ -123,9 +115,10 @@ def test_patterns_choose_files_and_a_literal_name_comes_first(cli, memory, model
         (["-r", "circle", "copy"], "is a link to a directory that it is in itself"),
         (["-r", "broken", "copy"], "is a link to a file that does not exist"),
         (["-r", "pipes", "copy"], "is neither a file nor a directory"),
+        (["zip://name::./file", "copy"], "zip://name::./file cannot be opened: BadZipFile"),
     ],
 )
-def test_what_cp_refuses_is_refused_before_anything_is_written(cli, model, tmp_path, args, fault) -> None:
+def test_what_cp_refuses_is_refused_before_anything_is_written(fs, model, tmp_path, args, fault) -> None:
     for folder in ("other", "clash/a.txt", "crash/other/a.txt", "circle", "broken", "pipes"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "other" / "a.txt").write_bytes(b"other")
@@ -135,25 +128,23 @@ def test_what_cp_refuses_is_refused_before_anything_is_written(cli, model, tmp_p
     (tmp_path / "broken" / "link").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipes" / "pipe")
     names = {path: path.lstat().st_mtime_ns for path in tmp_path.rglob("*")}
-    code, out, err = cli("cp", *args)
-    assert (code, out) == (1, "")
-    assert err.startswith("error: ")
+    err = error_of(fs("cp", *args))
     assert fault in err
     assert {path: path.lstat().st_mtime_ns for path in tmp_path.rglob("*")} == names
 
 
-def test_links_are_followed_and_modes_of_what_is_replaced_are_kept(cli, model, tmp_path) -> None:
+def test_links_are_followed_and_modes_of_what_is_replaced_are_kept(fs, model, tmp_path) -> None:
     (tmp_path / "linked").mkdir()
     (tmp_path / "linked" / "folder").symlink_to(model / "variables")
     (tmp_path / "linked" / "file").symlink_to(model / "a.txt")
-    assert cli("cp", "-r", "linked", "copy")[0] == 0
+    assert fs("cp", "-r", "linked", "copy")[0] == 0
     assert set(tree(tmp_path / "copy")) == {"file", "folder", "folder/deep", "folder/deep/data"}
     assert not (tmp_path / "copy" / "file").is_symlink()
     script = tmp_path / "script"
     script.write_bytes(b"old")
     script.chmod(0o750)
     (tmp_path / "shortcut").symlink_to(script)
-    assert cli("cp", "model/a.txt", "shortcut")[0] == 0
+    assert fs("cp", "model/a.txt", "shortcut")[0] == 0
     assert (script.read_bytes(), script.stat().st_mode & 0o777) == (b"a" * 10, 0o750)
     assert (tmp_path / "shortcut").is_symlink()
 
@@ -168,95 +159,66 @@ def test_pipes_and_devices_that_are_named_are_read_and_written(tmp_path) -> None
     assert not Path("/dev/null").is_file()
 
 
-def test_json_tells_programs_what_was_copied(cli, model) -> None:
+def test_cp_prints_json_for_programs(fs, model) -> None:
     import json
 
-    told = json.loads(cli("cp", "--json", "-r", "model", "copy")[1])
-    assert (told["files"], told["directories"], told["bytes"]) == (4, 4, 10_240_014)
-    assert told["seconds"] > 0
+    copied = json.loads(fs("cp", "--json", "-r", "model", "copy")[1])
+    assert (copied["files"], copied["directories"], copied["bytes"]) == (4, 4, 10_240_014)
+    assert copied["seconds"] > 0
 
 
-@dataclass
-class Faulty(LocalStore):
-    """This machine's files, of which one can be read in part only."""
+class FaultyFile(UnbufferedFile):
+    """A file that can be read in part only when it is called ``bad``; others have no end."""
 
-    fails_at: str
-    reached: threading.Event
+    failed = threading.Event()
 
-    @contextmanager
-    def reading(self, path: str) -> Iterator[Iterator[bytes]]:
-        with super().reading(path) as pieces:
-
-            def some() -> Iterator[bytes]:
-                yield next(pieces)
-                if path.endswith(self.fails_at):
-                    self.reached.set()
-                    raise OSError(errno.EIO, "disk is broken")
-                # Only the failure of the other ends this file.
-                while True:
-                    assert self.reached.wait(20)
-                    yield b"more"
-
-            yield some()
+    def read(self, size: int = -1) -> bytes:
+        if self.tell() == 0:
+            return super().read(size)
+        if str(self.name).endswith("bad"):
+            self.failed.set()
+            raise OSError(errno.EIO, "disk is broken")
+        # Only the failure of the other ends this file.
+        assert self.failed.wait(20)
+        return b"more"
 
 
-def test_the_first_failure_stops_all_and_leaves_no_half_file(tmp_path) -> None:
+def test_the_first_failure_stops_all_and_leaves_no_half_file(tmp_path, monkeypatch) -> None:
     for name in ("bad", "endless", "endless2"):
         (tmp_path / name).write_bytes(b"x" * 100)
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "endless").write_bytes(b"before")
-    store = Faulty("bad", threading.Event())
-    sources = [Place(store, str(tmp_path / name)) for name in ("endless", "endless2", "bad")]
-    plan = plan_copy(sources, Place(LocalStore(), str(tmp_path / "there")), recursive=False)
-    with Meter("copying", 3, 300) as meter, pytest.raises((StorageError, OSError), match="disk is broken"):
+    sources = [Location(LocalFiles(), str(tmp_path / name)) for name in ("endless", "endless2", "bad")]
+    plan = plan_copy(sources, Location(LocalFiles(), str(tmp_path / "there")), recursive=False)
+    monkeypatch.setattr(local, "UnbufferedFile", FaultyFile)
+    with Meter("copying", 3, 300) as meter, pytest.raises(StorageError, match="disk is broken"):
         transfer(plan, 3, meter)
     assert tree(tmp_path / "there") == {"endless": b"before"}
 
 
-def test_what_the_system_refuses_is_one_error_of_ours(cli, model, monkeypatch, tmp_path) -> None:
+def test_an_error_of_the_operating_system_is_one_error_of_ours(fs, model, monkeypatch, tmp_path) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "replace", full)
-    code, _, err = cli("cp", "model/a.txt", "copy")
-    assert code == 1
-    assert err.startswith("error: ")
+    err = error_of(fs("cp", "model/a.txt", "copy"))
     assert "copy cannot be read or written: No space left on device." in err
     assert set(tree(tmp_path)) == {"model", *(f"model/{name}" for name in tree(model))}
 
 
-def test_a_file_system_without_its_package_is_told(cli, model) -> None:
-    code, _, err = cli("cp", "model/a.txt", "sftp://host/a.txt")
-    assert code == 2
+def test_a_url_of_a_missing_package_is_an_error_of_the_command_line(fs, model) -> None:
+    err = error_of(fs("cp", "model/a.txt", "sftp://host/a.txt"), 2)
     assert "'sftp://host/a.txt' cannot be reached" in err
-    assert cli("cp", "model/a.txt", "bogus://host/a.txt")[0] == 2
+    assert fs("cp", "model/a.txt", "bogus://host/a.txt")[0] == 2
 
 
-@dataclass
-class Node:
-    """An entry of a tree in memory."""
-
-    path: str
-    is_directory: bool
-
-
-def test_patterns_match_as_those_of_a_shell() -> None:
+def test_patterns_match_as_those_of_a_shell(memory) -> None:
     files = ["/a/1.txt", "/a/2.txt", "/a/b/3.txt", "/a/b/c/4.txt", "/d/[x].txt", "/d/x.txt"]
-    nodes = {path: Node(path, False) for path in files}
     for path in files:
-        for depth in range(1, path.count("/")):
-            directory = "/".join(path.split("/")[: depth + 1])
-            nodes[directory] = Node(directory, True)
+        memory.pipe_file(path, b"")
 
     def matched(pattern: str) -> list[str]:
-        found = expand(
-            pattern,
-            lambda directory: [
-                node for path, node in nodes.items() if path.rpartition("/")[0] == directory.rstrip("/")
-            ],
-            nodes.get,
-        )
-        return [node.path for node in found]
+        return matching_paths(Location(memory, pattern))
 
     assert matched("/*") == ["/a", "/d"]
     assert matched("/a/?.txt") == ["/a/1.txt", "/a/2.txt"]
@@ -270,9 +232,9 @@ def test_patterns_match_as_those_of_a_shell() -> None:
     assert matched("/none/*") == []
 
 
-def test_sizes_and_names_are_shown_in_few_signs() -> None:
+def test_sizes_are_short_and_names_are_escaped() -> None:
     sizes = {0: "0 B", 999: "999 B", 1_000: "1.00 kB", 12_345: "12.3 kB", 999_499: "999 kB", 999_500: "1.00 MB"}
     assert {count: size(count) for count in sizes} == sizes
     assert size(2_140_000_000) == "2.14 GB"
-    assert shown("ünï 1%") == "ünï 1%"
-    assert shown("a\nb\x1b[31m") == "a\\nb\\x1b[31m"
+    assert escaped("ünï 1%") == "ünï 1%"
+    assert escaped("a\nb\x1b[31m") == "a\\nb\\x1b[31m"

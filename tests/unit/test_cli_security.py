@@ -1,36 +1,32 @@
-"""Who the command line is, how it learns secrets, and what it makes of them."""
+"""The credentials of the command line: where they come from, and which calls they are used for."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import pty
 import re
-import select
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from program import error_of, on_terminal
 from rich.console import Console
 from secured import node_api
 
 from certificates import Authority, Certificate, make_authority
-from tensorflow_ignite.addresses import parse_addresses
-from tensorflow_ignite.cli import main, quickstart
+from tensorflow_ignite.cli import quickstart
 from tensorflow_ignite.cli.tensorboard import _in_memory
-from tensorflow_ignite.credentials import Credentials, find
-from tensorflow_ignite.errors import ConnectionFailedError
+from tensorflow_ignite.errors import ConnectionFailedError, StoredFileNotFoundError
+from tensorflow_ignite.net.credentials import Credentials
+from tensorflow_ignite.net.resolve import find_credentials, resolve
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.v1 import job_pb2
 
-LIMIT = 20  # seconds; what takes longer hangs
-PYTHON = Path(__file__).parents[2] / "python"
 SECRET = "swordfish"
 BASIC = "Basic YWxpY2U6c3dvcmRmaXNo"
 
@@ -38,7 +34,7 @@ Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
-def _nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
         if name.startswith("TENSORFLOW_IGNITE_"):
             monkeypatch.delenv(name)
@@ -72,30 +68,39 @@ def write_profiles(text: str) -> None:
 
 @pytest.fixture
 def callers(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, ...], Credentials | None]:
-    """Who was to call which nodes for files; none of them answers."""
+    """The credentials for each cluster whose files are called; no node answers."""
     found: dict[tuple[str, ...], Credentials | None] = {}
 
     def at(addresses: tuple[str, ...], *, credentials: Credentials | None = None, **_: object) -> Files:
         found[addresses] = credentials
-        raise ConnectionFailedError("nobody is there")
+        raise ConnectionFailedError("no node answers")
 
     monkeypatch.setattr(Files, "at", at)
     return found
 
 
-# Who calls
+@pytest.fixture
+def prompts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The prompts that a terminal has shown; each is answered with the secret."""
+    shown: list[str] = []
+    monkeypatch.setattr("typer.prompt", lambda text, **_: shown.append(text) or SECRET)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    return shown
+
+
+# Credentials
 
 
 def test_a_user_calls_with_a_password_from_a_file(cli: Cli, password_file: Path) -> None:
-    with node_api(wanted=BASIC) as node:
-        who = ["--address", node.address, "--user", "alice"]
-        assert cli(*who, "--password-file", password_file, "ps")[0] == 0
-        assert set(node.told) == {BASIC}
+    with node_api(required=BASIC) as node:
+        options = ["--address", node.address, "--user", "alice"]
+        assert cli(*options, "--password-file", password_file, "ps")[0] == 0
+        assert set(node.headers) == {BASIC}
 
 
 def test_a_user_calls_with_a_password_from_the_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENSORFLOW_IGNITE_PASSWORD", SECRET)
-    with node_api(wanted=BASIC) as node:
+    with node_api(required=BASIC) as node:
         assert cli("--address", node.address, "--user", "alice", "nodes")[0] == 0
 
 
@@ -104,23 +109,25 @@ def test_a_token_file_wins_over_the_user_of_the_environment(
 ) -> None:
     monkeypatch.setenv("TENSORFLOW_IGNITE_USERNAME", "bob")
     monkeypatch.setenv("TENSORFLOW_IGNITE_PASSWORD", "other")
-    with node_api(wanted=f"Bearer {SECRET}") as node:
+    with node_api(required=f"Bearer {SECRET}") as node:
         assert cli("--token-file", password_file, "ps", "--address", node.address)[0] == 0
 
 
-def test_files_of_tls_complete_who_calls(
+def test_files_of_tls_complete_the_credentials(
     cli: Cli, authority: Authority, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", SECRET)
     alice = authority.issue("alice")
     files = ["--certfile", alice.certificate, "--keyfile", alice.key, "--cafile", authority.certificate]
-    with node_api(certificate, clients=authority, wanted=f"Bearer {SECRET}") as node:
+    with node_api(certificate, clients=authority, required=f"Bearer {SECRET}") as node:
         assert cli("--address", node.address, *files, "ps")[0] == 0
         assert set(node.callers) == {b"alice"}
 
 
-def test_a_profile_gives_the_address_and_who_calls(cli: Cli, authority: Authority, certificate: Certificate) -> None:
-    with node_api(certificate, wanted=BASIC) as node:
+def test_a_profile_gives_the_address_and_the_credentials(
+    cli: Cli, authority: Authority, certificate: Certificate
+) -> None:
+    with node_api(certificate, required=BASIC) as node:
         write_profiles(
             f'[far]\naddress = "{node.address}"\ncafile = "{authority.certificate}"\n'
             f'username = "alice"\npassword = "{SECRET}"\n'
@@ -128,7 +135,7 @@ def test_a_profile_gives_the_address_and_who_calls(cli: Cli, authority: Authorit
         assert cli("--profile", "far", "ps")[0] == 0
         code, _, err = cli("--profile", "near", "ps")
         assert (code, "no profile 'near'" in err) == (2, True)
-        # The profile's user with another name is another user, whose password nobody has given.
+        # The profile's user with another name is another user, whose password is unknown.
         code, _, err = cli("--profile", "far", "--user", "bob", "ps")
         assert (code, "no password of bob is known" in err) == (2, True)
 
@@ -160,7 +167,7 @@ def test_the_default_profiles_secret_is_not_for_the_cluster_that_rows_are_loaded
 
     def load_rows(*_: object, address: str | None, credentials: Credentials | None, **__: object) -> None:
         called.append((address, credentials))
-        raise ConnectionFailedError("nobody is there")
+        raise ConnectionFailedError("no node answers")
 
     monkeypatch.setattr("tensorflow_ignite.data.loading.load.load_rows", load_rows)
     write_profiles(f'[default]\naddress = "mine:1"\ntoken = "{SECRET}"\n')
@@ -175,28 +182,24 @@ def test_the_default_profiles_secret_is_not_for_the_cluster_that_rows_are_loaded
 
 
 def test_a_password_is_asked_for_once_for_all_clusters(
-    cli: Cli, callers: dict[tuple[str, ...], Credentials | None], monkeypatch: pytest.MonkeyPatch
+    cli: Cli, callers: dict[tuple[str, ...], Credentials | None], prompts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
-
-    def prompt(text: str, **_: object) -> str:
-        asked.append(text)
-        return SECRET
-
     def at(addresses: tuple[str, ...], *, credentials: Credentials | None = None, **_: object) -> Files:
         callers[addresses] = credentials
         return Files(addresses, 0.1, False, None)
 
+    def no_such_file(_: Files, path: str) -> None:
+        raise StoredFileNotFoundError(path)
+
     monkeypatch.setattr(Files, "at", at)
-    monkeypatch.setattr("typer.prompt", prompt)
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr(Files, "stat", no_such_file)
     cli("--user", "alice", "fs", "cp", "ignite://127.0.0.1:1/a", "ignite://127.0.0.1:2/b")
     alice = Credentials("alice", SECRET)
     assert callers == {("127.0.0.1:1",): alice, ("127.0.0.1:2",): alice}
-    assert asked == ["Password of alice"]
+    assert prompts == ["Password of alice"]
 
 
-def test_a_profile_without_credentials_is_nobody(
+def test_a_profile_without_credentials_means_no_credentials(
     cli: Cli, callers: dict[tuple[str, ...], Credentials | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", "of-the-environment")
@@ -205,12 +208,12 @@ def test_a_profile_without_credentials_is_nobody(
         assert cli("--profile", "laboratory", "ps")[0] == 0
         monkeypatch.delenv("TENSORFLOW_IGNITE_TOKEN")
         assert cli("--profile", "laboratory", "ps")[0] == 0
-        assert set(node.told) == {None}
+        assert set(node.headers) == {None}
         cli("--profile", "laboratory", "fs", "ls", "ignite:///")
         assert callers == {(node.address,): Credentials()}
 
 
-def test_tensorboard_is_who_the_command_line_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tensorboard_gets_the_credentials_of_the_command_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[dict[str, str]] = []
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
     monkeypatch.setattr(os, "execve", lambda program, arguments, environment: started.append(environment))
@@ -219,33 +222,18 @@ def test_tensorboard_is_who_the_command_line_is(cli: Cli, monkeypatch: pytest.Mo
     with monkeypatch.context() as other:
         other.setenv("TENSORFLOW_IGNITE_PROFILE", "laboratory")
         cli("--cafile", "ca", "tensorboard", "--logdir", "/tmp")
-    seen = []
+    used = []
     for environment in started:
         assert SECRET not in str(environment)
         monkeypatch.setattr(os, "environ", environment)
-        seen.append((parse_addresses(None), find(None, parse_addresses(None), env=environment)))
-    assert seen == [(("near:1",), None), (("near:1",), Credentials(cafile="ca"))]
+        used.append((resolve(env=environment), find_credentials(None, resolve(env=environment), env=environment)))
+    assert used == [(("near:1",), None), (("near:1",), Credentials(cafile="ca"))]
 
 
 @pytest.mark.parametrize("words", ["fs ls ignite://127.0.0.1:1/", "fs ls ignite:///", "logs "])
-def test_the_tab_key_asks_for_no_password(
-    words: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def prompt(text: str, **_: object) -> str:
-        asked.append(text)
-        return SECRET
-
-    monkeypatch.setattr("typer.prompt", prompt)
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setenv("_TENSORFLOW_IGNITE_COMPLETE", "complete_fish")
-    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"tensorflow-ignite --address 127.0.0.1:1 --user alice {words}")
-    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
-    with pytest.raises(SystemExit):
-        main([])
-    assert capfd.readouterr() == ("\n", "")
-    assert asked == []
+def test_the_tab_key_asks_for_no_password(words: str, complete: Callable[..., list[str]], prompts: list[str]) -> None:
+    assert complete(f"tensorflow-ignite --address 127.0.0.1:1 --user alice {words}") == []
+    assert prompts == []
 
 
 @pytest.mark.parametrize(
@@ -259,7 +247,7 @@ def test_the_tab_key_asks_for_no_password(
         (["--keyfile", "k"], "a key without a certificate"),
     ],
 )
-def test_options_that_do_not_go_together_are_told(cli: Cli, options: list[str], text: str) -> None:
+def test_options_that_exclude_each_other_are_an_error(cli: Cli, options: list[str], text: str) -> None:
     code, out, err = cli("--address", "127.0.0.1:1", *options, "ps")
     assert code in (1, 2)
     assert out == ""
@@ -268,34 +256,12 @@ def test_options_that_do_not_go_together_are_told(cli: Cli, options: list[str], 
 
 
 def test_a_password_is_asked_for_on_a_terminal_and_not_shown() -> None:
-    with node_api(wanted=BASIC) as node:
-        ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "tensorflow_ignite.cli", "--address", node.address, "--user", "alice", "ps"]
-        ran = subprocess.Popen(
-            command,
-            stdin=theirs,
-            stdout=subprocess.PIPE,
-            stderr=theirs,
-            start_new_session=True,
-            env={**os.environ, "PYTHONPATH": str(PYTHON)},
-        )
-        os.close(theirs)
-        shown = ""
-        deadline = time.monotonic() + LIMIT
-        while time.monotonic() < deadline:
-            if not select.select([ours], [], [], 0.1)[0]:
-                continue
-            try:
-                shown += os.read(ours, 65536).decode()
-            except OSError:  # the other end is closed
-                break
-            if shown.endswith("Password of alice: "):
-                os.write(ours, f"{SECRET}\n".encode())
-        os.close(ours)
-        assert ran.communicate(timeout=LIMIT)[0].startswith(b"no jobs")
-        assert ran.returncode == 0
-        assert "Password of alice" in shown
-        assert SECRET not in shown
+    with node_api(required=BASIC) as node:
+        command = ["--address", node.address, "--user", "alice", "ps"]
+        shown = on_terminal(*command, answers={"Password of alice: ": SECRET})
+    assert "Password of alice" in shown
+    assert "no jobs" in shown
+    assert SECRET not in shown
 
 
 def test_help_asks_for_nothing(cli: Cli) -> None:
@@ -303,18 +269,17 @@ def test_help_asks_for_nothing(cli: Cli) -> None:
 
 
 def test_a_wrong_password_is_an_error_of_one_line_without_it(cli: Cli, password_file: Path) -> None:
-    with node_api(wanted="other") as node:
-        code, out, err = cli("--address", node.address, "--user", "alice", "--password-file", password_file, "ps")
-        assert (code, out) == (1, "")
+    with node_api(required="other") as node:
+        err = error_of(cli("--address", node.address, "--user", "alice", "--password-file", password_file, "ps"))
         assert err.startswith("error: The caller is not known")
         assert SECRET not in err
 
 
-def test_another_program_is_given_a_secret_in_a_file_without_a_name() -> None:
+def test_another_program_gets_a_secret_in_a_file_in_memory() -> None:
     path = _in_memory(SECRET)
     descriptor = int(path.rpartition("/")[2])
     try:
-        # It is read as often as it is wanted.
+        # It can be read more than once.
         code = f"print(open({path!r}).read(), open({path!r}).read())"
         command = [sys.executable, "-c", code]
         ran = subprocess.run(command, pass_fds=[descriptor], capture_output=True, text=True, check=True)
@@ -326,7 +291,7 @@ def test_another_program_is_given_a_secret_in_a_file_without_a_name() -> None:
 # Tokens
 
 
-def test_a_token_is_shown_once_with_what_the_nodes_must_know(cli: Cli) -> None:
+def test_a_token_is_shown_once_with_the_configuration_for_the_nodes(cli: Cli) -> None:
     code, out, _ = cli("token", "etl")
     assert code == 0
     token, digest = re.search(r"\n  ([\w-]{43})\n", out), re.search(r'<entry key="etl" value="([0-9a-f]{64})"/>', out)
@@ -340,11 +305,11 @@ def test_a_token_is_shown_once_with_what_the_nodes_must_know(cli: Cli) -> None:
 def test_a_token_is_written_into_a_new_file_of_the_users_own(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "token"
     code, out, _ = cli("token", "etl", "--output", path, "--json")
-    told = json.loads(out)
-    assert (code, set(told)) == (0, {"name", "sha256"})
+    printed = json.loads(out)
+    assert (code, set(printed)) == (0, {"name", "sha256"})
     assert path.stat().st_mode & 0o777 == 0o600
-    assert hashlib.sha256(path.read_text().strip().encode()).hexdigest() == told["sha256"]
-    with node_api(wanted=f"Bearer {path.read_text().strip()}") as node:
+    assert hashlib.sha256(path.read_text().strip().encode()).hexdigest() == printed["sha256"]
+    with node_api(required=f"Bearer {path.read_text().strip()}") as node:
         assert cli("--token-file", path, "--address", node.address, "ps")[0] == 0
     code, _, err = cli("token", "etl", "--output", path)
     assert (code, "File exists" in err) == (2, True)
@@ -354,16 +319,16 @@ def test_a_token_is_written_into_a_new_file_of_the_users_own(cli: Cli, tmp_path:
 # Jobs
 
 
-def test_submit_tells_what_the_user_accepts(cli: Cli, tmp_path: Path) -> None:
+def test_submit_sends_further_caches_and_the_consent_to_plain_text(cli: Cli, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("print(1)\n")
     with node_api() as node:
         more = ["--with-cache", "b", "--with-cache", "c", "--allow-plaintext"]
         code, out, _ = cli("--address", node.address, "submit", "--detach", "--json", "--cache", "a", *more, script)
-        told = json.loads(out)
-        assert (code, told["owner"]) == (0, "alice")
-        assert told["spec"]["more_caches"] == ["b", "c"]
-        assert told["spec"]["allow_plaintext"] is True
+        job = json.loads(out)
+        assert (code, job["owner"]) == (0, "alice")
+        assert job["spec"]["more_caches"] == ["b", "c"]
+        assert job["spec"]["allow_plaintext"] is True
 
 
 # Clusters on this machine
@@ -377,17 +342,17 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_a_local_cluster_is_watched_by_nobody_in_particular(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_cluster_is_called_without_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     with node_api() as node:
         node.nodes = [job_pb2.Node(id="n", address=node.address, agent=job_pb2.AgentInfo(pid=1))]
         started = [SimpleNamespace(node_id="n", address=node.address, suspended=False)]
         monkeypatch.setattr(LocalCluster, "nodes", started)
-        LocalCluster(nodes=1)._await_agents(LIMIT)
-        assert set(node.told) == {None}
+        LocalCluster(nodes=1)._await_agents(20)
+        assert set(node.headers) == {None}
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_the_quickstart_is_nobody_to_its_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_quickstart_calls_its_cluster_without_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[Credentials] = []
 
     def load(*_: object, credentials: Credentials, **__: object) -> int:
@@ -395,15 +360,15 @@ def test_the_quickstart_is_nobody_to_its_cluster(monkeypatch: pytest.MonkeyPatch
         return 1
 
     def stop(*_: object) -> None:
-        raise quickstart.QuickstartError("seen enough")
+        raise quickstart.QuickstartError("the test has enough")
 
-    monkeypatch.setattr(quickstart.tfi, "load", load)
+    monkeypatch.setattr(quickstart, "load", load)
     monkeypatch.setattr(quickstart, "_follow", stop)
     with node_api() as node:
         cluster = SimpleNamespace(start=lambda: None, nodes=[], address=node.address, addresses=[node.address])
-        with pytest.raises(quickstart.QuickstartError, match="seen enough"):
+        with pytest.raises(quickstart.QuickstartError, match="the test has enough"):
             quickstart._train(cluster, Console(quiet=True))  # type: ignore[arg-type]
-        assert set(node.told) == {None}
+        assert set(node.headers) == {None}
     assert loaded == [Credentials(), Credentials()]
 
 
@@ -416,17 +381,17 @@ def doctor(cli: Cli, address: str, *options: object) -> tuple[int, dict[str, dic
     return code, {finding["step"]: finding for finding in json.loads(out)["findings"]}
 
 
-def test_the_doctor_tells_how_long_a_certificate_holds_and_that_callers_are_asked(
+def test_the_doctor_reports_when_a_certificate_expires_and_that_callers_must_authenticate(
     cli: Cli, authority: Authority, certificate: Certificate, password_file: Path
 ) -> None:
-    with node_api(certificate, wanted=f"Bearer {SECRET}") as node:
+    with node_api(certificate, required=f"Bearer {SECRET}") as node:
         _, found = doctor(cli, node.address, "--cafile", authority.certificate, "--token-file", password_file)
         assert found["encryption"]["outcome"] == found["authentication"]["outcome"] == "ok"
         assert re.search(r"by TLS; the certificate of .* holds for \d{4,} more days", found["encryption"]["text"])
-        assert found["authentication"]["text"] == "callers are asked who they are"
+        assert found["authentication"]["text"] == "callers must authenticate"
 
 
-def test_the_doctor_sees_that_a_certificate_is_asked_for(
+def test_the_doctor_reports_that_a_client_certificate_is_required(
     cli: Cli, authority: Authority, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alice = authority.issue("alice")
@@ -434,17 +399,17 @@ def test_the_doctor_sees_that_a_certificate_is_asked_for(
     with node_api(certificate, clients=authority) as node:
         _, found = doctor(cli, node.address, *files)
         assert found["authentication"]["outcome"] == "ok"
-        assert found["authentication"]["text"] == "who has no certificate is not let in"
+        assert found["authentication"]["text"] == "callers without a certificate are rejected"
         assert set(node.callers) == {b"alice"}
     # A node that lets the handshake pass, and refuses the call.
     with node_api(certificate) as node:
-        monkeypatch.setattr(node, "wanted", f"Bearer {SECRET}")
+        monkeypatch.setattr(node, "required", f"Bearer {SECRET}")
         monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", SECRET)
         _, found = doctor(cli, node.address, *files)
-        assert found["authentication"]["text"] == "callers are asked who they are"
-        monkeypatch.setattr(node, "wanted", None)
+        assert found["authentication"]["text"] == "callers must authenticate"
+        monkeypatch.setattr(node, "required", None)
         _, found = doctor(cli, node.address, *files)
-        assert found["authentication"]["text"].startswith("nobody is asked who he is")
+        assert found["authentication"]["text"].startswith("callers need not authenticate")
 
 
 def test_the_doctor_warns_of_an_open_cluster_that_other_machines_reach(
@@ -461,10 +426,10 @@ def test_the_doctor_warns_of_an_open_cluster_that_other_machines_reach(
         assert "tensorflow-ignite token" in found["authentication"]["remedy"]
 
 
-def test_the_doctor_has_a_remedy_for_a_client_without_tls_and_for_one_without_a_name(
+def test_the_doctor_has_a_remedy_for_a_client_without_tls_and_for_one_without_credentials(
     cli: Cli, authority: Authority, certificate: Certificate
 ) -> None:
-    with node_api(certificate, wanted="other") as node:
+    with node_api(certificate, required="other") as node:
         code, found = doctor(cli, node.address)
         assert (code, found["address"]["outcome"]) == (1, "failed")
         assert "the node speaks TLS, and this client does not" in found["address"]["text"]

@@ -2,10 +2,10 @@
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorflow_ignite.logs import LineAssembler, LogLine
+from tensorflow_ignite.jobs.logs import LineAssembler, LogLine
 
 
 def feed(assembler: LineAssembler, *pieces: bytes, dropped: int = 0, index: int = 0) -> list[str]:
@@ -45,7 +45,7 @@ def test_a_replaced_task_begins_an_output_of_its_own_and_ends_the_line_before() 
     assert again + [line.text for line in assembler.finish()] == ["more"]
 
 
-def test_dropped_output_is_told_where_it_was() -> None:
+def test_dropped_output_is_reported_at_its_position() -> None:
     assembler = LineAssembler()
     first = list(assembler.add(1, "worker", 0, b"begun", 0))
     lines = first + list(assembler.add(1, "worker", 0, b"later\n", 100))
@@ -66,7 +66,6 @@ def test_a_line_that_never_ends_is_handed_out_in_parts() -> None:
     assert "".join(lines) + "".join(line.text for line in assembler.finish()) == "ü" * 100_000
 
 
-@settings(deadline=None)  # a busy machine is no fault
 @given(
     text=st.text(alphabet="ab\nü\r", max_size=60),
     cuts=st.lists(st.integers(0, 80), max_size=6),

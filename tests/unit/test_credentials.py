@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite import credentials, errors, profile
-from tensorflow_ignite.addresses import parse_addresses
-from tensorflow_ignite.credentials import Credentials, find
+from tensorflow_ignite import errors
+from tensorflow_ignite.net import credentials, profile
+from tensorflow_ignite.net.credentials import Credentials
+from tensorflow_ignite.net.resolve import find_credentials, resolve
 
 SECRET = "swordfish"
 HERE = ("h:1",)
@@ -52,11 +53,11 @@ def task(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, token: str = TASK_TOKE
 # What they are
 
 
-def test_it_is_public_and_says_nothing_of_what_it_holds() -> None:
+def test_the_class_is_public_and_its_repr_has_no_secret() -> None:
     mine = tfi.Credentials(token=SECRET, key_password=SECRET)
     assert SECRET not in f"{mine} {mine!r} {[mine]} {mine.__dict__ and ''}"
     for refuse in (pickle.dumps, lambda value: pickle.dumps({"a": value})):
-        with pytest.raises(TypeError, match="not pickled"):
+        with pytest.raises(TypeError, match="cannot be pickled"):
             refuse(mine)
     assert copy.deepcopy({"a": mine})["a"] is mine
     assert copy.copy(mine) is mine
@@ -77,9 +78,9 @@ def test_it_is_public_and_says_nothing_of_what_it_holds() -> None:
         {"secret": SECRET},
     ],
 )
-def test_what_cannot_be_credentials_is_refused_and_not_repeated(wrong: dict[str, object]) -> None:
+def test_invalid_credentials_are_refused_and_not_repeated(wrong: dict[str, object]) -> None:
     with pytest.raises(errors.InvalidRequestError) as caught:
-        find(wrong, HERE)
+        find_credentials(wrong, HERE)
     assert SECRET not in "".join(traceback.format_exception_only(caught.value))
 
 
@@ -91,31 +92,33 @@ def test_a_password_beyond_ascii_travels_as_utf_8() -> None:
 
 
 def test_the_first_source_that_gives_anything_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert find(None, HERE) is None
+    assert find_credentials(None, HERE) is None
     profiles('[default]\ntoken = "of-profile"\n')
-    assert find(None, HERE) == Credentials(token="of-profile")
+    assert find_credentials(None, HERE) == Credentials(token="of-profile")
     monkeypatch.setenv("IGNITE_DATASET_USERNAME", "older")
     monkeypatch.setenv("IGNITE_DATASET_PASSWORD", SECRET)
-    assert find(None, HERE) == Credentials(token="of-profile")
-    assert find(None, HERE, data=True) == Credentials("older", SECRET)
+    assert find_credentials(None, HERE) == Credentials(token="of-profile")
+    assert find_credentials(None, HERE, data=True) == Credentials("older", SECRET)
     monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", "of-environment")
-    assert find(None, HERE, data=True) == find(None, HERE) == Credentials(token="of-environment")
+    assert (
+        find_credentials(None, HERE, data=True) == find_credentials(None, HERE) == Credentials(token="of-environment")
+    )
     task(monkeypatch, tmp_path)
-    assert find(None, HERE) == Credentials(token=TASK_TOKEN)
-    assert find(("me", SECRET), HERE) == Credentials("me", SECRET)
+    assert find_credentials(None, HERE) == Credentials(token=TASK_TOKEN)
+    assert find_credentials(("me", SECRET), HERE) == Credentials("me", SECRET)
 
 
 @pytest.mark.parametrize("nobody", [{}, Credentials()])
-def test_empty_credentials_are_nobody_whatever_else_there_is(
+def test_empty_credentials_are_anonymous_whatever_else_is_set(
     nobody: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     profiles('[default]\ntoken = "of-profile"\n')
     monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", "of-environment")
     task(monkeypatch, tmp_path)
-    found = find(nobody, HERE, data=True)
+    found = find_credentials(nobody, HERE, data=True)
     assert found == Credentials()
     assert (found.encrypted, found.authorization) == (False, None)
-    assert credentials.kept(credentials.keep(found)) == found
+    assert credentials.stored(credentials.store(found)) == found
 
 
 def test_every_variable_is_read(tmp_path: Path) -> None:
@@ -126,8 +129,8 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text(f"{SECRET}\n")
     assert credentials.from_environment({"TENSORFLOW_IGNITE_TOKEN_FILE": str(file)}) == Credentials(token=SECRET)
-    told = {"TENSORFLOW_IGNITE_USERNAME": "me", "TENSORFLOW_IGNITE_PASSWORD_FILE": str(file)}
-    assert credentials.from_environment(told) == Credentials("me", SECRET)
+    given = {"TENSORFLOW_IGNITE_USERNAME": "me", "TENSORFLOW_IGNITE_PASSWORD_FILE": str(file)}
+    assert credentials.from_environment(given) == Credentials("me", SECRET)
     assert credentials.from_environment({"TENSORFLOW_IGNITE_TLS": "false"}) is None
     with pytest.raises(errors.InvalidRequestError, match="TENSORFLOW_IGNITE_TLS='perhaps'"):
         credentials.from_environment({"TENSORFLOW_IGNITE_TLS": "perhaps"})
@@ -147,13 +150,13 @@ def test_another_program_gets_the_same_from_its_environment_with_no_secret_in_it
         env = credentials.as_environment(mine, write)
         assert SECRET not in str(env)
         assert credentials.from_environment(env) == mine
-        assert credentials.without_own({**env, "HOME": "/h"}) == {"HOME": "/h"}
+        assert credentials.without_credentials({**env, "HOME": "/h"}) == {"HOME": "/h"}
 
 
 @pytest.mark.parametrize(
     ("content", "text"), [(b"", "is empty"), (b"\xff", "no text"), (b"x" * 100_000, "more than 65536 bytes")]
 )
-def test_a_file_that_holds_no_secret_is_told(tmp_path: Path, content: bytes, text: str) -> None:
+def test_a_file_without_a_secret_is_an_error(tmp_path: Path, content: bytes, text: str) -> None:
     file = tmp_path / "secret"
     file.write_bytes(content)
     with pytest.raises(errors.InvalidRequestError, match=f"{file} .*{text}.*by --token-file"):
@@ -165,28 +168,26 @@ def test_a_file_that_holds_no_secret_is_told(tmp_path: Path, content: bytes, tex
 # Tasks
 
 
-def test_a_task_says_who_it_is_to_its_own_cluster_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_task_presents_its_token_to_its_own_cluster_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TENSORFLOW_IGNITE_CAFILE", "/ca.pem")
     task(monkeypatch, tmp_path)
-    assert find(None, HERE) == Credentials(token=TASK_TOKEN, cafile="/ca.pem")
-    assert find(None, ("other:1",)) == Credentials(cafile="/ca.pem")
+    assert find_credentials(None, HERE) == Credentials(token=TASK_TOKEN, cafile="/ca.pem")
+    assert find_credentials(None, ("other:1",)) == Credentials(cafile="/ca.pem")
 
 
 def test_a_task_without_a_token_takes_its_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     task(monkeypatch, tmp_path, token="")
-    assert find(None, HERE) is None
+    assert find_credentials(None, HERE) is None
     monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", "mine")
-    assert find(None, HERE) == Credentials(token="mine")
+    assert find_credentials(None, HERE) == Credentials(token="mine")
 
 
-def test_the_profiles_of_whoever_started_the_node_are_not_for_tasks(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_tasks_do_not_use_the_profiles_of_the_nodes_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = profiles('[default]\ntoken = "of-the-operator"\n')
     task(monkeypatch, tmp_path, token="")
-    assert find(None, HERE) is None
+    assert find_credentials(None, HERE) is None
     monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILES", str(path))
-    assert find(None, HERE) == Credentials(token="of-the-operator")
+    assert find_credentials(None, HERE) == Credentials(token="of-the-operator")
 
 
 def test_a_task_shows_its_token_in_no_context(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -206,31 +207,31 @@ def test_a_profile_gives_an_address_and_credentials(tmp_path: Path, monkeypatch:
         '[default]\naddress = "near:1,near:2"\ntoken = "t"\n'
         '[far]\naddress = "far:3"\nusername = "me"\npassword_file = "~/p"\ncafile = "~/ca.pem"\n'
     )
-    assert parse_addresses() == ("near:1", "near:2")
+    assert resolve() == ("near:1", "near:2")
     monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILE", "far")
-    assert parse_addresses() == ("far:3",)
-    assert find(None, ("far:3",)) == Credentials("me", SECRET, cafile=str(tmp_path / "ca.pem"))
+    assert resolve() == ("far:3",)
+    assert find_credentials(None, ("far:3",)) == Credentials("me", SECRET, cafile=str(tmp_path / "ca.pem"))
     monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", "named:4")
-    assert parse_addresses() == ("named:4",)
+    assert resolve() == ("named:4",)
 
 
 def test_a_default_profile_with_an_address_is_for_its_own_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     profiles('[default]\naddress = "near:1,near:2"\ntoken = "t"\n')
-    assert find(None, ("near:2",)) == Credentials(token="t")
-    assert find(None, ("stranger:1",)) is None
+    assert find_credentials(None, ("near:2",)) == Credentials(token="t")
+    assert find_credentials(None, ("stranger:1",)) is None
     monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILE", "default")
-    assert find(None, ("stranger:1",)) == Credentials(token="t")
+    assert find_credentials(None, ("stranger:1",)) == Credentials(token="t")
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
 def test_a_file_of_profiles_that_others_can_open_is_refused(mode: int) -> None:
     path = profiles(f'[default]\ntoken = "{SECRET}"\n', mode)
     with pytest.raises(errors.InvalidRequestError, match=f"has mode {mode:o}.*chmod 600 {path}") as caught:
-        find(None, HERE)
+        find_credentials(None, HERE)
     assert SECRET not in str(caught.value)
 
 
-def test_a_file_of_profiles_that_is_somebody_elses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profiles_file_of_another_owner_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     profiles("[default]\n")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     with pytest.raises(errors.InvalidRequestError, match=r"belongs to the user .*, and you are 12345"):
@@ -238,7 +239,7 @@ def test_a_file_of_profiles_that_is_somebody_elses_is_refused(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "given"),
     [
         (f"[default]\ntoken = {SECRET}\n", "is no TOML"),
         (f'token = "{SECRET}"\n', "a value outside a section"),
@@ -250,19 +251,19 @@ def test_a_file_of_profiles_that_is_somebody_elses_is_refused(monkeypatch: pytes
         ("[default]\ntls = 1\n", "tls of the credentials is a int"),
     ],
 )
-def test_profiles_that_cannot_be_read_are_told_without_their_secrets(text: str, told: str) -> None:
+def test_unreadable_profiles_are_reported_without_their_secrets(text: str, given: str) -> None:
     profiles(text)
-    with pytest.raises(errors.InvalidRequestError, match=told) as caught:
+    with pytest.raises(errors.InvalidRequestError, match=given) as caught:
         profile.load()
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_profile_that_is_asked_for_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_requested_profile_must_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(errors.InvalidRequestError, match="there is no file of profiles"):
         profile.load("far")
     profiles("[near]\n")
     assert profile.load() is None
-    with pytest.raises(errors.InvalidRequestError, match=r"no profile 'far' .*It has: 'near'"):
+    with pytest.raises(errors.InvalidRequestError, match=r"no profile 'far' .*The file has: 'near'"):
         profile.load("far")
     monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILES", "/nowhere/profiles")
     with pytest.raises(errors.InvalidRequestError, match=r"/nowhere/profiles, which TENSORFLOW_IGNITE_PROFILES names"):
@@ -282,7 +283,7 @@ def test_a_home_that_is_closed_to_this_process_has_no_profiles(monkeypatch: pyte
 
     monkeypatch.setattr(os, "open", refuse)
     assert profile.load() is None
-    assert find(None, HERE) is None
+    assert find_credentials(None, HERE) is None
     with pytest.raises(errors.InvalidRequestError, match="cannot be read"):
         profile.load("default")
     monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILES", str(path))
@@ -302,7 +303,7 @@ def test_a_user_without_a_home_has_no_profiles(monkeypatch: pytest.MonkeyPatch, 
     path.write_text(f'[default]\ntoken = "{SECRET}"\n')
     path.chmod(0o600)
     assert profile.load() is None
-    assert find(None, HERE) is None
+    assert find_credentials(None, HERE) is None
 
 
 def test_credentials_load_nothing_heavy() -> None:

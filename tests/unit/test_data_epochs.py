@@ -11,16 +11,17 @@ import pyarrow as pa
 import pytest
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import epochs, shares
-from tensorflow_ignite.data.epochs import Epoch, Keep, Keeping, Order
-from tensorflow_ignite.data.layout import columns_of
-from tensorflow_ignite.data.reader import Reader, Stream
-from tensorflow_ignite.data.shares import OPEN, PAD, STRICT, WRAP, Share
-from tensorflow_ignite.data.snapshots import Snapshots
-from tensorflow_ignite.data.tensors import Array, arrays_of
+from tensorflow_ignite.data.epochs import epoch, rows_per_worker
+from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, RowOrder, SnapshotTarget
+from tensorflow_ignite.data.epochs.prefetch import EpochReader, Stream
+from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, OPEN, PAD, STRICT, WRAP, EpochLength
+from tensorflow_ignite.data.epochs.snapshots import Snapshots
+from tensorflow_ignite.data.epochs.tensor_schema import columns_of
+from tensorflow_ignite.data.epochs.tensors import Array, arrays_of
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string()), pa.field("list", pa.list_(pa.int32()))])
 COLUMNS = columns_of(SCHEMA)
+BY_PARTITION = RowOrder()
 
 
 def batch_of(numbers: list[int]) -> pa.RecordBatch:
@@ -56,7 +57,7 @@ class _Stream:
         pass
 
 
-class Told:
+class Warnings:
     """Warnings that an epoch gave."""
 
     def __init__(self) -> None:
@@ -66,26 +67,28 @@ class Told:
         self.texts.append(text)
 
 
-def epoch_of(source: Source, share: Share = Share(), order: Order = Order(), **options: Any) -> Epoch:  # noqa: B008
+def epoch_of(
+    source: Source, length: EpochLength = NOT_COUNTED, order: RowOrder = BY_PARTITION, **options: Any
+) -> Epoch:
     """An epoch over a source."""
-    return Epoch(source, COLUMNS, share, order, "cache 'c'", zeros=SCHEMA, **options)
+    return Epoch(source, COLUMNS, length, order, "cache 'c'", zeros=SCHEMA, **options)
 
 
 def ids(epoch: Epoch, offset: int = 0) -> list[int]:
     """The numbers of all rows, checked to be whole; those of weight 0 are -1."""
     found: list[int] = []
-    reader = Reader(epoch.parts, COLUMNS)
-    while (part := reader.take(offset)) is not None:
-        assert part.arrays is not None
-        numbers, names, values, splits = part.arrays
+    reader = EpochReader(epoch.batches, COLUMNS)
+    while (batch := reader.take(offset)) is not None:
+        assert batch.arrays is not None
+        numbers, names, values, splits = batch.arrays
         for place, number in enumerate(numbers.tolist()):
             own = values[splits[place] : splits[place + 1]].tolist()
-            if part.real:
+            if batch.real:
                 assert (names[place], own) == (f"row {number}".encode(), [number] * (number % 3))
             else:
                 assert (number, names[place], own) == (0, b"", [])
-        found += numbers.tolist() if part.real else [-1] * part.rows
-        offset += part.rows
+        found += numbers.tolist() if batch.real else [-1] * batch.rows
+        offset += batch.rows
     reader.close()
     reader.join(20)
     return found
@@ -104,63 +107,63 @@ def _no_thread_is_left() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("uneven", "counts", "index", "share"),
+    ("uneven", "counts", "index", "length"),
     [
-        ("repeat", [5, 3], 1, Share(3, 5, WRAP)),
-        ("drop", [5, 3], 0, Share(5, 3, WRAP)),
-        ("pad", [5, 0], 1, Share(0, 5, PAD)),
-        ("repeat", [4, 4], 0, Share(4, 4, WRAP)),
+        ("repeat", [5, 3], 1, EpochLength(3, 5, WRAP)),
+        ("drop", [5, 3], 0, EpochLength(5, 3, WRAP)),
+        ("pad", [5, 0], 1, EpochLength(0, 5, PAD)),
+        ("repeat", [4, 4], 0, EpochLength(4, 4, WRAP)),
     ],
 )
-def test_workers_agree_on_the_rows_of_an_epoch(uneven: Any, counts: list[int], index: int, share: Share) -> None:
-    assert shares.agreed(uneven, counts, index, "c") == share
+def test_workers_agree_on_the_rows_of_an_epoch(uneven: Any, counts: list[int], index: int, length: EpochLength) -> None:
+    assert rows_per_worker.agreed_length(uneven, counts, index, "c") == length
 
 
 @pytest.mark.parametrize("uneven", ["repeat", "drop"])
 def test_a_worker_without_rows_is_an_error_that_names_the_way_out(uneven: Any) -> None:
     with pytest.raises(errors.CacheEmptyError, match=r"worker 1 has no row of cache 'c'.*\[3, 0\].*uneven=\"pad\""):
-        shares.agreed(uneven, [3, 0], 0, "c")
+        rows_per_worker.agreed_length(uneven, [3, 0], 0, "c")
 
 
 @pytest.mark.parametrize(
-    ("share", "expected"),
+    ("length", "expected"),
     [
-        (Share(3, 3, WRAP), [0, 1, 2]),
-        (Share(3, 8, WRAP), [0, 1, 2, 0, 1, 2, 0, 1]),
-        (Share(3, 2, WRAP), [0, 1]),
-        (Share(3, 5, PAD), [0, 1, 2, -1, -1]),
-        (Share(), [0, 1, 2]),
+        (EpochLength(3, 3, WRAP), [0, 1, 2]),
+        (EpochLength(3, 8, WRAP), [0, 1, 2, 0, 1, 2, 0, 1]),
+        (EpochLength(3, 2, WRAP), [0, 1]),
+        (EpochLength(3, 5, PAD), [0, 1, 2, -1, -1]),
+        (EpochLength(), [0, 1, 2]),
     ],
 )
 @pytest.mark.parametrize("batches", [[[0, 1, 2]], [[0], [1], [2]], [[0, 1], [], [2]]])
 def test_an_epoch_has_exactly_the_rows_of_its_share(
-    share: Share, expected: list[int], batches: list[list[int]]
+    length: EpochLength, expected: list[int], batches: list[list[int]]
 ) -> None:
-    told = Told()
-    assert ids(epoch_of(Source(batches), share, warn=told)) == expected
-    assert told.texts == []
+    plan = Warnings()
+    assert ids(epoch_of(Source(batches), length, warn=plan)) == expected
+    assert plan.texts == []
     for offset in range(len(expected) + 1):
-        assert ids(epoch_of(Source(batches), share), offset) == expected[offset:]
+        assert ids(epoch_of(Source(batches), length), offset) == expected[offset:]
 
 
 @pytest.mark.parametrize(
     ("arriving", "expected"), [([0, 1], [0, 1, 0, 1]), ([0, 1, 2, 3, 4, 5], [0, 1, 2, 3])], ids=["fewer", "more"]
 )
 def test_a_cache_that_is_written_is_cut_or_begun_again_with_a_warning(arriving: list[int], expected: list[int]) -> None:
-    told = Told()
-    assert ids(epoch_of(Source([[number] for number in arriving]), Share(4, 4, WRAP), warn=told)) == expected
-    assert len(told.texts) == 1
-    assert f"{len(arriving)} rows arrived, 4 were expected" in told.texts[0]
+    plan = Warnings()
+    assert ids(epoch_of(Source([[number] for number in arriving]), EpochLength(4, 4, WRAP), warn=plan)) == expected
+    assert len(plan.texts) == 1
+    assert f"{len(arriving)} rows arrived, 4 were expected" in plan.texts[0]
 
 
 def test_a_cache_that_became_empty_is_an_error_where_rows_are_needed() -> None:
     with pytest.raises(errors.RowMismatchError, match="has no row any more, 4 were counted"):
-        ids(epoch_of(Source([]), Share(4, 4, WRAP), warn=Told()))
-    assert ids(epoch_of(Source([]), Share(4, 4, PAD), warn=Told())) == [-1] * 4
+        ids(epoch_of(Source([]), EpochLength(4, 4, WRAP), warn=Warnings()))
+    assert ids(epoch_of(Source([]), EpochLength(4, 4, PAD), warn=Warnings())) == [-1] * 4
 
 
-def test_rows_are_as_they_are_where_nobody_counted() -> None:
-    assert ids(epoch_of(Source([[1, 2]], [[3]]), Share(fill=OPEN))) == [1, 2, 3]
+def test_rows_are_unchanged_when_no_count_was_agreed() -> None:
+    assert ids(epoch_of(Source([[1, 2]], [[3]]), EpochLength(fill=OPEN))) == [1, 2, 3]
 
 
 def test_zeros_are_rows_of_every_type() -> None:
@@ -176,9 +179,16 @@ def test_zeros_are_rows_of_every_type() -> None:
             ("tags", pa.map_(pa.string(), pa.int64())),
             ("point", pa.struct([("x", pa.float64()), ("names", pa.list_(pa.string()))])),
             ("fixed", pa.binary(4)),
+            ("id", pa.uuid()),
+            ("image", pa.fixed_shape_tensor(pa.uint8(), [2, 3])),
+            ("word", pa.dictionary(pa.int32(), pa.string())),
+            (
+                "nested",
+                pa.struct([("id", pa.uuid()), ("ids", pa.list_(pa.uuid())), ("by_id", pa.map_(pa.uuid(), pa.uuid()))]),
+            ),
         ]
     )
-    batch = epochs.zeros(schema, 5)
+    batch = epoch.zeros(schema, 5)
     batch.validate(full=True)
     assert (batch.num_rows, batch.schema) == (5, schema)
     assert all(not column.null_count for column in batch.columns)
@@ -191,55 +201,61 @@ def test_zeros_are_rows_of_every_type() -> None:
 # Snapshots
 
 
-def keeping(home: Snapshots, name: str = "d", limit: int = 1 << 30) -> Keeping:
+def target(snapshots: Snapshots, name: str = "d", limit: int = 1 << 30) -> SnapshotTarget:
     """Keeps in these snapshots."""
-    return Keeping(home, name, lambda: limit)
+    return SnapshotTarget(snapshots, name, lambda: limit)
 
 
 def addresses(epoch: Epoch) -> list[int]:
     """Where the numbers of each batch lie."""
-    reader = Reader(epoch.parts, COLUMNS)
+    reader = EpochReader(epoch.batches, COLUMNS)
     found, offset = [], 0
-    while (part := reader.take(offset)) is not None:
-        arrays: list[Array] = part.arrays or []
+    while (batch := reader.take(offset)) is not None:
+        arrays: list[Array] = batch.arrays or []
         found.append(arrays[0].ctypes.data)
-        offset += part.rows
+        offset += batch.rows
     return found
 
 
 @pytest.mark.parametrize("window", [None, 4], ids=["plain", "shuffled"])
-def test_a_mask_tells_that_rows_which_fill_an_epoch_have_no_values(window: int | None) -> None:
+def test_a_mask_marks_the_rows_that_fill_an_epoch(window: int | None) -> None:
     columns = columns_of(SCHEMA, "mask")
     epoch = Epoch(
-        Source([[1, 2]]), columns, Share(2, 5, PAD), Order(0, 7, window), "cache 'c'", zeros=SCHEMA, warn=Told()
+        Source([[1, 2]]),
+        columns,
+        EpochLength(2, 5, PAD),
+        RowOrder(0, 7, window),
+        "cache 'c'",
+        zeros=SCHEMA,
+        warn=Warnings(),
     )
-    reader = Reader(epoch.parts, columns)
+    reader = EpochReader(epoch.batches, columns)
     masks: dict[str, list[bool]] = {"id": [], "name": [], "list": []}
     offset = 0
-    while (part := reader.take(offset)) is not None:
-        _, ids, names, text_mask, _, elements, splits = part.arrays or ()
-        assert len(splits) == part.rows + 1
+    while (batch := reader.take(offset)) is not None:
+        _, ids, names, text_mask, _, elements, splits = batch.arrays or ()
+        assert len(splits) == batch.rows + 1
         masks["id"] += ids.tolist()
         masks["name"] += text_mask.tolist()
         masks["list"] += elements.tolist()
-        assert len(names) == part.rows
-        offset += part.rows
+        assert len(names) == batch.rows
+        offset += batch.rows
     reader.close()
     reader.join(10)
     there = [True] * 2 + [False] * 3
     assert masks == {"id": there, "name": there, "list": [True] * 3}
 
 
-def test_later_epochs_are_the_same_memory_and_ask_nobody() -> None:
-    home, source = Snapshots(), Source([[1, 2], [3]], [[4]])
-    first = ids(epoch_of(source, Share(4, 4, STRICT), keeping=keeping(home)))
+def test_later_epochs_use_the_same_memory_and_make_no_calls() -> None:
+    snapshots, source = Snapshots(), Source([[1, 2], [3]], [[4]])
+    first = ids(epoch_of(source, EpochLength(4, 4, STRICT), target=target(snapshots)))
     source.streams = [[[99]]]
-    second, third = (epoch_of(source, Share(4, 4, STRICT), keeping=keeping(home)) for _ in range(2))
+    second, third = (epoch_of(source, EpochLength(4, 4, STRICT), target=target(snapshots)) for _ in range(2))
     assert ids(second) == ids(third) == first == [1, 2, 4, 3]
     assert addresses(second) == addresses(third)
     assert all(address % 64 == 0 for address in addresses(second))
     assert source.opened == [(0, True)]
-    assert home.size > 0
+    assert snapshots.size > 0
 
 
 def test_partitions_are_followed_unless_rows_were_given_out_in_the_order_before() -> None:
@@ -247,78 +263,78 @@ def test_partitions_are_followed_unless_rows_were_given_out_in_the_order_before(
     assert ids(epoch_of(source)) == [1, 3, 2]
     assert ids(epoch_of(source), offset=1) == [3, 2]
     # An epoch that takes its rows a second time has not given them out before.
-    assert ids(epoch_of(source, Share(3, 5, WRAP))) == [1, 3, 2, 1, 3]
+    assert ids(epoch_of(source, EpochLength(3, 5, WRAP))) == [1, 3, 2, 1, 3]
     assert source.followed == [True, False, True, True]
 
 
 def test_two_datasets_and_two_iterators_keep_apart() -> None:
-    home = Snapshots()
+    snapshots = Snapshots()
     one, other = Source([[1], [2]]), Source([[3]])
     first, second = (
-        Reader(epoch_of(one, keeping=keeping(home)).parts, COLUMNS),
-        Reader(epoch_of(one, keeping=keeping(home)).parts, COLUMNS),
+        EpochReader(epoch_of(one, target=target(snapshots)).batches, COLUMNS),
+        EpochReader(epoch_of(one, target=target(snapshots)).batches, COLUMNS),
     )
     for offset in range(3):
-        parts = [reader.take(offset) for reader in (first, second)]
-        assert [part.rows if part else 0 for part in parts] == [int(offset < 2)] * 2
+        batches = [reader.take(offset) for reader in (first, second)]
+        assert [batch.rows if batch else 0 for batch in batches] == [int(offset < 2)] * 2
     # Only one of them fills it.
     assert one.opened == [(0, True), (0, False)]
-    assert ids(epoch_of(other, keeping=keeping(home, "e"))) == [3]
-    assert ids(epoch_of(one, keeping=keeping(home))) == [1, 2]
+    assert ids(epoch_of(other, target=target(snapshots, "e"))) == [3]
+    assert ids(epoch_of(one, target=target(snapshots))) == [1, 2]
     assert len(one.opened) == 2
 
 
 def test_an_epoch_that_is_cut_short_keeps_nothing() -> None:
-    home, source = Snapshots(), Source([[number] for number in range(50)])
-    reader = Reader(epoch_of(source, keeping=keeping(home)).parts, COLUMNS)
+    snapshots, source = Snapshots(), Source([[number] for number in range(50)])
+    reader = EpochReader(epoch_of(source, target=target(snapshots)).batches, COLUMNS)
     reader.take(0)
     reader.close()
     reader.join(20)
     del reader
-    assert (home.get("d"), home.size) == (None, 0)
-    assert ids(epoch_of(source, keeping=keeping(home))) == list(range(50))
-    assert home.get("d") is not None
+    assert (snapshots.get("d"), snapshots.size) == (None, 0)
+    assert ids(epoch_of(source, target=target(snapshots))) == list(range(50))
+    assert snapshots.get("d") is not None
 
 
-def test_what_an_epoch_leaves_out_is_kept_all_the_same() -> None:
-    home, source = Snapshots(), Source([[0], [1], [2], [3]])
+def test_rows_that_an_epoch_leaves_out_are_kept_in_the_snapshot() -> None:
+    snapshots, source = Snapshots(), Source([[0], [1], [2], [3]])
     for _ in range(2):
-        assert ids(epoch_of(source, Share(4, 2, WRAP), keeping=keeping(home))) == [0, 1]
-    snapshot = home.get("d")
+        assert ids(epoch_of(source, EpochLength(4, 2, WRAP), target=target(snapshots))) == [0, 1]
+    snapshot = snapshots.get("d")
     assert snapshot is not None
-    assert sum(part.rows for part in snapshot.parts) == 4
+    assert sum(batch.rows for batch in snapshot.batches) == 4
     assert len(source.opened) == 1
 
 
-def test_what_is_too_large_is_read_anew_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    home, source = Snapshots(), Source([[number] for number in range(50)])
+def test_a_snapshot_that_is_too_large_is_read_again_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    snapshots, source = Snapshots(), Source([[number] for number in range(50)])
     for _ in range(3):
-        assert ids(epoch_of(source, keeping=keeping(home, limit=500))) == list(range(50))
+        assert ids(epoch_of(source, target=target(snapshots, limit=500))) == list(range(50))
     assert len(source.opened) == 3
     assert [record.message for record in caplog.records if "is read anew each epoch" in record.message] != []
     assert len(caplog.records) == 1
-    assert home.size == 0
+    assert snapshots.size == 0
 
 
 def test_the_oldest_snapshot_makes_room_and_does_not_come_back(caplog: pytest.LogCaptureFixture) -> None:
-    home = Snapshots()
+    snapshots = Snapshots()
     old, new = Source([[number] for number in range(20)]), Source([[number] for number in range(20)])
-    ids(epoch_of(old, keeping=keeping(home, "old")))
-    limit = home.size * 3 // 2
+    ids(epoch_of(old, target=target(snapshots, "old")))
+    limit = snapshots.size * 3 // 2
     for _ in range(2):
-        ids(epoch_of(new, keeping=keeping(home, "new", limit)))
-        ids(epoch_of(old, keeping=keeping(home, "old", limit)))
+        ids(epoch_of(new, target=target(snapshots, "new", limit)))
+        ids(epoch_of(old, target=target(snapshots, "old", limit)))
     assert (len(old.opened), len(new.opened)) == (3, 1)
-    assert home.get("old") is None
-    assert home.size <= limit
+    assert snapshots.get("old") is None
+    assert snapshots.size <= limit
     assert len(caplog.records) == 1
 
 
 def test_a_dataset_that_is_no_more_leaves_its_memory() -> None:
-    home, source = Snapshots(), Source([[1], [2]])
-    ids(epoch_of(source, keeping=keeping(home)))
-    home.drop("d")
-    assert (home.get("d"), home.size) == (None, 0)
+    snapshots, source = Snapshots(), Source([[1], [2]])
+    ids(epoch_of(source, target=target(snapshots)))
+    snapshots.drop("d")
+    assert (snapshots.get("d"), snapshots.size) == (None, 0)
 
 
 # Orders
@@ -326,18 +342,20 @@ def test_a_dataset_that_is_no_more_leaves_its_memory() -> None:
 MANY = [[list(range(begin, begin + 10)) for begin in range(0, 300, 10)]]
 
 
-def shuffled(epoch: int, seed: int = 7, base: int = -1, window: int = 40) -> Order:
+def shuffled(epoch: int, seed: int = 7, base: int = -1, window: int = 40) -> RowOrder:
     """An order of rows within windows."""
-    return Order(epoch, seed, window, base)
+    return RowOrder(epoch, seed, window, base)
 
 
 def test_each_row_comes_once_in_an_order_of_its_epoch_and_seed() -> None:
-    runs = [ids(epoch_of(Source(*MANY), Share(300, 300, STRICT), shuffled(*of))) for of in [(0, 7), (1, 7), (0, 8)]]
+    runs = [
+        ids(epoch_of(Source(*MANY), EpochLength(300, 300, STRICT), shuffled(*of))) for of in [(0, 7), (1, 7), (0, 8)]
+    ]
     for run in runs:
         assert sorted(run) == list(range(300))
         assert run != sorted(run)
     assert len({tuple(run) for run in runs}) == 3
-    assert ids(epoch_of(Source(*MANY), Share(300, 300, STRICT), shuffled(0))) == runs[0]
+    assert ids(epoch_of(Source(*MANY), EpochLength(300, 300, STRICT), shuffled(0))) == runs[0]
 
 
 def test_rows_stay_in_their_window() -> None:
@@ -347,19 +365,19 @@ def test_rows_stay_in_their_window() -> None:
 
 
 def test_a_shuffled_epoch_goes_on_from_any_row() -> None:
-    whole = ids(epoch_of(Source(*MANY), Share(300, 400, WRAP), shuffled(2)))
+    whole = ids(epoch_of(Source(*MANY), EpochLength(300, 400, WRAP), shuffled(2)))
     assert len(whole) == 400
     for offset in (1, 39, 40, 299, 300, 355, 400):
-        assert ids(epoch_of(Source(*MANY), Share(300, 400, WRAP), shuffled(2)), offset) == whole[offset:]
+        assert ids(epoch_of(Source(*MANY), EpochLength(300, 400, WRAP), shuffled(2)), offset) == whole[offset:]
 
 
 def test_shuffled_snapshots_mix_their_batches_anew_each_epoch() -> None:
-    home, source = Snapshots(), Source(*MANY)
-    ids(epoch_of(source, order=shuffled(0), keeping=keeping(home)))
+    snapshots, source = Snapshots(), Source(*MANY)
+    ids(epoch_of(source, order=shuffled(0), target=target(snapshots)))
     runs = []
     for number in (1, 2):
-        kept = home.get("d")
-        runs.append(ids(epoch_of(source, order=shuffled(number, base=0), keeping=keeping(home), snapshot=kept)))
+        kept = snapshots.get("d")
+        runs.append(ids(epoch_of(source, order=shuffled(number, base=0), target=target(snapshots), snapshot=kept)))
         assert sorted(runs[-1]) == list(range(300))
         # Rows of far batches meet in one window.
         assert np.ptp(runs[-1][:40]) > 60

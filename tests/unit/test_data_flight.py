@@ -7,9 +7,9 @@ import pytest
 from pyarrow import flight
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.reading import ALL, ASSIGNED, Request, request
-from tensorflow_ignite.data.shares import Share
-from tensorflow_ignite.data.tensors import Column
+from tensorflow_ignite.data.epochs.rows_per_worker import EpochLength
+from tensorflow_ignite.data.epochs.tensor_schema import Column
+from tensorflow_ignite.data.request import ALL, ASSIGNED, Request, make_request
 from tensorflow_ignite.data.transport.flight import translate
 
 TEXT = "cache 'x' does not exist.\nThe rule. What to do"
@@ -68,7 +68,7 @@ def test_a_request_survives_its_way_through_a_graph(partitions: str | tuple[int,
         5,
         where="a > ?",
         parameters=(1, "x", None),
-        share=Share(7, 9),
+        length=EpochLength(7, 9),
         layout=(Column("a", "int8", (2, 3)), Column("b", "string", (), 1)),
     )
     assert Request.from_json(asked.to_json().encode()) == asked
@@ -87,7 +87,7 @@ def test_a_request_survives_its_way_through_a_graph(partitions: str | tuple[int,
         ({"batch_bytes": -1}, "batch_bytes=-1"),
     ],
 )
-def test_arguments_are_checked_before_anybody_is_asked(argument: dict[str, object], text: str) -> None:
+def test_arguments_are_checked_before_any_call(argument: dict[str, object], text: str) -> None:
     arguments = {"columns": None, "key": False, "partitions": None, "address": "localhost:1", "batch_bytes": 0}
     with pytest.raises(errors.InvalidRequestError, match=text):
-        request("c", **{**arguments, **argument})  # type: ignore[arg-type]
+        make_request("c", **{**arguments, **argument})  # type: ignore[arg-type]

@@ -16,9 +16,9 @@ import pyarrow.parquet
 import pytest
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.data.epochs.tensor_schema import SHAPE_KEY
 from tensorflow_ignite.data.loading import inputs
 from tensorflow_ignite.data.loading.inputs import open_input
-from tensorflow_ignite.data.tensors import SHAPE_KEY
 
 COLUMNS = {"id": list(range(5)), "name": list("abcde")}
 
@@ -116,7 +116,7 @@ def test_shapes_are_kept_from_arrays_and_archives(tmp_path: Path) -> None:
             np.testing.assert_array_equal(np.array(column.to_pylist()).reshape(2, 3, 4), images)
 
 
-def test_nested_columns_become_structs_and_what_is_missing_null() -> None:
+def test_nested_columns_become_structs_and_missing_fields_null() -> None:
     table = read(
         {
             "point": {"x": np.arange(2.0), "name": ["a", None]},
@@ -255,9 +255,7 @@ def test_a_source_is_closed_when_its_reader_stops_early() -> None:
         (pa.table([[1], [2]], ["a", "a"]), errors.InvalidRequestError, "two columns of one name"),
     ],
 )
-def test_batches_that_differ_and_what_is_none_are_refused_by_number(
-    batches: Any, kind: type[Exception], text: str
-) -> None:
+def test_batches_that_differ_are_refused_by_number(batches: Any, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=text):
         read(iter(batches) if isinstance(batches, list) else batches)
 

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import load
+from tensorflow_ignite.data.epochs.tensor_schema import columns_of
+from tensorflow_ignite.data.epochs.tensors import arrays_of
 from tensorflow_ignite.data.loading.columns import table_of
-from tensorflow_ignite.data.tensors import arrays_of, columns_of
+from tensorflow_ignite.data.loading.load import load
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ from tensorflow_ignite.data.tensors import arrays_of, columns_of
         np.zeros((0, 5), np.float64),
     ],
 )
-def test_what_was_loaded_comes_back_with_its_type_and_shape(array: np.ndarray[Any, Any]) -> None:
+def test_loaded_rows_come_back_with_type_and_shape(array: np.ndarray[Any, Any]) -> None:
     table = table_of({"c": array})
     batches = table.to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
     (back,) = arrays_of(batches[0], columns_of(table.schema))
@@ -69,7 +70,7 @@ def test_lists_and_text_become_columns(values: Any, kind: pa.DataType) -> None:
         ({"a": [1, "x"]}, errors.UnsupportedTypeError, "column 'a' mixes"),
     ],
 )
-def test_what_no_cache_stores_is_refused_by_column(data: Any, kind: type[Exception], text: str) -> None:
+def test_types_that_no_cache_stores_are_refused_by_column(data: Any, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=text):
         table_of(data)
 
@@ -89,6 +90,6 @@ def test_what_no_cache_stores_is_refused_by_column(data: Any, kind: type[Excepti
         ({"schema": {"a": "no type"}}, "is no type"),
     ],
 )
-def test_options_are_checked_before_anybody_is_asked(options: Any, text: str) -> None:
+def test_options_are_checked_before_any_call(options: Any, text: str) -> None:
     with pytest.raises(errors.InvalidRequestError, match=text):
         load("c", {"a": np.zeros(2)}, address="localhost:1", **options)

@@ -18,11 +18,11 @@ from tensorflow_ignite.data import queries
 UTC = datetime.timezone.utc
 
 
-def test_nothing_given_is_nothing_asked() -> None:
+def test_no_arguments_make_an_empty_query() -> None:
     assert queries.checked(None, None, (), ["a"], True) == ("", "", ())
 
 
-def test_a_condition_goes_with_columns_and_a_select_names_its_own() -> None:
+def test_a_condition_combines_with_columns_and_a_select_names_its_own() -> None:
     assert queries.checked("a < ?", None, [1], ["a"], True) == ("a < ?", "", (1,))
     assert queries.checked(None, "SELECT a FROM t", (), None, False) == ("", "SELECT a FROM t", ())
 
@@ -72,7 +72,7 @@ def test_arguments_that_contradict_each_other_are_refused(
         (datetime.datetime(2020, 2, 29, 1, tzinfo=UTC), "2020-02-29 01:00:00+00:00"),
     ],
 )
-def test_a_parameter_travels_as_what_it_is(given: Any, travels: Any) -> None:
+def test_a_parameter_keeps_its_type(given: Any, travels: Any) -> None:
     (value,) = queries.checked("a = ?", None, [given], None, False)[2]
     assert value == travels
     assert type(value) is type(travels)

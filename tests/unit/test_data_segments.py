@@ -18,7 +18,7 @@ import pytest
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport import segments
 from tensorflow_ignite.data.transport.batches import record_batch
-from tensorflow_ignite.data.transport.segments import Lease, Pool, copy
+from tensorflow_ignite.data.transport.segments import Lease, SegmentPool, copy
 from tensorflow_ignite.memory import NAME, Segment
 from tensorflow_ignite.v1 import data_pb2
 
@@ -50,8 +50,8 @@ def _leaves_no_memory() -> Iterator[None]:
 
 
 @pytest.fixture
-def pool() -> Iterator[Pool]:
-    made = Pool(warm_bytes=3 * SIZE, warm_seconds=60)
+def pool() -> Iterator[SegmentPool]:
+    made = SegmentPool(warm_bytes=3 * SIZE, warm_seconds=60)
     yield made
     made.clear()
 
@@ -73,7 +73,7 @@ def test_its_memory_is_allocated_when_it_is_made() -> None:
     assert segment.address % mmap.PAGESIZE == 0
 
 
-def test_a_full_machine_is_told_when_a_segment_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_machine_is_an_error_when_a_segment_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -82,7 +82,7 @@ def test_a_full_machine_is_told_when_a_segment_is_made(monkeypatch: pytest.Monke
         Segment(SIZE)
 
 
-def test_a_platform_without_such_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_platform_without_memfd_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "memfd_create")
     with pytest.raises(errors.SharingUnavailableError, match="no memfd"):
         Segment(SIZE)
@@ -92,13 +92,13 @@ def test_a_segment_without_descriptor_lives_as_long_as_its_users() -> None:
     segment = Segment(SIZE)
     segment.write(b"kept")
     memory = Lease(segment, lambda _: None).buffer()
-    segment.give_up_fd()
+    segment.close_fd()
     del segment
     assert (mappings(), descriptors()) == (1, 0)
     assert memory.slice(0, 4).to_pybytes() == b"kept"
 
 
-def test_what_is_trimmed_goes_back_to_the_machine_and_the_rest_stays() -> None:
+def test_trimmed_segments_are_freed_and_the_rest_stays() -> None:
     segment = Segment(SIZE)
     segment.write(b"x" * (mmap.PAGESIZE + 1))
     segment.trim(mmap.PAGESIZE + 1)
@@ -130,7 +130,7 @@ def test_a_lease_ends_with_the_last_view_of_an_array_over_it() -> None:
     assert ended == [segment]
 
 
-def test_batches_of_nested_columns_lie_where_the_answer_says() -> None:
+def test_batches_of_nested_columns_are_at_the_positions_of_the_answer() -> None:
     table = pa.table(
         {
             "list": pa.array([[1, 2], [], [3]], pa.list_(pa.int32())),
@@ -185,7 +185,7 @@ def test_a_copy_is_aligned_and_keeps_no_lease() -> None:
     assert taken.to_pybytes() == b"abc"
 
 
-def test_between_streams_a_bounded_number_of_segments_stays_warm(pool: Pool) -> None:
+def test_between_streams_a_bounded_number_of_segments_stays_warm(pool: SegmentPool) -> None:
     pool.keep_warm()
     given = [Segment(SIZE) for _ in range(4)]
     addresses = [segment.address for segment in given]
@@ -197,7 +197,7 @@ def test_between_streams_a_bounded_number_of_segments_stays_warm(pool: Pool) -> 
     assert pool.take(2 * SIZE).size == 2 * SIZE
 
 
-def test_streams_of_different_segments_share_the_warm_memory(pool: Pool) -> None:
+def test_streams_of_different_segments_share_the_warm_memory(pool: SegmentPool) -> None:
     small, large = Segment(SIZE), Segment(2 * SIZE)
     addresses = {small.address: "small", large.address: "large"}
     pool.keep_warm()
@@ -214,7 +214,7 @@ def test_streams_of_different_segments_share_the_warm_memory(pool: Pool) -> None
     assert pool.take(SIZE).size == 3 * SIZE
 
 
-def test_what_comes_back_long_after_a_stream_is_let_go(pool: Pool) -> None:
+def test_a_segment_returned_long_after_its_stream_is_freed(pool: SegmentPool) -> None:
     segment = Segment(SIZE)
     gone = weakref.ref(segment)
     pool.give_back(segment)
@@ -223,8 +223,8 @@ def test_what_comes_back_long_after_a_stream_is_let_go(pool: Pool) -> None:
     assert pool.idle_bytes() == 0
 
 
-def test_warm_segments_are_let_go_when_nobody_reads() -> None:
-    pool = Pool(warm_seconds=0.05)
+def test_warm_segments_are_freed_when_no_stream_reads() -> None:
+    pool = SegmentPool(warm_seconds=0.05)
     pool.keep_warm()
     segment = Segment(SIZE)
     gone = threading.Event()

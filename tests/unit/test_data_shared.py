@@ -10,7 +10,7 @@ from row_node import numbers, running, serving_nothing
 from shared_memory_node import Node
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport import batches, streams
+from tensorflow_ignite.data.transport import batches, choice
 from tensorflow_ignite.data.transport.shared import SharedStream
 from tensorflow_ignite.v1 import data_pb2
 
@@ -21,7 +21,7 @@ def node() -> Iterator[Node]:
         yield started
 
 
-def test_a_segment_that_nobody_uses_any_more_is_offered_again(node: Node) -> None:
+def test_an_unused_segment_is_offered_again(node: Node) -> None:
     seen = []
     for batch in SharedStream(node.endpoint, "c"):
         seen += numbers([batch])
@@ -30,7 +30,7 @@ def test_a_segment_that_nobody_uses_any_more_is_offered_again(node: Node) -> Non
     assert len({offer.id for offer in node.offers}) <= 3
 
 
-def test_what_a_user_keeps_is_never_written_again_and_the_node_never_waits(node: Node) -> None:
+def test_memory_in_use_is_never_written_again_and_the_node_never_waits(node: Node) -> None:
     kept = list(SharedStream(node.endpoint, "c"))
     assert numbers(kept) == list(range(50_000))
     assert len({offer.id for offer in node.offers}) == batches.SEGMENTS
@@ -74,9 +74,9 @@ def test_when_the_budget_is_used_up_segments_are_used_in_turns_again(node: Node)
 def test_the_network_does_not_take_over_when_rows_have_been_given(node: Node) -> None:
     node.error = "no more descriptors [code=SHARING_UNAVAILABLE]"
     with pytest.raises(errors.SharingUnavailableError, match="no more descriptors"):
-        list(streams.open_stream(node.endpoint, "c"))
+        list(choice.open_stream(node.endpoint, "c"))
 
 
-def test_a_node_without_the_service_is_told_from_one_that_has_it() -> None:
+def test_nodes_with_and_without_the_service_are_distinguished() -> None:
     with serving_nothing() as endpoint, pytest.raises(errors.SharingUnavailableError, match="serves no SharedMemory"):
         list(SharedStream(endpoint, "c"))

@@ -79,6 +79,6 @@ def test_when_a_stream_breaks_all_are_ended_and_no_thread_is_left() -> None:
         {"credentials": "password"},
     ],
 )
-def test_arguments_that_break_a_rule_are_refused_before_anybody_is_asked(arguments: dict[str, Any]) -> None:
+def test_invalid_arguments_of_read_table_are_refused_before_any_call(arguments: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidRequestError, match=next(iter(arguments))):
         tfi.read_table("c", address="localhost:1", **arguments)

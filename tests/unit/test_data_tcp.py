@@ -11,7 +11,7 @@ from row_node import numbers, running
 from tcp_node import Node
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport import batches, segments, streams, tcp
+from tensorflow_ignite.data.transport import batches, choice, segments, tcp
 from tensorflow_ignite.data.transport.tcp import TcpStream, TcpUnavailableError
 from tensorflow_ignite.v1 import data_pb2
 
@@ -27,7 +27,7 @@ def address(batch: pa.RecordBatch) -> int:
     return int(batch["x"].buffers()[1].address)
 
 
-def test_memory_that_nobody_uses_any_more_is_filled_again(node: Node) -> None:
+def test_unused_memory_is_filled_again(node: Node) -> None:
     seen, places = [], set()
     for batch in TcpStream(node.endpoint, "c"):
         seen += numbers([batch])
@@ -38,7 +38,7 @@ def test_memory_that_nobody_uses_any_more_is_filled_again(node: Node) -> None:
     assert all(place % 64 == 0 for place in places)
 
 
-def test_what_a_user_keeps_is_never_written_again(node: Node) -> None:
+def test_memory_in_use_is_never_written_again(node: Node) -> None:
     kept = list(TcpStream(node.endpoint, "c"))
     assert numbers(kept) == list(range(50_000))
     assert len({address(batch) for batch in kept}) == 50
@@ -75,7 +75,7 @@ def test_where_no_memory_can_be_shared_rows_get_memory_of_their_own(
     assert numbers(list(TcpStream(node.endpoint, "c"))) == list(range(50_000))
 
 
-def test_a_node_that_says_nothing_is_an_error(node: Node) -> None:
+def test_a_silent_node_is_an_error(node: Node) -> None:
     node.batches = 0
     with pytest.raises(errors.InternalError, match="without the number"):
         list(TcpStream(node.endpoint, "c"))
@@ -110,10 +110,10 @@ def test_lengths_that_no_node_sends_are_not_believed(node: Node, monkeypatch: py
 def test_a_port_that_cannot_be_reached_is_named(node: Node) -> None:
     node.close_port()
     with pytest.raises(TcpUnavailableError, match=r"no connection to port \d+ .*rows\.port"):
-        list(streams.open_stream(node.endpoint, "c", "tcp"))
+        list(choice.open_stream(node.endpoint, "c", "tcp"))
 
 
 def test_flight_does_not_take_over_when_rows_have_been_given(node: Node) -> None:
     node.error = "it is gone [code=INTERNAL_ERROR]"
     with pytest.raises(errors.InternalError, match="it is gone"):
-        list(streams.over_network(node.endpoint, "c", None, None))
+        list(choice.over_network(node.endpoint, "c", None, None))

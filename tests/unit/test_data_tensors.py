@@ -17,19 +17,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.layout import SHAPE_KEY, TYPE_KEY
-from tensorflow_ignite.data.tensors import (
+from tensorflow_ignite.data.epochs.tensor_schema import (
+    SHAPE_KEY,
+    TYPE_KEY,
     Column,
-    Wanted,
-    arrays_of,
+    RequestedTensor,
     columns_like,
     columns_of,
     describe,
-    empty_arrays,
     layout_of,
     pack,
     types_of,
 )
+from tensorflow_ignite.data.epochs.tensors import arrays_of, empty_arrays
 
 
 def batch_of(array: pa.Array, metadata: dict[bytes, bytes] | None = None) -> pa.RecordBatch:
@@ -101,7 +101,7 @@ def test_slices_and_empty_batches_have_their_own_rows_only() -> None:
     assert read(fixed.slice(0, 0))[0].shape == (0, 2)
 
 
-def test_an_array_keeps_the_memory_that_it_looks_into() -> None:
+def test_an_array_keeps_its_memory_alive() -> None:
     array = pa.array(np.full(1 << 20, 7))
     (values,) = read(array)
     del array
@@ -124,7 +124,7 @@ class Lease:
         pa.struct([("x", pa.list_(pa.float64(), 2))]),
     ],
 )
-def test_lent_memory_is_looked_into_and_given_back_when_the_last_array_dies(kind: pa.DataType) -> None:
+def test_shared_memory_is_viewed_and_released_when_the_last_array_is_collected(kind: pa.DataType) -> None:
     lease, numbers = Lease(), np.arange(64)
     given_back = weakref.ref(lease)
     array = pa.Array.from_buffers(pa.int64(), 64, [None, pa.foreign_buffer(numbers.ctypes.data, numbers.nbytes, lease)])
@@ -193,7 +193,7 @@ def test_decimals_are_floats_or_text_whatever_carries_them() -> None:
     ]:
         batch = batch_of(array, metadata)
         assert arrays_of(batch, columns_of(batch.schema))[0].tolist() == [float(number) for number in numbers]
-        text = columns_of(batch.schema, "error", {("c",): Wanted("string")})
+        text = columns_of(batch.schema, "error", {("c",): RequestedTensor("string")})
         assert arrays_of(batch, text)[0].tolist() == [str(number).encode() for number in numbers]
     batch = batch_of(pa.array(["1", "one"]), marked)
     with pytest.raises(errors.RowMismatchError, match="column 'c' holds a text that is no decimal number"):
@@ -207,7 +207,7 @@ def test_dictionaries_and_views_of_text_are_text() -> None:
         assert read(pa.array([b"a", b"b"]).cast(pa.binary()).cast(kind))[0].tolist() == [b"a", b"b"]
 
 
-def test_what_arrow_keeps_below_a_null_does_not_come_through() -> None:
+def test_bytes_below_a_null_of_arrow_do_not_reach_a_tensor() -> None:
     missing = pa.py_buffer(b"\x01")
     items = pa.array([1, 2, 3, 4, 5])
     lists = pa.ListArray.from_buffers(
@@ -227,7 +227,7 @@ def test_what_arrow_keeps_below_a_null_does_not_come_through() -> None:
     assert found == [[1, 2], [0, 2, 2], [1.0, 0.0], [b"1", b""]]
 
 
-def test_only_a_type_that_says_nothing_has_no_tensor() -> None:
+def test_only_the_null_type_has_no_tensor() -> None:
     for kind in (pa.null(), pa.struct([]), pa.list_(pa.null()), pa.month_day_nano_interval()):
         with pytest.raises(errors.UnsupportedTypeError, match="column 'c' of type"):
             columns_of(pa.schema([("c", kind)]))
@@ -237,7 +237,7 @@ def test_a_tensor_that_a_type_cannot_become_is_refused_by_name() -> None:
     with pytest.raises(
         errors.UnsupportedTypeError, match=r"column 'c\.x' of type int8 cannot become a tensor of string"
     ):
-        columns_of(pa.schema([("c", pa.struct([("x", pa.int8())]))]), "error", {("c", "x"): Wanted("string")})
+        columns_of(pa.schema([("c", pa.struct([("x", pa.int8())]))]), "error", {("c", "x"): RequestedTensor("string")})
 
 
 def test_two_tensors_never_have_one_name() -> None:
@@ -252,7 +252,9 @@ def test_two_tensors_never_have_one_name() -> None:
 def test_a_layout_survives_json_and_knows_batches_that_fit_it() -> None:
     inner = pa.struct([("x", pa.list_(pa.int8(), 6)), ("d", pa.decimal128(5, 2))])
     schema = pa.schema([pa.field("c", pa.list_(inner)), ("m", pa.map_(pa.string(), pa.date32()))])
-    layout = columns_of(schema, "mask", {("c", "x"): Wanted("int8", (2, 3)), ("c", "d"): Wanted("string")})
+    layout = columns_of(
+        schema, "mask", {("c", "x"): RequestedTensor("int8", (2, 3)), ("c", "d"): RequestedTensor("string")}
+    )
     assert describe(layout) == "c:{x:int8[None, 2, 3], d:string[None]}, m:{keys:string[None], values:int32[None]}"
     assert layout_of(json.loads(json.dumps([asdict(column) for column in layout]))) == layout
     assert columns_like(schema, layout) == layout
@@ -363,7 +365,7 @@ def unmasked(tree: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return values, masks
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data(), TYPES)
 def test_any_column_has_the_values_and_masks_of_its_rows(data: st.DataObject, kind: pa.DataType) -> None:
     rows = data.draw(st.lists(values_of(kind), max_size=6))
@@ -382,7 +384,7 @@ def test_any_column_has_the_values_and_masks_of_its_rows(data: st.DataObject, ki
     assert unmasked(pack(layout, empty_arrays(layout), by_row))[0]["c"] == expected_empty
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data(), TYPES)
 def test_nulls_are_an_error_exactly_when_there_are_some(data: st.DataObject, kind: pa.DataType) -> None:
     rows = data.draw(st.lists(values_of(kind), max_size=4))

@@ -14,44 +14,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyignite.exceptions import AuthenticationError
 
-from tensorflow_ignite import credentials, errors
-from tensorflow_ignite.credentials import Credentials
-from tensorflow_ignite.data.transport import thin
-from tensorflow_ignite.data.transport.thin import layout, types, values
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.transport.thin import binary_format, scan, types, values
 from tensorflow_ignite.data.transport.thin.connection import BinaryType, Page
-from tensorflow_ignite.data.transport.thin.failures import Refused, translate
-from tensorflow_ignite.data.transport.thin.rows import FIELD_OF_VALUE, KEY, VALUE, Rows, placed
+from tensorflow_ignite.data.transport.thin.failures import RequestRejected, translate
+from tensorflow_ignite.data.transport.thin.page_rows import FIELD_OF_VALUE, KEY, VALUE, PageRows, located
 from tensorflow_ignite.data.transport.thin.scalars import Mismatch
+from tensorflow_ignite.net import credentials
+from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.v1 import data_pb2
 
 POINT = 77
 COMPACT, FULL = 32, 0
 
 
-class Book:
+class KnownTypes:
     """A cluster that knows one type, of which it learns a second version only when asked again."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.refreshed = 0
 
     def __call__(self, number: int) -> BinaryType | None:
         if number != POINT:
             return None
         return BinaryType("Point", {"x": 3, "Name": 9}, {1: "x", 2: "Name"}, {10: (1,)}, {})
 
-    def again(self, number: int) -> BinaryType | None:
-        self.asked += 1
+    def refresh(self, number: int) -> BinaryType | None:
+        self.refreshed += 1
         found = self(number)
         return found and BinaryType(found.name, found.fields, found.names, {10: (1,), 11: (2, 1)}, {})
 
 
 def text(value: str) -> bytes:
     data = value.encode()
-    return bytes([layout.STRING]) + struct.pack("<i", len(data)) + data
+    return bytes([binary_format.STRING]) + struct.pack("<i", len(data)) + data
 
 
 def number(value: int) -> bytes:
-    return bytes([layout.INT]) + struct.pack("<i", value)
+    return bytes([binary_format.INT]) + struct.pack("<i", value)
 
 
 def array(code: int, head: bytes, *elements: bytes) -> bytes:
@@ -74,7 +74,7 @@ def point(schema: int, footer: int, **fields: bytes) -> bytes:
 def wrapped(value: bytes, before: bytes = b"") -> bytes:
     """As nodes send objects: within bytes, at an offset."""
     return (
-        bytes([layout.WRAPPED])
+        bytes([binary_format.WRAPPED])
         + struct.pack("<i", len(before + value))
         + before
         + value
@@ -83,58 +83,58 @@ def wrapped(value: bytes, before: bytes = b"") -> bytes:
 
 
 def read(value: bytes, kind: pa.DataType, nulls: str = "error", mark: str = "") -> Any:
-    return values.reader(types.marked("column", kind, mark), nulls, Book())(bytearray(value), 0)
+    return values.reader(types.marked("column", kind, mark), nulls, KnownTypes())(bytearray(value), 0)
 
 
 def page(*entries: bytes) -> Page:
     return Page(bytearray(b"head" + b"".join(entries)), 4, len(entries) // 2)
 
 
-def rows(schema: list[pa.Field], nulls: str = "error", skip: bool = False) -> Rows:
-    return Rows(pa.schema(schema), nulls, skip, Book(), "cache 'a'")
+def rows(schema: list[pa.Field], nulls: str = "error", skip: bool = False) -> PageRows:
+    return PageRows(pa.schema(schema), nulls, skip, KnownTypes(), "cache 'a'")
 
 
-X = placed(pa.field("x", pa.int32()), FIELD_OF_VALUE)
-NAME = placed(pa.field("name", pa.utf8()), FIELD_OF_VALUE)
-ID = placed(pa.field("_key", pa.int32()), KEY)
+X = located(pa.field("x", pa.int32()), FIELD_OF_VALUE)
+NAME = located(pa.field("name", pa.utf8()), FIELD_OF_VALUE)
+ID = located(pa.field("_key", pa.int32()), KEY)
 
 
 def test_the_end_of_every_value_is_found() -> None:
     inner = wrapped(point(10, COMPACT, x=number(1)), b"ab")
     nested = array(
-        layout.COLLECTION,
+        binary_format.COLLECTION,
         struct.pack("<ib", 2, 1),
         inner,
-        array(layout.MAP, struct.pack("<ib", 1, 1), text("k"), inner),
+        array(binary_format.MAP, struct.pack("<ib", 1, 1), text("k"), inner),
     )
     for value in [
         number(5),
         text("ä"),
         inner,
         nested,
-        array(layout.OBJECTS, struct.pack("<ii", -1, 1), nested),
+        array(binary_format.OBJECTS, struct.pack("<ii", -1, 1), nested),
         # An array of a type that is not registered names it.
-        array(layout.OBJECTS, struct.pack("<i", 0) + text("some.Type") + struct.pack("<i", 1), number(1)),
+        array(binary_format.OBJECTS, struct.pack("<i", 0) + text("some.Type") + struct.pack("<i", 1), number(1)),
         array(13, struct.pack("<ihh", 2, 1, 2)),
-        array(layout.STRINGS, struct.pack("<i", 2), text("a"), bytes([layout.NULL])),
-        bytes([layout.DECIMAL]) + struct.pack("<ii", 2, 1) + b"\x05",
-        bytes([layout.ENUM]) + struct.pack("<ii", 4, 1),
-        bytes([layout.SERIALIZED]) + struct.pack("<i", 3) + b"abc",
+        array(binary_format.STRINGS, struct.pack("<i", 2), text("a"), bytes([binary_format.NULL])),
+        bytes([binary_format.DECIMAL]) + struct.pack("<ii", 2, 1) + b"\x05",
+        bytes([binary_format.ENUM]) + struct.pack("<ii", 4, 1),
+        bytes([binary_format.SERIALIZED]) + struct.pack("<i", 3) + b"abc",
     ]:
-        assert layout.skip(bytearray(value + b"behind"), 0) == len(value)
-    with pytest.raises(layout.Unreadable, match="code 200"):
-        layout.skip(bytearray([200]), 0)
+        assert binary_format.skip(bytearray(value + b"behind"), 0) == len(value)
+    with pytest.raises(binary_format.MalformedDataError, match="code 200"):
+        binary_format.skip(bytearray([200]), 0)
 
 
 @given(st.integers(-(2**200), 2**200), st.integers(-5, 40))
 def test_decimals_are_exact(unscaled: int, scale: int) -> None:
     magnitude = abs(unscaled).to_bytes(abs(unscaled).bit_length() // 8 + 1, "big")
     signed = bytes([magnitude[0] | (128 if unscaled < 0 else 0)]) + magnitude[1:]
-    value = bytes([layout.DECIMAL]) + struct.pack("<ii", scale, len(magnitude)) + signed
-    told = read(value, pa.utf8(), mark="decimal").decode()
-    assert Decimal(told).compare_total(Decimal(told)) == 0
-    assert int(Decimal(told).scaleb(0).as_tuple().sign) == (unscaled < 0)
-    sign, digits, exponent = Decimal(told).as_tuple()
+    value = bytes([binary_format.DECIMAL]) + struct.pack("<ii", scale, len(magnitude)) + signed
+    decoded = read(value, pa.utf8(), mark="decimal").decode()
+    assert Decimal(decoded).compare_total(Decimal(decoded)) == 0
+    assert int(Decimal(decoded).scaleb(0).as_tuple().sign) == (unscaled < 0)
+    sign, digits, exponent = Decimal(decoded).as_tuple()
     assert int("".join(map(str, digits))) * (-1 if sign else 1) * 10 ** (exponent + max(scale, 0)) == unscaled * 10 ** (
         max(scale, 0) - scale
     )
@@ -148,22 +148,22 @@ def test_a_value_is_taken_for_a_wider_type_and_never_for_a_narrower() -> None:
             read(number(-7), kind)
     assert read(array(12, struct.pack("<i", 2), b"\xff\x01"), pa.list_(pa.uint8(), 2)).tolist() == [255, 1]
     assert read(array(12, struct.pack("<i", 2), b"\xff\x01"), pa.list_(pa.int8())).tolist() == [-1, 1]
-    with pytest.raises(errors.UnsupportedTypeError, match="'column' is asked for as duration"):
+    with pytest.raises(errors.UnsupportedTypeError, match="'column' is requested as duration"):
         read(number(1), pa.duration("s"))
 
 
 def test_a_moment_beyond_what_nanoseconds_hold_is_a_mismatch() -> None:
     kind = pa.timestamp("ns", "UTC")
-    assert read(bytes([layout.TIMESTAMP]) + struct.pack("<qi", -1, 999_999), kind) == -1
+    assert read(bytes([binary_format.TIMESTAMP]) + struct.pack("<qi", -1, 999_999), kind) == -1
     with pytest.raises(Mismatch, match="64 bits"):
-        read(bytes([layout.TIMESTAMP]) + struct.pack("<qi", 10**13, 0), kind)
+        read(bytes([binary_format.TIMESTAMP]) + struct.pack("<qi", 10**13, 0), kind)
 
 
 def test_a_day_of_sql_is_read_through_java_s_own_serialization() -> None:
     # As a node sent 2021-02-03, in UTC; half a day more or less for local time.
     day = bytes.fromhex("fe0f000000663aded5409766004c306577010000")
     assert abs(read(day, pa.date32()) - 18661) <= 1
-    assert types.of_value(bytearray(day), 0, Book()).type == pa.date32()
+    assert types.of_value(bytearray(day), 0, KnownTypes()).type == pa.date32()
     with pytest.raises(Mismatch, match="Java's own serialization"):
         read(day.replace(b"\x3a", b"\x3b"), pa.date32())
 
@@ -177,12 +177,13 @@ def test_fields_are_found_by_name_in_every_version_of_a_type(footer: int) -> Non
 
 
 def test_a_value_that_is_repeated_is_found_where_it_first_stood() -> None:
-    handle = bytes([layout.HANDLE]) + struct.pack("<i", 5)
-    assert read(array(layout.COLLECTION, struct.pack("<ib", 2, 1), number(9), handle), pa.list_(pa.int32())) == [9, 9]
+    handle = bytes([binary_format.HANDLE]) + struct.pack("<i", 5)
+    twice = array(binary_format.COLLECTION, struct.pack("<ib", 2, 1), number(9), handle)
+    assert read(twice, pa.list_(pa.int32())) == [9, 9]
 
 
-def test_nulls_and_rows_that_do_not_fit_are_treated_as_asked_and_named_by_their_key() -> None:
-    entries = page(number(5), wrapped(point(10, COMPACT, x=bytes([layout.NULL]))), number(6), text("no object"))
+def test_nulls_and_mismatched_rows_are_handled_as_requested_and_named_by_their_key() -> None:
+    entries = page(number(5), wrapped(point(10, COMPACT, x=bytes([binary_format.NULL]))), number(6), text("no object"))
     with pytest.raises(errors.RowMismatchError, match="cache 'a': the row with key 5 does not fit: x is null"):
         rows([X]).add(entries)
     with pytest.raises(errors.RowMismatchError, match="key 6 does not fit: it is String, not an object with fields"):
@@ -193,41 +194,43 @@ def test_nulls_and_rows_that_do_not_fit_are_treated_as_asked_and_named_by_their_
 
 
 def test_a_batch_of_no_rows_has_the_columns() -> None:
-    empty = rows([X, placed(pa.field("value", pa.list_(pa.float32(), 3)), VALUE)]).batch()
+    empty = rows([X, located(pa.field("value", pa.list_(pa.float32(), 3)), VALUE)]).batch()
     assert (empty.num_rows, empty.schema.names) == (0, ["x", "value"])
     assert not empty.schema.field("x").metadata
 
 
 def test_types_that_disagree_have_no_type_and_open_ones_take_the_other() -> None:
-    book = Book()
-    mixed = array(layout.COLLECTION, struct.pack("<ib", 2, 1), number(1), text("a"))
-    with pytest.raises(types.Disagreement, match="int32 and string"):
-        types.of_value(bytearray(mixed), 0, book)
-    empty = types.of_value(bytearray(array(layout.COLLECTION, struct.pack("<ib", 0, 1))), 0, book)
-    full = types.of_value(bytearray(array(layout.COLLECTION, struct.pack("<ib", 1, 1), number(1))), 0, book)
+    known_types = KnownTypes()
+    mixed = array(binary_format.COLLECTION, struct.pack("<ib", 2, 1), number(1), text("a"))
+    with pytest.raises(types.TypeConflict, match="int32 and string"):
+        types.of_value(bytearray(mixed), 0, known_types)
+    empty = types.of_value(bytearray(array(binary_format.COLLECTION, struct.pack("<ib", 0, 1))), 0, known_types)
+    full = types.of_value(
+        bytearray(array(binary_format.COLLECTION, struct.pack("<ib", 1, 1), number(1))), 0, known_types
+    )
     assert not types.known(empty.type)
     assert types.merge(empty, full).type == types.merge(full, empty).type == pa.list_(pa.int32())
-    found = types.of_value(bytearray(point(10, FULL, x=number(1))), 0, book)
+    found = types.of_value(bytearray(point(10, FULL, x=number(1))), 0, known_types)
     assert found.type == pa.struct({"x": pa.int32(), "Name": pa.utf8()})
 
 
-def test_sql_is_refused_before_anything_is_asked() -> None:
+def test_sql_is_refused_before_any_call() -> None:
     with pytest.raises(errors.SqlInvalidError, match="where= cannot be read with transport='thin'"):
-        thin.describe(["nowhere:1"], data_pb2.ReadCommand(cache="a", where="x > 1"))
+        scan.describe(["nowhere:1"], data_pb2.ReadCommand(cache="a", where="x > 1"))
 
 
 SECRET = "swordfish"
 
 
 def test_credentials_are_read_as_a_pair_a_mapping_or_from_the_environment(tmp_path: Path) -> None:
-    assert credentials.given(("me", SECRET)) == Credentials("me", SECRET)
-    assert credentials.given({"cafile": tmp_path / "ca.pem"}) == Credentials(cafile=str(tmp_path / "ca.pem"))
-    assert credentials.given(None) is None
+    assert credentials.from_argument(("me", SECRET)) == Credentials("me", SECRET)
+    assert credentials.from_argument({"cafile": tmp_path / "ca.pem"}) == Credentials(cafile=str(tmp_path / "ca.pem"))
+    assert credentials.from_argument(None) is None
     assert credentials.from_dataset_environment({}) is None
     env = {"USERNAME": "me", "PASSWORD": SECRET, "CERTFILE": "c", "KEYFILE": "k", "CERT_PASSWORD": "p", "CAFILE": "a"}
-    told = credentials.from_dataset_environment({f"IGNITE_DATASET_{name}": value for name, value in env.items()})
-    assert told == Credentials("me", SECRET, "c", "k", "p", "a")
-    assert told.encrypted
+    decoded = credentials.from_dataset_environment({f"IGNITE_DATASET_{name}": value for name, value in env.items()})
+    assert decoded == Credentials("me", SECRET, "c", "k", "p", "a")
+    assert decoded.encrypted
     assert not Credentials("me", SECRET).encrypted
 
 
@@ -236,32 +239,33 @@ def test_credentials_are_read_as_a_pair_a_mapping_or_from_the_environment(tmp_pa
 )
 def test_credentials_that_cannot_be_read_are_refused_and_not_repeated(wrong: Any) -> None:
     with pytest.raises(errors.InvalidRequestError) as caught:
-        credentials.given(wrong)
+        credentials.from_argument(wrong)
     assert SECRET not in str(caught.value)
 
 
 def test_credentials_are_found_by_their_name_in_this_process_and_in_the_environment_of_another() -> None:
     mine = Credentials("me", SECRET)
-    name = credentials.keep(mine)
-    assert credentials.keep(Credentials("me", SECRET)) == name
+    name = credentials.store(mine)
+    assert credentials.store(Credentials("me", SECRET)) == name
     assert SECRET not in name
+    assert credentials.stored(name) is mine
+    assert credentials.stored("0" * 32) is None, "a name of another process"
+    assert credentials.stored("") is None
     env = {"IGNITE_DATASET_USERNAME": "other", "IGNITE_DATASET_PASSWORD": "x"}
-    assert credentials.of(name, env) is mine
-    assert credentials.of("name of another process", env) == Credentials("other", "x")
-    assert credentials.of("", {}) is None
-    assert credentials.keep(None) == ""
+    assert credentials.from_dataset_environment(env) == Credentials("other", "x")
+    assert credentials.store(None) == ""
 
 
 def test_credentials_are_neither_shown_nor_pickled() -> None:
     mine = Credentials("me", SECRET, key_password=SECRET)
     assert SECRET not in f"{mine} {mine!r} {[mine]}"
-    with pytest.raises(TypeError, match="not pickled"):
+    with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(mine)
 
 
 def test_a_password_that_pyignite_cannot_send_is_refused_and_not_repeated() -> None:
     with pytest.raises(errors.InvalidRequestError, match="ASCII") as caught:
-        thin.describe(["nowhere:1"], data_pb2.ReadCommand(cache="a"), credentials=Credentials("me", "pässword"))
+        scan.describe(["nowhere:1"], data_pb2.ReadCommand(cache="a"), credentials=Credentials("me", "pässword"))
     assert "pässword" not in str(caught.value)
 
 
@@ -269,15 +273,21 @@ def test_a_password_that_pyignite_cannot_send_is_refused_and_not_repeated() -> N
     ("raised", "error"),
     [
         (AuthenticationError("no"), errors.InvalidRequestError),
-        (Refused(1000, "Cache does not exist"), errors.CacheNotFoundError),
-        (Refused(10, "inactive"), errors.ClusterNotActiveError),
-        (Refused(1, "what"), errors.InternalError),
+        (RequestRejected(1000, "Cache does not exist"), errors.CacheNotFoundError),
+        (RequestRejected(10, "inactive"), errors.ClusterNotActiveError),
+        (RequestRejected(1, "what"), errors.InternalError),
         (TimeoutError(), errors.RequestTimeoutError),
         (ConnectionRefusedError(111, "Connection refused"), errors.ConnectionFailedError),
         (FileNotFoundError(2, "No such file"), errors.InvalidRequestError),
     ],
 )
-def test_what_a_node_says_is_an_error_of_ours(raised: Exception, error: type[Exception]) -> None:
-    told = translate(raised, "h:1", "cache 'a' was not read", "a")
-    assert type(told) is error
-    assert str(told).startswith("cache 'a' was not read: ")
+def test_an_error_of_a_node_becomes_a_class_of_ours(raised: Exception, error: type[Exception]) -> None:
+    decoded = translate(raised, "h:1", "cache 'a' was not read", "a")
+    assert type(decoded) is error
+    assert str(decoded).startswith("cache 'a' was not read: ")
+
+
+def test_a_nodes_message_is_shown_without_its_stack_and_details() -> None:
+    message = "class org.apache.ignite.IgniteCheckedException: Failed to read [tx=" + "x" * 9_000 + "]\n\tat a.B.c()"
+    text = str(translate(RequestRejected(1, message), "h:1", "cache 'a' was not read"))
+    assert "says: Failed to read (status 1 " in text

@@ -34,7 +34,7 @@ def test_every_package_is_pinned_with_the_hashes_of_its_files() -> None:
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_every_python_gets_one_version_of_each_package_and_all_that_are_asked_for(python: str) -> None:
+def test_every_python_gets_one_version_of_each_requested_package(python: str) -> None:
     environment = {"python_version": python, "python_full_version": f"{python}.0", "sys_platform": "linux"}
     names = [pin.name for pin in inventory.pins() if not pin.marker or Marker(pin.marker).evaluate(environment)]
     assert len(names) == len(set(names))
@@ -57,7 +57,7 @@ def test_a_line_that_pins_nothing_is_not_overlooked(tmp_path: Path) -> None:
             inventory.pins(tmp_path / "list.txt")
 
 
-def test_every_jar_is_listed_with_its_checksum_and_is_of_a_version_that_is_asked_for() -> None:
+def test_every_jar_is_listed_with_its_checksum_and_requested_version() -> None:
     jars = inventory.jars()
     assert all(re.fullmatch(r"[0-9a-f]{64}", jar.sha256[0]) for jar in jars)
     assert {jar.scope for jar in jars} == {"bundled", "node", "build"}
@@ -82,7 +82,7 @@ def test_every_licence_is_one_that_was_agreed_to() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "allowed"),
+    ("offered", "allowed"),
     [
         (("GPL-3.0-only",), False),
         (("Apache-2.0 AND AGPL-3.0-only",), False),
@@ -92,8 +92,8 @@ def test_every_licence_is_one_that_was_agreed_to() -> None:
         (("BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0",), True),
     ],
 )
-def test_licence_needs_one_choice_all_of_whose_parts_are_allowed(told: tuple[str, ...], allowed: bool) -> None:
-    component = inventory.Component(kind="pypi", name="x", version="1", scope="build", licences=told, sha256=("0",))
+def test_licence_needs_one_choice_all_of_whose_parts_are_allowed(offered: tuple[str, ...], allowed: bool) -> None:
+    component = inventory.Component(kind="pypi", name="x", version="1", scope="build", licences=offered, sha256=("0",))
     assert licences.is_allowed(component) is allowed
 
 

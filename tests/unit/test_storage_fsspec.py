@@ -122,7 +122,7 @@ def test_a_with_block_that_raises_leaves_nothing(fs: IgniteFileSystem, node: Fil
     assert not node.store.writers
 
 
-def test_a_file_that_nobody_closes_is_not_there_and_says_so(fs: IgniteFileSystem) -> None:
+def test_an_unclosed_file_does_not_exist_and_a_warning_says_so(fs: IgniteFileSystem) -> None:
     file = fs.open("/lost", "wb")
     file.write(b"x")
     with pytest.warns(ResourceWarning, match="/lost was written, but not closed"):
@@ -221,7 +221,7 @@ def test_removing_a_tree_is_one_call(fs: IgniteFileSystem, node: FileServer) -> 
         fs.rm("/a")
 
 
-def test_what_is_there_is_described(fs: IgniteFileSystem) -> None:
+def test_existing_files_are_described(fs: IgniteFileSystem) -> None:
     fs.pipe_file("/d/f", b"12345")
     info = fs.info("/d/f")
     assert (info["name"], info["size"], info["type"]) == ("/d/f", 5, "file")
@@ -267,12 +267,16 @@ def test_a_url_keeps_its_hosts_and_instances_are_one_for_each_address(node: File
     assert fsspec.url_to_fs(url)[0] is fs
     assert fsspec.url_to_fs("ignite:///a")[0] is not fs
     assert fsspec.url_to_fs("ignite:///a")[0].unstrip_protocol("/a") == "ignite:///a"
+    for form in ("IGNITE:///a/b", "Ignite:////a//./b/", "ignite:///a/c/../b"):
+        assert fs.unstrip_protocol(form) == f"ignite://{node.address},other:7/a/b"
     copy = pickle.loads(pickle.dumps(fs))
     assert copy is fs
     assert pickle.loads(pickle.dumps(fsspec.open(url))).path == path
 
 
-def test_without_a_host_the_environment_tells_the_address(node: FileServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_host_the_address_is_that_of_the_environment(
+    node: FileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", node.address)
     fs = fsspec.filesystem("ignite")
     fs.pipe_file("ignite:///x", b"y")

@@ -15,9 +15,9 @@ from file_server import FileServer, Store
 
 from tensorflow_ignite.storage import memory
 from tensorflow_ignite.storage.files import Files
-from tensorflow_ignite.storage.memory import PLACES, SMALLEST
+from tensorflow_ignite.storage.memory import MAX_RANGES, MIN_BYTES
 
-BLOCK = SMALLEST
+BLOCK = MIN_BYTES
 
 
 @pytest.fixture(autouse=True)
@@ -78,10 +78,10 @@ def test_blocks_travel_in_messages_when_a_node_cannot_share(files: Files, node: 
     write(files, data)
     assert read(files) == data
     assert node.sent == len(data)
-    assert node.calls.count("Share") == 1, "it would refuse again"
+    assert node.calls.count("ShareMemory") == 1, "it would refuse again"
 
 
-def test_a_node_that_has_forgotten_the_memory_is_told_of_it_again(files: Files, node: FileServer) -> None:
+def test_memory_is_registered_again_with_a_node_that_has_forgotten_it(files: Files, node: FileServer) -> None:
     data = random.Random(4).randbytes(5 * BLOCK)
     write(files, data)
     node.memories.clear()
@@ -93,36 +93,36 @@ def test_a_node_that_has_forgotten_the_memory_is_told_of_it_again(files: Files, 
 
 def test_more_blocks_than_there_are_places_travel_in_messages(files: Files, node: FileServer) -> None:
     connection, shared = files._connection, files._memory
-    places = [shared.place(node.address, BLOCK) for _ in range(PLACES)]
+    places = [shared.allocate(node.address, BLOCK) for _ in range(MAX_RANGES)]
     assert all(places)
-    assert shared.place(node.address, BLOCK) is None
+    assert shared.allocate(node.address, BLOCK) is None
     data = random.Random(5).randbytes(3 * BLOCK)
     write(files, data)
     assert read(files) == data
     assert node.sent == len(data)
-    assert not connection.avoids(node.address)
+    assert not connection.skips(node.address)
 
 
-def test_a_place_is_free_when_the_last_view_of_it_has_gone(files: Files, node: FileServer) -> None:
+def test_a_range_is_free_when_its_last_view_is_collected(files: Files, node: FileServer) -> None:
     shared = files._memory
-    place = shared.place(node.address, BLOCK)
-    assert place is not None
-    views = [place.view[:10], memoryview(place.view)]
-    offset = place.told.offset
-    del place
-    taken = [shared.place(node.address, BLOCK) for _ in range(PLACES)]
-    assert sum(other is not None for other in taken) == PLACES - 1
+    range_ = shared.allocate(node.address, BLOCK)
+    assert range_ is not None
+    views = [range_.view[:10], memoryview(range_.view)]
+    offset = range_.message.offset
+    del range_
+    taken = [shared.allocate(node.address, BLOCK) for _ in range(MAX_RANGES)]
+    assert sum(other is not None for other in taken) == MAX_RANGES - 1
     del views
     gc.collect()
-    again = shared.place(node.address, BLOCK)
+    again = shared.allocate(node.address, BLOCK)
     assert again is not None
-    assert again.told.offset == offset
+    assert again.message.offset == offset
 
 
 def test_memory_whose_node_did_not_answer_is_not_written_again(
     files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tensorflow_ignite.rpc._AVOIDED", 0.0)
+    monkeypatch.setattr("tensorflow_ignite.net.rpc._SKIPPED_SECONDS", 0.0)
     let = threading.Event()
     late: list[bytes] = []
     first = True
@@ -137,7 +137,7 @@ def test_memory_whose_node_did_not_answer_is_not_written_again(
     data = random.Random(6).randbytes(BLOCK)
     write(files, data, "/a")  # the first time is not answered within a second, so it goes in a message
     old = dict(node.memories)
-    for number in range(2 * PLACES):
+    for number in range(2 * MAX_RANGES):
         write(files, random.Random(number).randbytes(BLOCK), "/b")
     late = [bytes(memory[4096 : 4096 + BLOCK]) for memory in old.values()]
     let.set()
@@ -156,7 +156,7 @@ def test_memory_of_a_call_that_was_interrupted_is_not_used_again(
 
     with files.open_reader("/f") as reader:
         with monkeypatch.context() as patched:
-            patched.setattr(files._connection, "ask", interrupted)
+            patched.setattr(files._connection, "call_once", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 reader.read(BLOCK, BLOCK)
         assert reader.read(BLOCK, BLOCK) == bytes(BLOCK)
@@ -189,7 +189,7 @@ def test_a_platform_without_such_memory_uses_messages(
     data = random.Random(7).randbytes(3 * BLOCK)
     write(files, data)
     assert read(files) == data
-    assert "Share" not in node.calls
+    assert "ShareMemory" not in node.calls
 
 
 def test_a_forked_child_has_memory_of_its_own(files: Files, node: FileServer) -> None:

@@ -24,7 +24,7 @@ class experimental:
         loaded.append(path)
         {refuses}
 """
-# What the extension would be: it notes what it was told.
+# In place of the extension: it records its calls.
 PLUGIN = """
 import sys, types
 plugin = types.ModuleType("tensorflow_ignite.storage.tf._plugin")
@@ -34,7 +34,7 @@ plugin.bind = plugin.bound.append
 plugin.raise_later = lambda error: None
 plugin.ended = []
 plugin.end = lambda seconds: plugin.ended.append("end") or True
-plugin.hold = plugin.let = lambda: None
+plugin.defer_collection = plugin.resume_collection = lambda: None
 plugin.end_writers = lambda: plugin.ended.append("writers")
 sys.modules[plugin.__name__] = plugin
 """
@@ -79,7 +79,7 @@ print("tensorflow_ignite.storage.tf.scheme" in sys.modules)
     assert python(code) == ["False"]
 
 
-def test_the_finder_is_gone_and_the_module_looks_as_ever(python: Run) -> None:
+def test_the_finder_is_removed_and_the_module_is_unchanged(python: Run) -> None:
     code = """
 import importlib.util, sys
 before = list(sys.meta_path)
@@ -118,7 +118,7 @@ print(tensorflow.loaded)
     ]
 
 
-def test_without_tensorflow_its_absence_is_told_as_ever(python: Run, tmp_path: Path) -> None:
+def test_without_tensorflow_the_usual_import_error_is_raised(python: Run, tmp_path: Path) -> None:
     code = """
 import sys
 sys.path = [entry for entry in sys.path if not entry.endswith(%r)]
@@ -147,7 +147,7 @@ print(tensorflow.loaded, len(plugin.bound), any(thread.is_alive() for thread in 
     assert python(code, seconds=0.3) == ["['plugin.so']", "1", "False"]
 
 
-def test_a_missing_extension_hurts_nobody_and_says_what_to_do(python: Run) -> None:
+def test_a_missing_extension_breaks_no_import_and_the_warning_has_a_remedy(python: Run) -> None:
     code = """
 sys.modules["tensorflow_ignite.storage.tf._plugin"] = None
 import tensorflow_ignite, tensorflow
@@ -157,20 +157,20 @@ try:
 except tensorflow_ignite.errors.TensorFlowIgniteError as error:
     print(error)
 """
-    told = " ".join(python(code, plugin=False))
-    assert told.count("SchemeUnavailableWarning") >= 1
+    printed = " ".join(python(code, plugin=False))
+    assert printed.count("SchemeUnavailableWarning") >= 1
     # Once as a warning, once as an error.
-    assert told.count("pip install --force-reinstall") == 2
+    assert printed.count("pip install --force-reinstall") == 2
 
 
-def test_a_tensorflow_that_refuses_is_told_with_its_reason(python: Run) -> None:
+def test_a_refusal_of_tensorflow_is_reported_with_its_reason(python: Run) -> None:
     code = "\nimport tensorflow_ignite, tensorflow"
-    told = " ".join(python(code, refuses="raise RuntimeError('wrong ABI')"))
-    assert "RuntimeError: wrong ABI" in told
-    assert "2.20 and 2.21" in told
+    printed = " ".join(python(code, refuses="raise RuntimeError('wrong ABI')"))
+    assert "RuntimeError: wrong ABI" in printed
+    assert "2.20 and 2.21" in printed
 
 
-def test_what_is_not_tensorflow_is_left_alone(python: Run) -> None:
+def test_other_modules_are_left_alone(python: Run) -> None:
     code = """
 import sys, types
 sys.modules["tensorflow"] = types.ModuleType("tensorflow")
@@ -186,7 +186,7 @@ import tensorflow_ignite, tensorflow
 atexit.register(lambda: print("theirs", plugin.ended))
 import sys
 end = plugin.end_writers
-plugin.hold = plugin.let = lambda: None
+plugin.defer_collection = plugin.resume_collection = lambda: None
 plugin.end_writers = lambda: print("ours", plugin.ended)
 """
     assert python(code) == ["theirs", "[]", "ours", "['end']"]

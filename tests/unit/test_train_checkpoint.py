@@ -1,4 +1,4 @@
-"""When checkpoints are due, who may write them, and what the job is told of them; without TensorFlow."""
+"""When checkpoints are due, who may write them, and what is reported to the job; without TensorFlow."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorflow_ignite import train
-from tensorflow_ignite.errors import AttemptSupersededError, InvalidRequestError, TensorFlowIgniteError
-from tensorflow_ignite.train import progress
+from tensorflow_ignite.errors import (
+    AttemptSupersededError,
+    ConnectionFailedError,
+    FileLostError,
+    InvalidRequestError,
+    TensorFlowIgniteError,
+)
+from tensorflow_ignite.task import CONTEXT_VARIABLE
+from tensorflow_ignite.train import directory, progress
 from tensorflow_ignite.train.checkpoint import find_directory
-from tensorflow_ignite.train.context import CONTEXT_VARIABLE
-from tensorflow_ignite.train.due import Due
+from tensorflow_ignite.train.directory import CheckpointDirectory
 from tensorflow_ignite.train.fence import Fence, Writer
+from tensorflow_ignite.train.schedule import CheckpointSchedule
 from tensorflow_ignite.v1 import job_pb2
 
 
@@ -36,7 +43,7 @@ class Clock:
 # When
 
 
-def saved_at(due: Due, steps: range) -> list[int]:
+def saved_at(due: CheckpointSchedule, steps: range) -> list[int]:
     """The steps after which a checkpoint is saved."""
     saved = []
     for step in steps:
@@ -47,22 +54,22 @@ def saved_at(due: Due, steps: range) -> list[int]:
 
 
 def test_a_save_is_due_at_every_multiple_of_the_steps() -> None:
-    assert saved_at(Due(every_steps=10), range(1, 35)) == [10, 20, 30]
+    assert saved_at(CheckpointSchedule(every_steps=10), range(1, 35)) == [10, 20, 30]
 
 
 def test_a_save_is_due_when_a_multiple_was_passed_by_leaps() -> None:
-    assert saved_at(Due(every_steps=10), range(7, 50, 7)) == [14, 21, 35, 42]
+    assert saved_at(CheckpointSchedule(every_steps=10), range(7, 50, 7)) == [14, 21, 35, 42]
 
 
 def test_after_a_resume_the_multiples_are_the_same() -> None:
-    due = Due(every_steps=10)
+    due = CheckpointSchedule(every_steps=10)
     due.start(20)
     assert saved_at(due, range(21, 45)) == [30, 40]
 
 
 def test_a_save_is_due_when_the_seconds_have_passed_since_the_last_one_ended() -> None:
     clock = Clock()
-    due = Due(every_seconds=5, clock=clock)
+    due = CheckpointSchedule(every_seconds=5, clock=clock)
     clock.now += 4.9
     assert not due.check(1)
     clock.now += 0.2
@@ -75,14 +82,14 @@ def test_a_save_is_due_when_the_seconds_have_passed_since_the_last_one_ended() -
 
 def test_the_default_is_a_minute() -> None:
     clock = Clock()
-    due = Due.of(None, None)
+    due = CheckpointSchedule.of(None, None)
     due._clock = clock
     due.start(0)
     clock.now += 59
     assert not due.check(1)
     clock.now += 1
     assert due.check(2)
-    assert Due.of(7, None)._every_seconds is None
+    assert CheckpointSchedule.of(7, None)._every_seconds is None
 
 
 @given(
@@ -92,12 +99,12 @@ def test_the_default_is_a_minute() -> None:
     every_seconds=st.floats(0.5, 60),
     every_steps=st.one_of(st.none(), st.integers(1, 500)),
 )
-def test_workers_with_clocks_of_their_own_meet_and_save_at_the_same_steps(
+def test_workers_with_different_clocks_exchange_and_save_at_the_same_steps(
     seed: int, workers: int, seconds_a_step: float, every_seconds: float, every_steps: int | None
 ) -> None:
     random_of = random.Random(seed)
     clocks = [Clock() for _ in range(workers)]
-    dues = [Due(every_steps, every_seconds, clock=clock) for clock in clocks]
+    dues = [CheckpointSchedule(every_steps, every_seconds, clock=clock) for clock in clocks]
     words: dict[int, int] = {}
     met: list[set[int]] = [set() for _ in dues]
     step = 0
@@ -107,7 +114,7 @@ def test_workers_with_clocks_of_their_own_meet_and_save_at_the_same_steps(
             met[worker].add(step)
             return words.setdefault(step, word)
 
-        dues[worker].meet_through(agree)
+        dues[worker].agree_through(agree)
 
     for worker in range(workers):
         meet(worker)
@@ -123,16 +130,16 @@ def test_workers_with_clocks_of_their_own_meet_and_save_at_the_same_steps(
                 due.start(step)
 
 
-def test_workers_meet_rarely_and_save_on_time() -> None:
+def test_workers_exchange_rarely_and_save_on_time() -> None:
     clock = Clock()
-    due = Due(every_seconds=60, clock=clock)
+    due = CheckpointSchedule(every_seconds=60, clock=clock)
     met: list[int] = []
 
     def agree(word: int) -> int:
         met.append(word)
         return word
 
-    due.meet_through(agree)
+    due.agree_through(agree)
     clock.now += 5  # the first step is traced
     saves = []
     for step in range(1, 100_000):
@@ -148,14 +155,14 @@ def test_workers_meet_rarely_and_save_on_time() -> None:
 
 @pytest.mark.parametrize("steps", [0, -1, 1.5])
 def test_steps_that_are_no_number_of_steps_are_refused(steps: float) -> None:
-    with pytest.raises(InvalidRequestError, match=r"every_steps=.* give a whole number above 0"):
-        Due(every_steps=steps)  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequestError, match=r"every_steps=.* Give a whole number above 0"):
+        CheckpointSchedule(every_steps=steps)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("inf"), float("nan")])
 def test_seconds_that_are_no_time_are_refused(seconds: float) -> None:
-    with pytest.raises(InvalidRequestError, match=r"every_seconds=.* give a number above 0"):
-        Due(every_seconds=seconds)
+    with pytest.raises(InvalidRequestError, match=r"every_seconds=.* Give a number above 0"):
+        CheckpointSchedule(every_seconds=seconds)
 
 
 # Who
@@ -164,8 +171,21 @@ def test_seconds_that_are_no_time_are_refused(seconds: float) -> None:
 class Files(dict[str, str]):
     """A file system."""
 
+    def __init__(self, *args: dict[str, str]) -> None:
+        super().__init__(*args)
+        #: Files that exist and cannot be read, with the reason.
+        self.lost: dict[str, str] = {}
+
+    def names(self, directory: str) -> list[str]:
+        return [path.removeprefix(f"{directory}/") for path in self]
+
     def read(self, path: str) -> str | None:
+        if path in self.lost:
+            raise FileLostError(self.lost[path])
         return self.get(path)
+
+    def fault(self, path: str) -> str:
+        return self.lost.get(path, "")
 
     def replace(self, path: str, text: str) -> None:
         self[path] = text
@@ -175,7 +195,7 @@ def fence(files: Files, attempt: int, *, incarnation: int = 0, job: str = "7f3a"
     return Fence("/ckpt/", Writer(job, attempt, incarnation, run or f"{job}-{attempt}-{incarnation}"), files)
 
 
-def test_the_directory_says_which_attempt_writes() -> None:
+def test_the_directory_records_which_attempt_writes() -> None:
     files = Files()
     fence(files, 2).claim()
     assert json.loads(files["/ckpt/attempt"])["attempt"] == 2
@@ -201,7 +221,7 @@ def test_an_earlier_process_that_comes_late_does_not_take_the_directory_back() -
     assert json.loads(files["/ckpt/attempt"])["attempt"] == 3
 
 
-def test_another_job_goes_on_from_a_directory_and_the_first_is_told() -> None:
+def test_another_job_continues_from_a_directory_and_the_first_gets_an_error() -> None:
     files = Files()
     old, new = fence(files, 5), fence(files, 1, job="beef")
     old.claim()
@@ -211,7 +231,7 @@ def test_another_job_goes_on_from_a_directory_and_the_first_is_told() -> None:
         old.check()
 
 
-def test_processes_outside_jobs_are_told_apart() -> None:
+def test_processes_outside_jobs_are_distinguished() -> None:
     files = Files()
     first, second = fence(files, 0, job="", run="a"), fence(files, 0, job="", run="b")
     first.claim()
@@ -232,12 +252,120 @@ def test_a_marker_that_was_removed_is_written_again() -> None:
 @pytest.mark.parametrize("text", ["hello", "[]", '{"job": "x"}'])
 def test_a_foreign_file_of_the_markers_name_is_not_overwritten(text: str) -> None:
     files = Files({"/ckpt/attempt": text})
-    with pytest.raises(TensorFlowIgniteError, match="/ckpt/attempt does not tell who writes"):
+    with pytest.raises(TensorFlowIgniteError, match="/ckpt/attempt does not name the process"):
         fence(files, 1).claim()
     assert files["/ckpt/attempt"] == text
 
 
-# Where, and what the job is told
+def test_a_marker_that_is_lost_is_written_again_and_its_owner_is_replaced() -> None:
+    files = Files()
+    old, new = fence(files, 1), fence(files, 2)
+    old.claim()
+    files.lost["/ckpt/attempt"] = "block 0 is lost"
+    new.claim()
+    files.lost.clear()
+    with pytest.raises(AttemptSupersededError):
+        old.check()
+    new.check()
+
+
+# Which
+
+
+def saved(*numbers: int, shards: int = 1, pointer_to: int | None = None) -> Files:
+    """A directory with whole checkpoints."""
+    files = Files()
+    for number in numbers:
+        files[f"/ckpt/ckpt-{number}.index"] = "index"
+        for shard in range(shards):
+            files[f"/ckpt/ckpt-{number}.data-{shard:05}-of-{shards:05}"] = "data"
+    if numbers:
+        files["/ckpt/checkpoint"] = directory.pointer(pointer_to or max(numbers), numbers)
+    return files
+
+
+def whole(files: Files) -> list[int]:
+    return list(CheckpointDirectory("/ckpt/", files).whole())
+
+
+def test_checkpoints_are_found_newest_first() -> None:
+    assert whole(saved(9, 10, 8)) == [10, 9, 8]
+    assert whole(saved()) == []
+    assert CheckpointDirectory("/ckpt", saved()).numbers == []
+
+
+@pytest.mark.parametrize("loss", ["removed", "lost", "empty", "foreign"])
+def test_checkpoints_are_found_without_the_file_that_names_them(loss: str) -> None:
+    files = saved(1, 2)
+    if loss == "removed":
+        del files["/ckpt/checkpoint"]
+    elif loss == "lost":
+        files.lost["/ckpt/checkpoint"] = "block 0 is lost"
+    else:
+        files["/ckpt/checkpoint"] = "" if loss == "empty" else "not a list"
+    assert whole(files) == [2, 1]
+
+
+@pytest.mark.parametrize("name", ["ckpt-3.index", "ckpt-3.data-00000-of-00002", "ckpt-3.data-00001-of-00002"])
+@pytest.mark.parametrize("removed", [True, False])
+def test_a_checkpoint_without_all_its_files_is_passed_over_and_named(
+    name: str, removed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = saved(1, 2, 3, shards=2)
+    if removed:
+        del files[f"/ckpt/{name}"]
+    else:
+        files.lost[f"/ckpt/{name}"] = "Block 0 of extent ab is lost"
+    found = CheckpointDirectory("/ckpt", files)
+    assert list(found.whole()) == [2, 1]
+    assert list(found.faults) == [3]
+    assert "/ckpt/ckpt-3 is passed over" in caplog.text
+    if not removed:
+        assert f"{name} cannot be read: Block 0 of extent ab is lost" in caplog.text
+
+
+def test_the_files_of_an_unfinished_save_are_no_checkpoint() -> None:
+    files = Files({"/ckpt/ckpt-1.data-00000-of-00001": "", "/ckpt/ckpt-2_temp/": "", "/ckpt/attempt": "{}"})
+    assert CheckpointDirectory("/ckpt", files).numbers == []
+
+
+def test_checkpoints_that_are_named_and_missing_do_not_make_a_directory_empty() -> None:
+    files = Files({"/ckpt/checkpoint": directory.pointer(2, [1, 2])})
+    found = CheckpointDirectory("/ckpt", files)
+    assert list(found.whole()) == []
+    assert found.numbers == [2, 1]
+    assert found.faults[2] == "ckpt-2.index does not exist"
+
+
+def test_a_directory_that_cannot_be_listed_is_an_error() -> None:
+    class Unreachable(Files):
+        def names(self, directory: str) -> list[str]:
+            raise ConnectionFailedError("no node answers")
+
+    with pytest.raises(ConnectionFailedError):
+        CheckpointDirectory("/ckpt", Unreachable())
+
+
+def test_tensorflow_goes_on_behind_the_restored_one_and_removes_rejected_ones_first() -> None:
+    files = saved(1, 2, 3, 4, 5)
+    files.lost |= {"/ckpt/ckpt-5.index": "lost", "/ckpt/ckpt-4.data-00000-of-00001": "lost"}
+    found = CheckpointDirectory("/ckpt", files)
+    assert next(found.whole()) == 3
+    found.point_to(3)
+    assert directory.newest(files["/ckpt/checkpoint"]) == 3
+    assert directory.listed(files["/ckpt/checkpoint"]) == [4, 5, 1, 2, 3]
+
+
+def test_the_list_of_tensorflow_stays_if_it_is_right() -> None:
+    files = saved(1, 2)
+    before = files["/ckpt/checkpoint"] = files["/ckpt/checkpoint"] + "last_preserved_timestamp: 1.5\n"
+    found = CheckpointDirectory("/ckpt", files)
+    assert next(found.whole()) == 2
+    found.point_to(2)
+    assert files["/ckpt/checkpoint"] == before
+
+
+# Directories, and reports to the job
 
 
 @pytest.fixture
@@ -256,10 +384,11 @@ def in_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_directory_is_the_jobs_unless_the_script_names_one() -> None:
     assert find_directory(None) == "ignite:///jobs/7f3a/checkpoints"
     assert find_directory("/other") == "/other"
+    assert find_directory("IGNITE:////other//x/") == "ignite:///other/x"
     assert find_directory("") == ""
 
 
-def test_outside_a_job_there_is_no_directory_that_nobody_has_named() -> None:
+def test_outside_a_job_there_is_no_default_directory() -> None:
     assert find_directory(None) == ""
 
 
@@ -274,10 +403,10 @@ def test_a_callback_imports_no_keras() -> None:
     assert {"keras", "tf_keras"} & set(sys.modules) == before
 
 
-def test_a_checkpoint_is_told_at_once_and_with_every_later_report(
+def test_a_checkpoint_is_reported_at_once_and_with_every_later_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def told() -> job_pb2.Progress:
+    def reported() -> job_pb2.Progress:
         return json_format.Parse(file.read_text(), job_pb2.Progress())
 
     file = tmp_path / "progress.json"
@@ -285,13 +414,13 @@ def test_a_checkpoint_is_told_at_once_and_with_every_later_report(
     monkeypatch.setattr(progress, "_writer", progress._Writer())
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_WRITES", 3600.0)
     progress.report_checkpoint(resumed_from_step=80)
-    assert (told().step, told().resumed_from_step, told().checkpoint_step) == (80, 80, 0)
+    assert (reported().step, reported().resumed_from_step, reported().checkpoint_step) == (80, 80, 0)
     train.report(100, 200, loss=0.5)
     progress.report_checkpoint(checkpoint_step=100)
-    last = told()
+    last = reported()
     assert (last.step, last.total_steps, last.metrics["loss"]) == (100, 200, 0.5)
     assert (last.resumed_from_step, last.checkpoint_step) == (80, 100)
     train.report(101, 200, force=True, accuracy=1.0)
-    last = told()
+    last = reported()
     assert (last.step, last.resumed_from_step, last.checkpoint_step) == (101, 80, 100)
     assert list(last.metrics) == ["accuracy"]

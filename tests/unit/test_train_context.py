@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tensorflow_ignite import errors, train
-from tensorflow_ignite.train.context import Context, WorkerAssignment
+from tensorflow_ignite.task import WorkerAssignment
+from tensorflow_ignite.train.context import Context
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +40,10 @@ def test_outside_a_job_the_environment_names_the_cache(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("role", ["WORKER", "CLIENT"])
-def test_a_task_knows_what_its_job_wrote_for_it(role: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: dict[str, Any] = {
+def test_a_task_reads_the_context_that_its_job_wrote(
+    role: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields: dict[str, Any] = {
         "jobId": "7f3a",
         "attempt": 2,
         "role": role,
@@ -58,7 +61,7 @@ def test_a_task_knows_what_its_job_wrote_for_it(role: str, tmp_path: Path, monke
         "somethingOfALaterVersion": 1,
     }
     path = tmp_path / "context.json"
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(fields))
     monkeypatch.setenv("TENSORFLOW_IGNITE_CONTEXT", str(path))
     context = train.context(cache="ignored in a job")
     assert context == Context(
@@ -81,7 +84,7 @@ def test_a_task_knows_what_its_job_wrote_for_it(role: str, tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("text", [None, "", "{", '{"attempt": "two"}'])
-def test_a_context_that_cannot_be_read_says_which_file(
+def test_the_error_of_an_unreadable_context_names_the_file(
     text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "context.json"

@@ -30,12 +30,12 @@ def read(path: Path) -> job_pb2.Progress:
     return json_format.Parse(path.read_text(), job_pb2.Progress())
 
 
-def test_a_report_replaces_the_file_with_all_it_was_told(path: Path) -> None:
+def test_a_report_replaces_the_file_with_all_its_values(path: Path) -> None:
     train.report(3, 10, loss=0.5, accuracy=float("nan"))
-    told = read(path)
-    assert (told.step, told.total_steps, told.metrics["loss"]) == (3, 10, 0.5)
-    assert told.metrics["accuracy"] != told.metrics["accuracy"]
-    assert told.HasField("reported_at")
+    report = read(path)
+    assert (report.step, report.total_steps, report.metrics["loss"]) == (3, 10, 0.5)
+    assert report.metrics["accuracy"] != report.metrics["accuracy"]
+    assert report.HasField("reported_at")
     assert os.listdir(path.parent) == [path.name]
 
 

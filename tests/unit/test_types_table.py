@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tensorflow_ignite.data.layout import TYPE_KEY, Column, columns_of
+from tensorflow_ignite.data.epochs.tensor_schema import TYPE_KEY, Column, columns_of
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "types.md"
@@ -84,7 +84,7 @@ def test_the_tensor_in_the_table_is_that_which_the_code_makes(row: list[str]) ->
     assert said(row[3]) == tensor(column)
 
 
-def test_the_node_says_the_same_of_its_types() -> None:
+def test_the_node_lists_the_same_types() -> None:
     documented: dict[str, set[str]] = {}
     for row in table():
         name = re.sub(r"\(.*\)| of one length", "", row[0]).strip("`").split(".")[-1]
@@ -92,9 +92,9 @@ def test_the_node_says_the_same_of_its_types() -> None:
         for each in names:
             documented.setdefault(each, set()).update(re.findall(r"`(\w+)", row[2])[:1])
     comment = JAVA.read_text().split("<pre>", 1)[1].split("* Arrow, ", 1)[0]
-    told = re.findall(r"^ \* (\S.*?) {2,}(\S.*)$", comment, re.MULTILINE)[1:]
-    assert len(told) >= 4
-    for cell, types in told:
+    lines = re.findall(r"^ \* (\S.*?) {2,}(\S.*)$", comment, re.MULTILINE)[1:]
+    assert len(lines) >= 4
+    for cell, types in lines:
         ignite, kinds = ([GROUPS[cell]] if cell in GROUPS else cell.split()), types.split()
         for name, kind in zip(ignite, kinds if len(ignite) > 1 else kinds[:1], strict=True):
             assert re.findall(r"^\w+", kind)[0] in documented[name], (name, kind)

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tensorflow_ignite import archive, errors
+from tensorflow_ignite import errors
 from tensorflow_ignite.agent import unpack as unpacking
 from tensorflow_ignite.agent.unpack import BadArchiveError, unpack
+from tensorflow_ignite.jobs import archive
 
-_SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_SETTINGS = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 _PARTS = st.one_of(
     st.sampled_from(["a", "b.py", "..", ".", "", "\0", "c:", "~", "-rf", "a\nb", "\\", "CON", "é", "A", "x" * 256]),
     st.text(max_size=6),
@@ -115,7 +116,7 @@ def test_an_archive_with_an_entry_before_its_first_byte_is_refused(tmp_path: Pat
     (place,) = struct.unpack_from("<L", content, place_of_list)
     struct.pack_into("<L", content, place_of_list, place + 10)
     source.write_bytes(content)
-    with pytest.raises(BadArchiveError, match="names the place -10, which no file has; it must be a zip archive"):
+    with pytest.raises(BadArchiveError, match=r"contains the position -10, .* It must be a zip archive"):
         unpack(source, tmp_path / "code")
 
 
@@ -127,7 +128,7 @@ def test_a_list_of_very_many_entries_is_refused_before_it_is_read(
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count & 0xFFFF, count & 0xFFFF, len(entry) * count, 0, 0)
     (tmp_path / "c.zip").write_bytes(entry * count + end)
     monkeypatch.setattr(zipfile.ZipFile, "infolist", lambda self: pytest.fail("its entries were read"))
-    with pytest.raises(BadArchiveError, match="too long a list of entries; at most 20000"):
+    with pytest.raises(BadArchiveError, match=r"has too many entries\. At most 20000"):
         unpack(tmp_path / "c.zip", tmp_path / "code")
     assert _everything(tmp_path) == {tmp_path / "c.zip"}
 
@@ -145,7 +146,7 @@ def test_directories_that_stand_in_names_only_are_counted(tmp_path: Path, monkey
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_rare_ways_of_compression_are_refused(tmp_path: Path, method: int) -> None:
     source = _zip(tmp_path / "c.zip", [("a.py", 0, b"a" * 100)], method)
-    with pytest.raises(BadArchiveError, match="compressed in a way that is not used here"):
+    with pytest.raises(BadArchiveError, match="compressed by an unsupported method"):
         unpack(source, tmp_path / "code")
 
 
@@ -154,5 +155,5 @@ def test_many_entries_over_the_same_bytes_expand_no_further_than_they_say(
 ) -> None:
     monkeypatch.setattr(unpacking, "MAX_BYTES", 10_000)
     source = _zip(tmp_path / "c.zip", [(f"{n}", 0, b"\0" * 4_000) for n in range(3)])
-    with pytest.raises(BadArchiveError, match="holds 12000 bytes; at most 10000"):
+    with pytest.raises(BadArchiveError, match=r"contains 12000 bytes or more\. At most 10000"):
         unpack(source, tmp_path / "code")

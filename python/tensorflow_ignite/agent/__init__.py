@@ -1,8 +1,8 @@
-"""The process that a node's service starts: it runs the node's tasks, and proves them gone.
+"""The agent: a process that a node's service starts. It runs the node's tasks, and proves that they have ended.
 
-`python -m tensorflow_ignite.agent` speaks proto agent.proto. `life` tells its story from the first line of input to
-the proof that nothing is left. `server` is the only module that knows gRPC. `tasks` holds what runs here, `attempt`
-what one attempt has here, `task` is the life of one task, `watch` tells of all of them. The others know no task:
-`process` (trees and their end), `work`, `ports`, `lease`, `unpack`, `environment`, `output`, `progress`, `failure`.
-`launch` is never imported: each task begins as that file.
+`python -m tensorflow_ignite.agent` serves agent.proto. `lifecycle` runs from the first line of input to the proof that
+no process is left. `server` is the only module that uses gRPC. `tasks` has all attempts of the node, `attempt` the
+tasks and ports of one attempt, `task` starts and supervises one task, `watch` sends reports of all tasks. The other
+modules know no task: `process` (process trees and their end), `work_directory`, `ports`, `lease`, `unpack`,
+`environment`, `output`, `progress`, `failure`. `launch` is never imported: each task starts as that file.
 """

@@ -1,8 +1,8 @@
-"""The agent's life: told what to do by its service, it runs tasks until its service is gone, and leaves nothing.
+"""The agent's main program: it runs tasks for its service until the service ends, and leaves no process or file.
 
-`python -m tensorflow_ignite.agent` reads one AgentStart as a line of JSON from its standard input, and answers with one
-AgentReady as a line of JSON on its standard output. It ends with the end of its input, on SIGTERM and on SIGHUP.
-Exit codes: 0 after such an end, 1 when something of its tasks could not be ended, 2 when it could not begin.
+`python -m tensorflow_ignite.agent` reads one AgentStart as a line of JSON from its standard input, and writes one
+AgentReady as a line of JSON to its standard output. It ends at the end of its input, on SIGTERM and on SIGHUP.
+Exit codes: 0 after such an end, 1 if a process of a task could not be ended, 2 if the agent could not start.
 """
 
 import os
@@ -11,17 +11,17 @@ import sys
 
 
 def main() -> int:
-    """Lives once."""
-    _leave_the_terminal()
-    # Code, output and tokens of tasks are its user's alone.
+    """Runs the agent; returns the exit code."""
+    _detach_from_terminal()
+    # Only this user may read code, output and tokens of tasks.
     os.umask(0o077)
-    # What takes time comes after the first moment, in which a Ctrl-C meant for the service would end this process.
-    from tensorflow_ignite.agent import life
+    # Slow imports come last: until the process has left the terminal, a Ctrl-C for the service would end it.
+    from tensorflow_ignite.agent import lifecycle
 
-    return life.run()
+    return lifecycle.run()
 
 
-def _leave_the_terminal() -> None:
+def _detach_from_terminal() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.getpid() != os.getpgrp():
         os.setsid()

@@ -1,37 +1,37 @@
-"""What one attempt has on this node: its ports, its unpacked code, its tasks, and their common end."""
+"""One attempt on this node: its ports, its unpacked code, and its tasks, which are ended together."""
 
 import asyncio
 import shutil
 import time
 from pathlib import Path
 
-from tensorflow_ignite.agent import changes, names, process
-from tensorflow_ignite.agent.changes import Changes
-from tensorflow_ignite.agent.ports import HeldPort
-from tensorflow_ignite.agent.refusal import FAILED_PRECONDITION, Refusal
+from tensorflow_ignite.agent import names, notifier, process
+from tensorflow_ignite.agent.notifier import Notifier
+from tensorflow_ignite.agent.ports import ReservedPort
+from tensorflow_ignite.agent.rejection import FAILED_PRECONDITION, RequestRejected
 from tensorflow_ignite.agent.task import Ending, Task
 from tensorflow_ignite.agent.unpack import unpack
-from tensorflow_ignite.agent.work import remove_tree
+from tensorflow_ignite.agent.work_directory import remove_tree
 from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest, TaskKey
 
-# A watcher that tells nothing for so long is not waited for by a stop.
-TELL_SECONDS = 5.0
+# A stop waits at most this many seconds until the end of each task is reported.
+REPORT_SECONDS = 5.0
 
 
 class Attempt:
-    """Everything of one attempt that is on this node."""
+    """The tasks, ports and files of one attempt on this node."""
 
-    def __init__(self, job_id: str, number: int, *, work: Path, host: str, log_limit: int, changes: Changes) -> None:
+    def __init__(self, job_id: str, number: int, *, work: Path, host: str, log_limit: int, notifier: Notifier) -> None:
         """An attempt without ports and tasks."""
         self.stopping: asyncio.Task[None] | None = None
         self._path = names.attempt_path(job_id, number)
         self._work = work
         self._host = host
         self._log_limit = log_limit
-        self._changes = changes
-        # A task that takes another's place in the attempt takes its port: the incarnation is no part of the key.
-        self._ports: dict[tuple[int, int], HeldPort] = {}
+        self._notifier = notifier
+        # By role and index: a new incarnation of a task uses the same port.
+        self._ports: dict[tuple[int, int], ReservedPort] = {}
         self._tasks: dict[str, Task] = {}
         self._lives: list[asyncio.Task[None]] = []
         self._kills: set[asyncio.Task[None]] = set()
@@ -39,43 +39,43 @@ class Attempt:
 
     @property
     def tasks(self) -> list[Task]:
-        """In the order of their starts."""
+        """The tasks in the order of their starts."""
         return list(self._tasks.values())
 
     def reserve(self, key: TaskKey) -> int:
-        """The number of the port held for a task."""
-        place = (key.role, key.index)
-        if place not in self._ports:
-            self._ports[place] = HeldPort(self._host)
-        return self._ports[place].number
+        """Returns the port that is reserved for a task; reserves one at the first call."""
+        slot = (key.role, key.index)
+        if slot not in self._ports:
+            self._ports[slot] = ReservedPort(self._host)
+        return self._ports[slot].number
 
     def start(self, request: StartTaskRequest) -> None:
-        """Lets a task begin; one that has begun goes on as it is."""
+        """Starts a task; does nothing if it was started before."""
         key = request.key
         path = names.task_path(key)
         if path in self._tasks:
             return
         if self._kills:
-            raise Refusal(
+            raise RequestRejected(
                 FAILED_PRECONDITION,
-                f"task {path} was not started: the attempt's tasks are being killed; nothing starts among them; "
-                "start a new attempt",
+                f"task {path} was not started: the attempt's tasks are being killed. No task starts meanwhile. Start a "
+                "new attempt",
             )
         if (key.role, key.index) not in self._ports:
-            raise Refusal(
+            raise RequestRejected(
                 FAILED_PRECONDITION,
-                f"task {path} was not started: no port is held for it; ports of all tasks are reserved before the "
-                "first task starts; call ReservePorts",
+                f"task {path} was not started: no port is reserved for it. Ports of all tasks are reserved before the "
+                "first task starts. Call ReservePorts",
             )
         for other in self._tasks.values():
             if (other.key.role, other.key.index) == (key.role, key.index) and (
-                not other.over or other.key.incarnation > key.incarnation
+                not other.is_final or other.key.incarnation > key.incarnation
             ):
-                raise Refusal(
+                raise RequestRejected(
                     FAILED_PRECONDITION,
                     f"task {path} was not started: incarnation {other.key.incarnation} is "
-                    f"{'newer' if other.over else 'not over'}; one incarnation runs at a time, with rising numbers; "
-                    "wait for its end",
+                    f"{'newer' if other.is_final else 'still running'}. One incarnation runs at a time, with ascending "
+                    "numbers. Wait for its end, and use the next number",
                 )
         task = Task(
             request,
@@ -83,35 +83,35 @@ class Attempt:
             address=f"{self._host}:{self.reserve(key)}",
             code=lambda: self._unpacked(Path(request.code_archive)),
             log_limit=self._log_limit,
-            changes=self._changes,
+            notifier=self._notifier,
         )
         self._tasks[path] = task
         self._lives.append(asyncio.create_task(task.live()))
 
     async def kill(self, ending: Ending, grace: float) -> None:
-        """Ends every task, each with its tree; returns when all of it is gone and its end stands in its status."""
+        """Ends every task with its process tree; returns when all processes have ended and every status says so."""
         killing = asyncio.create_task(process.end(self._find, grace))
         self._kills.add(killing)
         for task in self._tasks.values():
-            task.end_as(ending, killing)
+            task.request_end(ending, killing)
         try:
             await killing
-            # Also those whose code was being unpacked: told of their end, they have started nothing.
+            # Includes tasks whose code was being unpacked: after request_end they start no process.
             await asyncio.gather(*self._lives)
         finally:
             self._kills.discard(killing)
 
     async def stop(self, grace: float) -> None:
-        """Kills, waits until a watcher has told each end, releases the ports, removes the files."""
-        await self.kill(Ending(job_pb2.TASK_STOPPED), grace)
-        deadline = time.monotonic() + TELL_SECONDS
+        """Kills the tasks, waits until each end is reported, releases the ports, and removes the files."""
+        await self.kill(Ending(job_pb2.TASK_STATE_STOPPED), grace)
+        deadline = time.monotonic() + REPORT_SECONDS
         while time.monotonic() < deadline:
-            ring = self._changes.next()
-            if all(task.told_end for task in self._tasks.values()):
+            change = self._notifier.next()
+            if all(task.end_reported for task in self._tasks.values()):
                 break
-            await changes.wait(ring, deadline - time.monotonic())
+            await notifier.wait(change, deadline - time.monotonic())
         for task in self._tasks.values():
-            task.forget()
+            task.discard()
         for port in self._ports.values():
             port.release()
         self._ports.clear()

@@ -1,9 +1,9 @@
-"""Why a task ended, in one line and in full, from its exit status and the end of its output."""
+"""The cause of a task's failure, in one line and as a traceback, from its exit code and the end of its output."""
 
 import re
 import signal
 
-# Of the output, read to find a traceback.
+# Bytes at the end of the output that are searched for a traceback.
 TAIL_BYTES = 64 * 1024
 LAST_LINES = 30
 MAX_TRACEBACK_CHARACTERS = 16 * 1024
@@ -18,24 +18,23 @@ _EXCEPTION = re.compile(r"^([A-Za-z_]\w*\.)*[A-Z]\w*(: .*)?$")
 _SYNTAX_EXCEPTION = re.compile(r"^([A-Za-z_]\w*\.)*\w*(Error|Exception|Interrupt|Exit)(: .*)?$")
 
 
-def describe(who: str, exit_code: int, tail: str) -> tuple[str, str]:
-    """One line and the traceback.
+def describe(task_name: str, exit_code: int, tail: str) -> tuple[str, str]:
+    """Returns one line and the traceback.
 
     Args:
-        who: The task, as text: `worker 1`.
+        task_name: The task, as text: `worker 1`.
         exit_code: Negative: the number of the signal that ended it.
         tail: The end of its output.
     """
+    cause = f"exited with code {exit_code}"
     if exit_code < 0:
-        happened = f"{who} was ended by signal {-exit_code} ({_signal_name(-exit_code)}), which its agent did not send"
-    else:
-        happened = f"{who} exited with code {exit_code}"
+        cause = f"was ended by signal {-exit_code} ({_signal_name(-exit_code)}), which its agent did not send"
     text, exception = find_traceback(tail)
-    return (f"{happened}: {exception}" if exception else happened), text
+    return f"{task_name} {cause}{f': {exception}' if exception else ''}", text
 
 
 def find_traceback(tail: str) -> tuple[str, str]:
-    """The last traceback with those it is chained to, else the last lines; and its exception line, if there is one."""
+    """Returns the last traceback with its chained ones, else the last lines; and the exception's line, if any."""
     lines = tail.replace("\r\n", "\n").rstrip().split("\n")
     headers = [number for number, line in enumerate(lines) if _HEADER.match(line)]
     if not headers:
@@ -49,8 +48,8 @@ def find_traceback(tail: str) -> tuple[str, str]:
 
 
 def _is_chained(between: list[str]) -> bool:
-    told = [line for line in between if line.strip()]
-    return bool(told) and told[-1].strip() in _CHAINED
+    content = [line for line in between if line.strip()]
+    return bool(content) and content[-1].strip() in _CHAINED
 
 
 def _last_match(pattern: re.Pattern[str], lines: list[str]) -> str:

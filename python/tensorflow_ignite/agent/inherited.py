@@ -1,10 +1,10 @@
-"""Which variables of the node's environment its tasks inherit: those that say how a program runs, and no secret."""
+"""The variables of the node's environment that tasks inherit: settings of programs, and no secrets."""
 
 import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
-# What TensorFlow, its accelerators, its libraries and Python itself look at. docs/tasks.md lists the same.
+# Variables that TensorFlow, its accelerators, its libraries and Python read. docs/tasks.md has the same list.
 USUAL = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TZDIR", "XDG_CACHE_HOME"),
     *("LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_*", "GLIBC_TUNABLES", "JAVA_HOME"),
@@ -15,25 +15,26 @@ USUAL = (
     *("TF_*", "TF2_*", "XLA_*", "KERAS_*", "ONEDNN_*", "DNNL_*", "GRPC_*", "GLOG_*", "ABSL_*"),
     *("OMP_*", "KMP_*", "GOMP_*", "MKL_*", "OPENBLAS_*", "NUMEXPR_*", "ARROW_*"),
 )
-# Of the usual ones, those that are none of TensorFlow's: TF_VAR_* and TF_TOKEN_* are Terraform's.
+# Names that match a usual pattern, but may be secrets: TF_VAR_* and TF_TOKEN_* belong to Terraform.
 _SECRET = re.compile(r"SECRET|PASSW|TOKEN|CREDENTIAL|(^|_)(API|ACCESS|PRIVATE|ENCRYPTION)?_?KEY(_|$)|^TF_VAR_")
 _PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:[^/@\s]*@")
-# The node's own, which say who the node is: named or not, no task gets them.
-_OWN = ("TENSORFLOW_IGNITE_*", "IGNITE_*", "TF_CONFIG")
+# Variables of the node itself: no task inherits them, even if they are named.
+_NODE_VARIABLES = ("TENSORFLOW_IGNITE_*", "IGNITE_*", "TF_CONFIG")
 
 
 def inherited(environment: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
-    """The part of an environment that a task may see.
+    """Returns the part of an environment that a task inherits.
 
     Args:
-        environment: All that there is.
-        named: Further variables, by name or as a name's beginning and '*'; they may look like secrets.
+        environment: The agent's environment.
+        named: Further variables, each a name or a prefix with '*'; they may look like secrets.
     """
-    wanted = tuple(named)
+    patterns = tuple(named)
     return {
         name: value
         for name, value in environment.items()
-        if not _is_any(name, _OWN) and (_is_any(name, wanted) or (_is_any(name, USUAL) and _is_harmless(name, value)))
+        if not _is_any(name, _NODE_VARIABLES)
+        and (_is_any(name, patterns) or (_is_any(name, USUAL) and _is_harmless(name, value)))
     }
 
 

@@ -1,20 +1,20 @@
-"""How long the tasks may live without a word from the node's service."""
+"""The lease: how long tasks may run without a heartbeat from the node's service."""
 
 import time
 from collections.abc import Callable
 
 
 class Lease:
-    """Renewed by each heartbeat, measured by a clock that nobody sets."""
+    """A time limit that each heartbeat renews, measured by a monotonic clock."""
 
     def __init__(self, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begins the lease now; `timeout` in seconds."""
+        """Starts the lease now; `timeout` in seconds."""
         self.timeout = timeout
         self._clock = clock
         self._renewed = clock()
 
     def renew(self) -> None:
-        """Begins it anew."""
+        """Starts the lease again."""
         self._renewed = self._clock()
 
     def silence(self) -> float:
@@ -22,5 +22,5 @@ class Lease:
         return self._clock() - self._renewed
 
     def remaining(self) -> float:
-        """Seconds until it expires; 0 or less once it has."""
+        """Seconds until the lease expires; 0 or less after that."""
         return self.timeout - self.silence()

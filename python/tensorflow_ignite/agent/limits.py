@@ -1,4 +1,4 @@
-"""What a task may use: limits that the kernel keeps, those that its agent looks after, and how a breach is told."""
+"""Limits of a task's resources: those that the kernel enforces, those that the agent enforces, and their messages."""
 
 import asyncio
 import re
@@ -13,8 +13,8 @@ from google.protobuf.duration_pb2 import Duration
 from tensorflow_ignite.agent.process import ProcessId
 from tensorflow_ignite.v1.agent_pb2 import TaskLimits
 
-LOOK_SECONDS = 0.5
-# Between SIGTERM and SIGKILL for a task whose time is over: it may save what it has.
+SAMPLE_SECONDS = 0.5
+# Between SIGTERM and SIGKILL for a task that has reached its time limit: it may save its state.
 TIME_GRACE_SECONDS = 5.0
 _GIBIBYTE = 1 << 30
 _KIBIBYTE = 1 << 10
@@ -27,32 +27,32 @@ _NO_FILE = re.compile(r"Too many open files|EMFILE")
 
 @dataclass(frozen=True)
 class Breach:
-    """A limit that a task has reached: what to tell of it, and how the task is ended."""
+    """A limit that a task has exceeded: the message, the seconds of grace, and whether a retry cannot help."""
 
     text: str
     grace: float
-    for_good: bool
+    permanent: bool
 
 
 def launch_argument(limits: TaskLimits) -> str:
-    """The limits that the kernel keeps, as launch.py takes them: `,DATA=1073741824,NOFILE=64`."""
+    """Returns the limits that the kernel enforces, as an argument of launch.py: `,DATA=1073741824,NOFILE=64`."""
     cpu = limits.cpu_time.seconds + (limits.cpu_time.nanos > 0)
-    kept = {"DATA": limits.memory_bytes, "NOFILE": limits.open_files, "CPU": cpu}
-    return "".join(f",{name}={value}" for name, value in kept.items() if value > 0)
+    values = {"DATA": limits.memory_bytes, "NOFILE": limits.open_files, "CPU": cpu}
+    return "".join(f",{name}={value}" for name, value in values.items() if value > 0)
 
 
 def is_cpu_time(exit_code: int) -> bool:
-    """Whether a task ended since its processor time was over."""
+    """Whether a task was ended by its limit of processor time."""
     return exit_code == -signal.SIGXCPU
 
 
 def explanation(limits: TaskLimits, exit_code: int, text: str) -> str:
-    """Which limit explains the end of a task that failed by itself; empty when none does.
+    """Returns the limit that explains the failure of a task; empty: none.
 
     Args:
-        limits: The task's.
+        limits: The task's limits.
         exit_code: As in its status.
-        text: What it said last.
+        text: The end of its output.
     """
     if limits.HasField("cpu_time") and is_cpu_time(exit_code):
         return _rule("a process of a task may use", f"{_hours(limits.cpu_time)} of processor time", "taskCpuHours")
@@ -63,58 +63,60 @@ def explanation(limits: TaskLimits, exit_code: int, text: str) -> str:
     return ""
 
 
-class Guard:
-    """Looks after what no limit of the kernel keeps: how long a task runs, and what its processes use together."""
+class LimitMonitor:
+    """Checks the limits that the kernel does not enforce: run time, and the sum over a task's processes."""
 
-    def __init__(self, who: str, limits: TaskLimits, find: Callable[[], set[ProcessId]]) -> None:
-        """Begins the task's time now.
+    def __init__(self, task_name: str, limits: TaskLimits, find: Callable[[], set[ProcessId]]) -> None:
+        """Starts the task's run time now.
 
         Args:
-            who: The task, as text.
-            limits: The task's.
-            find: Every living process of it.
+            task_name: The task, as text.
+            limits: The task's limits.
+            find: Returns every living process of the task.
         """
-        self._who = who
+        self._task_name = task_name
         self._limits = limits
         self._find = find
-        self._started = self._looked = time.monotonic()
+        self._started = self._sampled_at = time.monotonic()
 
     async def breach(self) -> Breach | None:
-        """The limit that the task has reached by now; looks at its processes every half second."""
+        """Returns the limit that the task has exceeded, if any; samples its processes every half second."""
         now = time.monotonic()
-        if now - self._looked < LOOK_SECONDS:
+        if now - self._sampled_at < SAMPLE_SECONDS:
             return None
-        self._looked = now
+        self._sampled_at = now
         run_time = self._limits.run_time.ToTimedelta().total_seconds()
         if 0 < run_time <= now - self._started:
-            told = f"{self._who} was ended: it ran for {_hours(self._limits.run_time)}"
+            event = f"{self._task_name} was ended: it ran for {_hours(self._limits.run_time)}"
             rule = _rule("a task may run for", _hours(self._limits.run_time), "taskTimeLimitHours")
-            return Breach(f"{told}; {rule}", TIME_GRACE_SECONDS, for_good=True)
+            return Breach(f"{event}; {rule}", TIME_GRACE_SECONDS, permanent=True)
         if not (self._limits.processes or self._limits.memory_bytes):
             return None
-        return await asyncio.to_thread(self._used_too_much)
+        return await asyncio.to_thread(self._exceeded)
 
-    def _used_too_much(self) -> Breach | None:
+    def _exceeded(self) -> Breach | None:
         found = self._find()
         if 0 < self._limits.processes < len(found):
             rule = _rule("a task may have", f"{self._limits.processes} at a time", "taskProcesses")
-            return Breach(f"{self._who} was killed: it had {len(found)} processes; {rule}", 0, for_good=False)
-        # The memory of one process is the kernel's to limit; to add it up is dear.
+            return Breach(f"{self._task_name} was killed: it had {len(found)} processes; {rule}", 0, permanent=False)
+        # The kernel limits the memory of a single process; reading the memory of all is expensive.
         if self._limits.memory_bytes and len(found) > 1:
             used = sum(map(_resident_bytes, found))
             if used > self._limits.memory_bytes:
                 rule = _rule("a task may use", _size(self._limits.memory_bytes), "taskMemoryMegabytes")
-                told = f"{self._who} was killed: its {len(found)} processes used {_size(used)} of memory together"
-                return Breach(f"{told}; {rule}", 0, for_good=False)
+                event = (
+                    f"{self._task_name} was killed: its {len(found)} processes used {_size(used)} of memory together"
+                )
+                return Breach(f"{event}; {rule}", 0, permanent=False)
         return None
 
 
 def _rule(verb: str, limit: str, setting: str) -> str:
-    return f"{verb} {limit} ({setting}); let it use less, or raise {setting} in the service's configuration"
+    return f"{verb} {limit} ({setting}); make the script use less, or raise {setting} in the service's configuration"
 
 
 def _resident_bytes(process: ProcessId) -> int:
-    """Its part of what is its own, and not of files or segments; 0 when it has ended."""
+    """Bytes of anonymous memory of a process, without files and segments; 0 if it has ended."""
     try:
         lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
     except OSError:

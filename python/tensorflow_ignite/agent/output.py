@@ -1,8 +1,8 @@
-"""A task's output: one file, cut into numbered chunks that can be told again.
+"""A task's output: one file, divided into numbered chunks that can be sent again.
 
-The numbers are kept as positions in the file, so that a chunk has the same bytes whenever it is read. Up to a limit
-everything becomes a chunk at once. Beyond it only the last part does, when the task is over; what lies between is
-dropped, and its disk space is given back while the task still writes.
+Chunks are ranges of the file, so a chunk has the same bytes whenever it is read. Up to a limit all output becomes
+chunks at once. After the limit, only the last part becomes chunks, when the task has ended; the output in between is
+dropped, and its disk space is freed while the task still writes.
 """
 
 import ctypes
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHUNK_BYTES = 64 * 1024
-# Of the limit, kept for the end of the output, where a failed task says why.
+# Part of the limit for the end of the output, where a failed task prints the cause.
 TAIL_BYTES = 1024 * 1024
 _PUNCH_STEP = 4 * 1024 * 1024
 _FALLOC_KEEP_SIZE_AND_PUNCH_HOLE = 0x01 | 0x02
@@ -20,70 +20,70 @@ _FALLOC_KEEP_SIZE_AND_PUNCH_HOLE = 0x01 | 0x02
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive bytes of the output, and how many bytes before them were dropped."""
+    """Consecutive bytes of the output, and the number of dropped bytes before them."""
 
     data: bytes
     dropped_bytes: int
 
 
 class Output:
-    """The file that a task's standard output and error go to."""
+    """The file of a task's standard output and error."""
 
     def __init__(self, path: Path, limit: int) -> None:
-        """Creates the file; `limit` is the number of bytes of which chunks are made."""
+        """Creates the file; `limit` is the largest total size of all chunks, in bytes."""
         self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         self._limit = limit
         self._live_limit = limit - min(TAIL_BYTES, limit // 2)
-        # Chunk i is [starts[i], ends[i]): arrays of 8-byte numbers, since a long training makes millions.
+        # Chunk i is [starts[i], ends[i]): arrays of 8-byte numbers, since a long training has millions of chunks.
         self._starts = array("q")
         self._ends = array("q")
         self._position = 0
-        self._incomplete_at = -1
+        self._partial_line_at = -1
         self._punched = 0
         self._dropped = 0
         self._complete = False
 
     @property
     def fd(self) -> int:
-        """The descriptor that the task's standard output and error become."""
+        """The descriptor for the task's standard output and error."""
         return self._fd
 
     @property
     def count(self) -> int:
-        """Chunks so far."""
+        """Number of chunks so far."""
         return len(self._ends)
 
     @property
     def dropped_bytes(self) -> int:
-        """Bytes of which no chunk has been or will be made."""
+        """Bytes that are in no chunk, and will not be."""
         if self._complete:
             return self._dropped
         return max(0, os.fstat(self._fd).st_size - self._limit)
 
     def chunk(self, number: int) -> Chunk:
-        """The bytes of one chunk, as often as it is asked for."""
+        """Reads one chunk."""
         start, end = self._starts[number], self._ends[number]
         before = self._ends[number - 1] if number else 0
         return Chunk(os.pread(self._fd, end - start, start), start - before)
 
     def advance(self) -> bool:
-        """Makes chunks of what has been written since; True when there are new ones.
+        """Divides new output into chunks; returns whether there are new ones.
 
-        They end at line ends. An incomplete line becomes a chunk at the second call that finds it there: progress
-        bars and prompts end no line.
+        Chunks end at line ends. An incomplete line becomes a chunk at the second call that finds it: progress bars and
+        prompts do not end their line.
         """
         before = self.count
         self._cut(self._live_limit, last=False)
         if self._position >= self._live_limit:
-            self._give_back_disk()
+            self._free_disk()
         return self.count > before
 
     def complete(self) -> None:
-        """Makes chunks of the rest, or of the last part of it; nobody writes any more."""
+        """Divides the rest, or its last part, into chunks, after all writers have ended."""
         size = os.fstat(self._fd).st_size
         tail = size - (self._limit - self._position)
         if tail > self._position:
-            # Begin at a line if one begins soon.
+            # Begin at the next line, if it starts within one chunk.
             window = os.pread(self._fd, CHUNK_BYTES, tail)
             begin = tail + window.find(b"\n") + 1
             self._dropped = begin - self._position
@@ -98,29 +98,29 @@ class Output:
         return os.pread(self._fd, end - start, start).decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Ends the reading; a closed output has no chunks."""
+        """Closes the file; chunks cannot be read afterwards."""
         os.close(self._fd)
 
     def _cut(self, limit: int, last: bool) -> None:
         while self._position < limit:
-            wanted = min(CHUNK_BYTES, limit - self._position)
-            window = os.pread(self._fd, wanted, self._position)
+            requested = min(CHUNK_BYTES, limit - self._position)
+            window = os.pread(self._fd, requested, self._position)
             length = window.rfind(b"\n") + 1
-            if length == 0 and (last or len(window) == wanted or self._incomplete_at == self._position):
+            if length == 0 and (last or len(window) == requested or self._partial_line_at == self._position):
                 length = len(window)
             if length == 0:
-                self._incomplete_at = self._position if window else -1
+                self._partial_line_at = self._position if window else -1
                 return
             self._starts.append(self._position)
             self._position += length
             self._ends.append(self._position)
 
-    def _give_back_disk(self) -> None:
+    def _free_disk(self) -> None:
         end = os.fstat(self._fd).st_size - TAIL_BYTES
         start = max(self._position, self._punched)
         if end - start < _PUNCH_STEP:
             return
         libc = ctypes.CDLL(None, use_errno=True)
-        # A file system without holes keeps the bytes; that costs space, nothing else.
+        # A file system without support for holes keeps the bytes; the only effect is more disk usage.
         libc.fallocate(self._fd, _FALLOC_KEEP_SIZE_AND_PUNCH_HOLE, ctypes.c_int64(start), ctypes.c_int64(end - start))
         self._punched = end

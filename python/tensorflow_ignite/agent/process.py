@@ -1,8 +1,9 @@
-"""Process trees: who belongs to a task, and how all of it is ended and proven gone.
+"""Process trees: which processes belong to a task, and how all of them are ended and proven gone.
 
-A process belongs to a task when it carries the task's mark in its environment, is in the session or group of the
-task's leader, or descends from one that is. The mark finds what a leader left behind, the session finds what cleared
-its environment. A leader must not be reaped before its tree is gone: until then its number cannot be reused.
+A process belongs to a task if it has the task's mark in its environment, is in the session or group of the task's
+leader, or is a descendant of such a process. The mark finds processes that survived their leader, the session those
+that cleared their environment. A leader must not be reaped before its tree has ended: until then its pid cannot be
+reused.
 """
 
 import asyncio
@@ -16,13 +17,13 @@ from pathlib import Path
 
 MARK_VARIABLE = "TENSORFLOW_IGNITE_TASK"
 _PR_SET_PDEATHSIG = 1
-_GONE_STATES = frozenset("ZXx")
+_ENDED_STATES = frozenset("ZXx")
 _POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
 class ProcessId:
-    """One process for ever: a number may be reused, a number and its start time may not."""
+    """A unique process: a pid may be reused, but not a pid with its start time."""
 
     pid: int
     started: int
@@ -38,17 +39,17 @@ class _Entry:
 
 
 def die_with_parent(number: signal.Signals) -> None:
-    """Asks the kernel for a signal when the thread that started this process ends."""
+    """Makes the kernel send a signal to this process when the thread that started it ends."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0) != 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
 
 
 def find(mark: str, leaders: Iterable[int] = ()) -> set[ProcessId]:
-    """Every living process of a mark, or of some leaders.
+    """Returns every living process with a mark, or of some leaders.
 
     Args:
-        mark: What the value of TENSORFLOW_IGNITE_TASK begins with; ending it with a NUL makes it the whole value.
+        mark: Prefix of the value of TENSORFLOW_IGNITE_TASK; with a NUL at its end, the whole value.
         leaders: Pids of session leaders that have not been reaped yet.
     """
     table = _table()
@@ -63,50 +64,50 @@ def find(mark: str, leaders: Iterable[int] = ()) -> set[ProcessId]:
 
 
 def is_alive(process: ProcessId) -> bool:
-    """Whether this very process still runs; a zombie does not."""
+    """Whether this process still runs; a zombie does not."""
     entry = _entry(process.pid)
-    return entry is not None and entry.id == process and entry.state not in _GONE_STATES
+    return entry is not None and entry.id == process and entry.state not in _ENDED_STATES
 
 
 async def end(find_all: Callable[[], set[ProcessId]], grace: float) -> None:
-    """SIGTERM, up to `grace` seconds, SIGKILL; returns when nothing is found twice in a row.
+    """Sends SIGTERM, waits up to `grace` seconds, sends SIGKILL; returns when two scans in a row find no process.
 
-    Twice, since a process can be missed by one look at /proc: one that is between fork and exec, or that was made
-    while the look went on. A process that the kernel cannot end (waiting for a device) is waited for. One that was
-    found once is not forgotten: when its parent ends first, nothing may show any more whose it was.
+    One scan of /proc can miss a process that is between fork and exec, or that starts during the scan. A process that
+    the kernel cannot end (waiting for a device) is waited for. A process that was found once stays known: after its
+    parent has ended, a scan may not be able to tell that it belongs to the task.
     """
     living: set[ProcessId] = set()
     if grace > 0:
-        living = await asyncio.to_thread(_look_again, living, find_all)
+        living = await asyncio.to_thread(_rescan, living, find_all)
         _signal(living, signal.SIGTERM)
-        await _gone(living, grace)
-    empty_looks = 0
+        await _await_end(living, grace)
+    empty_scans = 0
     while True:
-        living = await asyncio.to_thread(_look_again, living, find_all)
-        empty_looks = 0 if living else empty_looks + 1
-        if empty_looks == 2:
+        living = await asyncio.to_thread(_rescan, living, find_all)
+        empty_scans = 0 if living else empty_scans + 1
+        if empty_scans == 2:
             return
         _signal(living, signal.SIGKILL)
-        await _gone(living, 1.0)
+        await _await_end(living, 1.0)
         await asyncio.sleep(_POLL_SECONDS / 2)
 
 
-def _look_again(known: set[ProcessId], find_all: Callable[[], set[ProcessId]]) -> set[ProcessId]:
+def _rescan(known: set[ProcessId], find_all: Callable[[], set[ProcessId]]) -> set[ProcessId]:
     table = _table()
     still = {process.pid for process in known if process.pid in table and table[process.pid].id == process}
     return find_all() | _with_descendants(table, still)
 
 
 def _with_descendants(table: dict[int, _Entry], members: set[int]) -> set[ProcessId]:
-    """The living among some processes and all that descend from them."""
+    """Returns the living processes among the members and their descendants."""
     members = set(members)
     while more := {pid for pid, entry in table.items() if entry.parent in members} - members:
         members |= more
     members.discard(os.getpid())
-    return {table[pid].id for pid in members if pid in table and table[pid].state not in _GONE_STATES}
+    return {table[pid].id for pid in members if pid in table and table[pid].state not in _ENDED_STATES}
 
 
-async def _gone(living: set[ProcessId], seconds: float) -> None:
+async def _await_end(living: set[ProcessId], seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and any(is_alive(process) for process in living):
         await asyncio.sleep(_POLL_SECONDS)
@@ -131,7 +132,7 @@ def _entry(pid: int) -> _Entry | None:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
-    # The name in parentheses may hold anything, parentheses included.
+    # The name in parentheses may contain any characters, also parentheses.
     fields = text[text.rindex(b")") + 2 :].split()
     return _Entry(
         id=ProcessId(pid, int(fields[19])),

@@ -1,4 +1,4 @@
-"""What a task last told of its work, read from the file that it replaces."""
+"""A task's last progress report, read from its progress file."""
 
 import os
 from pathlib import Path
@@ -14,22 +14,22 @@ class ProgressFile:
     """The file named in TENSORFLOW_IGNITE_PROGRESS; the task replaces it atomically with JSON of Progress."""
 
     def __init__(self, path: Path) -> None:
-        """Names the file, which need not exist."""
+        """Sets the path of the file, which need not exist yet."""
         self.path = path
-        self._seen: tuple[int, int, int] | None = None
+        self._previous: tuple[int, int, int] | None = None
 
     def read_new(self) -> Progress | None:
-        """What the file says, when it has changed since the last call and can be understood."""
+        """Returns the report if the file has changed since the last call and is well-formed."""
         try:
             with self.path.open("rb") as opened:
                 now = os.fstat(opened.fileno())
-                seen = (now.st_ino, now.st_mtime_ns, now.st_size)
-                if seen == self._seen:
+                current = (now.st_ino, now.st_mtime_ns, now.st_size)
+                if current == self._previous:
                     return None
-                self._seen = seen
+                self._previous = current
                 if now.st_size > MAX_BYTES:
                     return None
                 return json_format.Parse(opened.read(), Progress(), ignore_unknown_fields=True)
         except (OSError, UnicodeDecodeError, json_format.ParseError):
-            # The task's own file: what it writes there must not disturb the agent.
+            # The task may write anything into its file; that must not disturb the agent.
             return None

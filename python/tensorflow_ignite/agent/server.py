@@ -1,4 +1,4 @@
-"""The agent's gRPC edge: who may call, what calls become, which status a refusal is."""
+"""The agent's gRPC server: authentication of calls, the calls, and statuses of their errors."""
 
 from __future__ import annotations
 
@@ -10,19 +10,13 @@ from typing import Any, TypeAlias
 
 import grpc
 
-from tensorflow_ignite.agent import refusal
-from tensorflow_ignite.agent.refusal import Refusal
+from tensorflow_ignite.agent.rejection import RequestRejected
 from tensorflow_ignite.agent.tasks import Tasks
-from tensorflow_ignite.agent.watch import Watchers
+from tensorflow_ignite.agent.watch import WatchStreams
 from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc
 
 DEFAULT_GRACE_SECONDS = 5.0
 
-_STATUS = {
-    refusal.INVALID_ARGUMENT: grpc.StatusCode.INVALID_ARGUMENT,
-    refusal.FAILED_PRECONDITION: grpc.StatusCode.FAILED_PRECONDITION,
-    refusal.ABORTED: grpc.StatusCode.ABORTED,
-}
 _LOOPBACK = "127.0.0.1"
 
 _log = logging.getLogger(__name__)
@@ -30,22 +24,22 @@ _log = logging.getLogger(__name__)
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
-class Edge:
-    """The agent's server, on loopback."""
+class AgentServer:
+    """The agent's server, on the loopback address."""
 
     def __init__(self, tasks: Tasks, secret: str) -> None:
-        """Makes it, closed.
+        """Makes the server, without a port.
 
         Args:
-            tasks: What the calls are about.
-            secret: Every call has to carry it.
+            tasks: The tasks of this node.
+            secret: Secret that every call must have.
         """
-        # No other server of this user may share its port.
+        # Without SO_REUSEPORT, so that no other process of this user can bind its port.
         self._server = grpc.aio.server(interceptors=[_SecretCheck(secret)], options=[("grpc.so_reuseport", 0)])
         agent_pb2_grpc.add_AgentServiceServicer_to_server(_Service(tasks), self._server)  # type: ignore[no-untyped-call]
 
     async def open(self) -> int:
-        """Serves, and gives the port, which was free."""
+        """Starts to serve at a free port; returns the port."""
         port = self._server.add_insecure_port(f"{_LOOPBACK}:0")
         await self._server.start()
         return port
@@ -76,15 +70,15 @@ class _SecretCheck(grpc.aio.ServerInterceptor):
 async def _deny(_request: object, context: _Context) -> None:
     await context.abort(
         grpc.StatusCode.UNAUTHENTICATED,
-        "the call does not carry the agent's secret; only the service that started an agent may call it, with metadata "
-        "'authorization: Bearer SECRET'; call the node's API instead [code=INVALID_REQUEST]",
+        "the call does not have the agent's secret. Only the service that started an agent may call it, with metadata "
+        "'authorization: Bearer SECRET'. Call the node's API instead [code=INVALID_REQUEST]",
     )
 
 
 class _Service(agent_pb2_grpc.AgentServiceServicer):
     def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
-        self._watchers = Watchers(tasks)
+        self._watchers = WatchStreams(tasks)
 
     async def Heartbeat(self, request: agent_pb2.HeartbeatRequest, context: _Context) -> agent_pb2.HeartbeatResponse:
         self._tasks.heartbeat()
@@ -93,11 +87,11 @@ class _Service(agent_pb2_grpc.AgentServiceServicer):
     async def ReservePorts(
         self, request: agent_pb2.ReservePortsRequest, context: _Context
     ) -> agent_pb2.ReservePortsResponse:
-        async with _Answering(context):
+        async with _StatusContext(context):
             return agent_pb2.ReservePortsResponse(ports=self._tasks.reserve(request.tasks))
 
     async def StartTask(self, request: agent_pb2.StartTaskRequest, context: _Context) -> agent_pb2.StartTaskResponse:
-        async with _Answering(context):
+        async with _StatusContext(context):
             self._tasks.start(request)
             return agent_pb2.StartTaskResponse()
 
@@ -105,18 +99,18 @@ class _Service(agent_pb2_grpc.AgentServiceServicer):
         self, request: agent_pb2.StopAttemptRequest, context: _Context
     ) -> agent_pb2.StopAttemptResponse:
         grace = request.grace.ToTimedelta().total_seconds() if request.HasField("grace") else DEFAULT_GRACE_SECONDS
-        async with _Answering(context):
+        async with _StatusContext(context):
             await self._tasks.stop(request.job_id, request.attempt, grace)
             return agent_pb2.StopAttemptResponse()
 
     async def Watch(self, request: agent_pb2.WatchRequest, context: _Context) -> AsyncIterator[agent_pb2.WatchResponse]:
-        async with _Answering(context):
+        async with _StatusContext(context):
             async for response in self._watchers.watch():
                 yield response
 
 
-class _Answering:
-    """Turns what a call raises into its status."""
+class _StatusContext:
+    """Turns an exception of a call into its status."""
 
     def __init__(self, context: _Context) -> None:
         self._context = context
@@ -125,12 +119,12 @@ class _Answering:
         return None
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(error, Refusal):
-            await self._context.abort(_STATUS[error.kind], f"{error.text} [code=INVALID_REQUEST]")
+        if isinstance(error, RequestRejected):
+            await self._context.abort(grpc.StatusCode[error.status], f"{error} [code=INVALID_REQUEST]")
         elif isinstance(error, Exception):
             _log.error("a call failed", exc_info=error)
             await self._context.abort(
                 grpc.StatusCode.INTERNAL,
-                f"the agent could not do it: {error!r}; a call that keeps the rules succeeds; see the log of the node "
+                f"the call failed inside the agent: {error!r}. This is a fault of the agent. See the log of the node "
                 "[code=INTERNAL_ERROR]",
             )

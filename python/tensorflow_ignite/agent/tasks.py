@@ -1,4 +1,4 @@
-"""What runs on this node: the attempts, the lease that lets them live, and the watcher that is told of them."""
+"""All attempts and tasks of this node, and the lease that limits how long they run."""
 
 import asyncio
 import logging
@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tensorflow_ignite.agent import names, process
 from tensorflow_ignite.agent.attempt import Attempt
-from tensorflow_ignite.agent.changes import Changes
 from tensorflow_ignite.agent.lease import Lease
-from tensorflow_ignite.agent.refusal import ABORTED, FAILED_PRECONDITION, Refusal
+from tensorflow_ignite.agent.notifier import Notifier
+from tensorflow_ignite.agent.rejection import ABORTED, FAILED_PRECONDITION, RequestRejected
 from tensorflow_ignite.agent.task import Ending, Task
 from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest, TaskKey
@@ -18,30 +18,30 @@ _log = logging.getLogger(__name__)
 
 
 class Tasks:
-    """All attempts of this node. Every method is called on one event loop."""
+    """All attempts of this node. All methods run on one event loop."""
 
     def __init__(self, work: Path, *, host: str, lease: Lease, log_limit: int) -> None:
-        """Nothing runs.
+        """Starts without attempts.
 
         Args:
-            work: A directory that is this agent's own.
-            host: Ports are held on it.
-            lease: Tasks live as long as it does.
-            log_limit: Bytes of output that are told of each task.
+            work: The agent's work directory.
+            host: Host of the reserved ports.
+            lease: Tasks are killed when it expires.
+            log_limit: Largest size of the output that is sent for a task, in bytes.
         """
-        self.changes = Changes()
+        self.notifier = Notifier()
         self._work = work
         self._host = host
         self._lease = lease
         self._log_limit = log_limit
         self._attempts: dict[tuple[str, int], Attempt] = {}
-        # For ever: a call that was delayed must not bring an attempt back.
+        # Never removed: a delayed call must not start an attempt again.
         self._stopped: set[tuple[str, int]] = set()
         self._ending = False
         self._renewed = asyncio.Event()
 
     @property
-    def known(self) -> list[Task]:
+    def all_tasks(self) -> list[Task]:
         """Every task of every attempt that has not been stopped."""
         return [task for attempt in self._attempts.values() for task in attempt.tasks]
 
@@ -51,10 +51,10 @@ class Tasks:
         self._renewed.set()
 
     def reserve(self, keys: Iterable[TaskKey]) -> list[int]:
-        """Ports for tasks, in their order; those that are already held stay the same.
+        """Reserves ports for tasks, in their order; a task that has a port keeps it.
 
         Raises:
-            Refusal: ABORTED, the attempt is being stopped or was; or a key is invalid, or no port can be held.
+            RequestRejected: ABORTED: the attempt was stopped. Or a key is invalid, or no port can be reserved.
         """
         ports = []
         for key in keys:
@@ -63,37 +63,38 @@ class Tasks:
             self._refuse_stopped(identity)
             if identity not in self._attempts:
                 self._attempts[identity] = Attempt(
-                    *identity, work=self._work, host=self._host, log_limit=self._log_limit, changes=self.changes
+                    *identity, work=self._work, host=self._host, log_limit=self._log_limit, notifier=self.notifier
                 )
             ports.append(self._attempts[identity].reserve(key))
         return ports
 
     def start(self, request: StartTaskRequest) -> None:
-        """Lets a task begin; what becomes of it stands in its status.
+        """Starts a task, whose status reports the result.
 
         Raises:
-            Refusal: FAILED_PRECONDITION, its port is not held, or the lease has expired; ABORTED as for `reserve`.
+            RequestRejected: FAILED_PRECONDITION: no port is reserved, or the lease has expired. ABORTED: as `reserve`.
         """
         names.check(request.key)
         identity = (request.key.job_id, request.key.attempt)
         self._refuse_stopped(identity)
         if self._lease.remaining() <= 0:
-            raise Refusal(
+            raise RequestRejected(
                 FAILED_PRECONDITION,
                 f"task {names.task_path(request.key)} was not started: the last heartbeat came "
-                f"{self._lease.silence():.1f} s ago; tasks start within {self._lease.timeout:g} s of one; send one",
+                f"{self._lease.silence():.1f} s ago. Tasks start within {self._lease.timeout:g} s after a heartbeat. "
+                "Send a heartbeat",
             )
         attempt = self._attempts.get(identity)
         if attempt is None:
-            raise Refusal(
+            raise RequestRejected(
                 FAILED_PRECONDITION,
-                f"task {names.task_path(request.key)} was not started: nothing is reserved for its attempt; ports of "
-                "all tasks are reserved before the first task starts; call ReservePorts",
+                f"task {names.task_path(request.key)} was not started: its attempt has no reserved ports. Ports of all "
+                "tasks are reserved before the first task starts. Call ReservePorts",
             )
         attempt.start(request)
 
     async def stop(self, job_id: str, number: int, grace: float) -> None:
-        """Ends an attempt; returns when nothing of it is left. An attempt that never was here cannot come any more."""
+        """Ends an attempt; returns when none of its processes and files is left. It cannot start here any more."""
         names.check_attempt(job_id, number)
         identity = (job_id, number)
         self._stopped.add(identity)
@@ -102,12 +103,12 @@ class Tasks:
             return
         if attempt.stopping is None:
             attempt.stopping = asyncio.create_task(attempt.stop(grace))
-            attempt.stopping.add_done_callback(lambda done: self._forget(identity, done))
-        # A caller that goes away does not end the stop, and a second caller waits for the same one.
+            attempt.stopping.add_done_callback(lambda done: self._remove(identity, done))
+        # The stop goes on if the caller is cancelled, and a second caller waits for the same stop.
         await asyncio.shield(attempt.stopping)
 
     async def keep_lease(self) -> None:
-        """Kills every task whenever the lease has expired; runs as long as the agent."""
+        """Kills every task whenever the lease expires; runs as long as the agent."""
         while True:
             self._renewed.clear()
             remaining = self._lease.remaining()
@@ -118,35 +119,37 @@ class Tasks:
                 f"the node's service was silent for {self._lease.silence():.1f} s (lease {self._lease.timeout:g} s): "
                 "its tasks were killed; see the log of the node for a long pause or a crash"
             )
-            if self.known:
+            if self.all_tasks:
                 _log.warning("%s", error)
-            await self._kill_all(Ending(job_pb2.TASK_FAILED, error), grace=0)
+            await self._kill_all(Ending(job_pb2.TASK_STATE_FAILED, error), grace=0)
             await self._renewed.wait()
 
     async def end(self, grace: float) -> None:
-        """Ends everything; nothing starts any more."""
+        """Ends all tasks; no task starts afterwards."""
         self._ending = True
-        await self._kill_all(Ending(job_pb2.TASK_STOPPED), grace)
+        await self._kill_all(Ending(job_pb2.TASK_STATE_STOPPED), grace)
         await process.end(lambda: process.find(names.mark(self._work, "")), grace=0)
 
     async def _kill_all(self, ending: Ending, grace: float) -> None:
         await asyncio.gather(*(attempt.kill(ending, grace) for attempt in self._attempts.values()))
 
-    def _forget(self, identity: tuple[str, int], stopping: "asyncio.Task[None]") -> None:
+    def _remove(self, identity: tuple[str, int], stopping: "asyncio.Task[None]") -> None:
         if stopping.cancelled():
             return
         if stopping.exception() is None:
             del self._attempts[identity]
         else:
-            # The next call tries again.
+            # The next call stops the attempt again.
             self._attempts[identity].stopping = None
 
     def _refuse_stopped(self, identity: tuple[str, int]) -> None:
         if self._ending:
-            raise Refusal(ABORTED, "this agent is ending; it starts nothing any more; ask the next one")
+            raise RequestRejected(
+                ABORTED, "this agent is ending. It starts no tasks any more. Call the next agent of the node"
+            )
         if identity in self._stopped:
-            raise Refusal(
+            raise RequestRejected(
                 ABORTED,
-                f"attempt {identity[1]} of job {identity[0]} was stopped on this node; a stopped attempt does not come "
-                "back; start a new attempt",
+                f"attempt {identity[1]} of job {identity[0]} was stopped on this node. A stopped attempt cannot start "
+                "again. Start a new attempt",
             )

@@ -1,4 +1,4 @@
-"""Unpacks a job's code archive, whoever made it, without writing outside its directory."""
+"""Unpacks a job's code archive, also an untrusted one, without writing outside its directory."""
 
 import io
 import shutil
@@ -6,21 +6,29 @@ import stat
 import struct
 import zipfile
 import zlib
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 MAX_ENTRIES = 20_000
-# With the directories that stand in names only.
+# Includes directories that occur only in names of files.
 MAX_PATHS = 100_000
-MAX_BYTES = 2 * 1024**3
+MAX_BYTES = 256 * 1024**2
+# An archive may expand to this many times its size, or to FREE_BYTES.
+MAX_RATIO = 200
+FREE_BYTES = 16 * 1024**2
 MAX_PATH_CHARACTERS = 1_024
 MAX_PATH_PARTS = 64
 MAX_PART_BYTES = 255
 
+_REMEDY = "Leave data and environments out of the code folder"
+_BLOCK = 1 << 20
 _ENTRY_SIGNATURE = b"PK\x01\x02"
-# What the list of entries may take: each has a name, and whatever else of the format.
+# Without the name of the entry, which follows.
+_HEADER_BYTES = 30
+# Largest size of the list of entries: each has a name and further fields.
 _MAX_LIST_BYTES = MAX_ENTRIES * 2_048
 _COMPRESSION = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What zipfile raises for archives that are cut short, damaged or otherwise not what they say.
+# Exceptions of zipfile for truncated, damaged or malformed archives.
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -34,16 +42,16 @@ _UNREADABLE = (
 
 
 class BadArchiveError(Exception):
-    """The code archive cannot be used; the text says why."""
+    """The code archive cannot be used; the text has the reason."""
 
 
 def unpack(archive: Path, directory: Path) -> None:
-    """Unpacks a zip archive into a directory that does not exist yet; it appears whole or not at all.
+    """Unpacks a zip archive into a directory that does not exist yet; the directory appears whole or not at all.
 
-    Execute permission is kept, every other attribute is not.
+    Of the attributes, only the execute permission is kept.
 
     Raises:
-        BadArchiveError: It is no zip archive, or one of its entries breaks a rule; nothing is left behind.
+        BadArchiveError: The file is not a zip archive, or an entry breaks a rule; no files are left.
         OSError: The files cannot be written.
     """
     partial = directory.with_name(directory.name + ".partial")
@@ -56,66 +64,99 @@ def unpack(archive: Path, directory: Path) -> None:
             for entry in entries:
                 _check(archive, entry)
             _check_distinct(archive, entries)
+            budget = _Budget(archive)
             for entry in entries:
-                _extract(opened, entry, partial)
+                _extract(opened, entry, partial, budget)
         partial.rename(directory)
     except _UNREADABLE as error:
-        raise BadArchiveError(f"code archive {archive} cannot be read: {error}; it must be a zip archive") from error
+        raise BadArchiveError(
+            f"code archive {archive} cannot be read: {error}. It must be a zip archive. Submit the job again"
+        ) from error
     except FileNotFoundError as error:
         if archive.exists():
             raise
-        raise BadArchiveError(f"code archive {archive} is not on this node; submit the job again") from error
+        raise BadArchiveError(
+            f"code archive {archive} is not on this node. A node fetches it before it starts a task. Submit the job "
+            "again"
+        ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
 class _Bounded(io.BufferedReader):
-    """A file that refuses to give a list of more entries than are unpacked, and places that no file has.
+    """A file that refuses to read a too long list of entries, and to seek to impossible positions.
 
-    zipfile reads the whole list at once, and makes an object of each entry, before anybody can count them.
+    zipfile reads the whole list at once, and makes an object for each entry, before the entries can be counted.
     """
 
     def __init__(self, file: io.FileIO, archive: Path) -> None:
         super().__init__(file)
         self._archive = archive
 
-    def seek(self, place: int, whence: int = io.SEEK_SET, /) -> int:
-        """Goes to a place; one that no file has is a fault of the archive, which names places, not of the disk."""
+    def seek(self, position: int, whence: int = io.SEEK_SET, /) -> int:
+        """Sets the position; an impossible one is a fault of the archive, which contains positions, not of the disk."""
         try:
-            return super().seek(place, whence)
+            return super().seek(position, whence)
         except OSError as error:
             if whence == io.SEEK_SET:
-                raise zipfile.BadZipFile(f"it names the place {place}, which no file has") from error
+                raise zipfile.BadZipFile(
+                    f"it contains the position {position}, which is outside of any file"
+                ) from error
             raise
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """As many bytes; all that are left without a number."""
-        wanted = size is not None and size > _MAX_LIST_BYTES
-        data = super().read(_MAX_LIST_BYTES if wanted else size)
-        if wanted or data.count(_ENTRY_SIGNATURE) > 2 * MAX_ENTRIES:
+        """Reads `size` bytes, or all remaining bytes; rejects a list of more than `MAX_ENTRIES` entries."""
+        requested = size is not None and size > _MAX_LIST_BYTES
+        data = super().read(_MAX_LIST_BYTES if requested else size)
+        if requested or data.count(_ENTRY_SIGNATURE) > 2 * MAX_ENTRIES:
             raise BadArchiveError(
-                f"code archive {self._archive} has too long a list of entries; at most {MAX_ENTRIES} are unpacked; "
-                "leave data and environments out of the code folder"
+                f"code archive {self._archive} has too many entries. At most {MAX_ENTRIES} are unpacked. {_REMEDY}"
             )
         return data
+
+
+class _Budget:
+    """Counts the bytes that are unpacked; an archive declares any size that it likes."""
+
+    def __init__(self, archive: Path) -> None:
+        self._archive = archive
+        self._bytes = 0
+
+    def spend(self, count: int) -> None:
+        """Counts further bytes; rejects the archive when it exceeds a limit."""
+        self._bytes += count
+        _check_bytes(self._archive, self._bytes)
 
 
 def _check_size(archive: Path, entries: list[zipfile.ZipInfo]) -> None:
     if len(entries) > MAX_ENTRIES:
         raise BadArchiveError(
-            f"code archive {archive} has {len(entries)} entries; at most {MAX_ENTRIES} are unpacked; "
-            "leave data and environments out of the code folder"
+            f"code archive {archive} has {len(entries)} entries. At most {MAX_ENTRIES} are unpacked. {_REMEDY}"
         )
-    size = sum(entry.file_size for entry in entries)
-    if size > MAX_BYTES:
+    _check_bytes(archive, sum(entry.file_size for entry in entries))
+    for entry, following in pairwise(sorted(entries, key=lambda each: each.header_offset)):
+        if following.header_offset < entry.header_offset + _HEADER_BYTES + entry.compress_size:
+            raise BadArchiveError(
+                f"code archive {archive}: entry {following.orig_filename!r} uses bytes of another entry. Each entry "
+                "has its own bytes. Pack the code again"
+            )
+
+
+def _check_bytes(archive: Path, unpacked: int) -> None:
+    if unpacked > MAX_BYTES:
         raise BadArchiveError(
-            f"code archive {archive} holds {size} bytes; at most {MAX_BYTES} are unpacked; "
-            "leave data and environments out of the code folder"
+            f"code archive {archive} contains {unpacked} bytes or more. At most {MAX_BYTES} are unpacked. {_REMEDY}"
+        )
+    packed = archive.stat().st_size
+    if unpacked > max(FREE_BYTES, MAX_RATIO * packed):
+        raise BadArchiveError(
+            f"code archive {archive} of {packed} bytes contains {unpacked} bytes or more. An archive expands at most "
+            f"{MAX_RATIO} times, or to {FREE_BYTES} bytes. {_REMEDY}"
         )
 
 
 def _check(archive: Path, entry: zipfile.ZipInfo) -> None:
-    # orig_filename: zipfile itself cuts names at NUL and turns backslashes on other systems.
+    # orig_filename: zipfile cuts `filename` at a NUL, and replaces backslashes on other systems.
     name = entry.orig_filename
     path = PurePosixPath(name)
     kind = stat.S_IFMT(entry.external_attr >> 16)
@@ -130,13 +171,13 @@ def _check(archive: Path, entry: zipfile.ZipInfo) -> None:
     elif entry.flag_bits & 0x1:
         fault = "is encrypted"
     elif entry.compress_type not in _COMPRESSION:
-        fault = "is compressed in a way that is not used here"
+        fault = "is compressed by an unsupported method"
     else:
         return
     raise BadArchiveError(
-        f"code archive {archive}: entry {name!r} {fault}; entries are relative paths of plain files and directories, "
+        f"code archive {archive}: entry {name!r} {fault}. Entries are relative paths of plain files and directories, "
         f"without '..', links, devices or passwords, of at most {MAX_PATH_CHARACTERS} characters in {MAX_PATH_PARTS} "
-        f"parts of {MAX_PART_BYTES} bytes, stored or deflated; pack it again without"
+        f"parts of {MAX_PART_BYTES} bytes, stored or deflated. Pack the code again without this entry"
     )
 
 
@@ -152,7 +193,9 @@ def _check_distinct(archive: Path, entries: list[zipfile.ZipInfo]) -> None:
         if entry.is_dir():
             directories.add(parts)
         elif parts in files:
-            raise BadArchiveError(f"code archive {archive} has {entry.filename!r} twice; pack it again")
+            raise BadArchiveError(
+                f"code archive {archive} has {entry.filename!r} twice. Names must be unique. Pack the code again"
+            )
         else:
             files.add(parts)
         for count in range(len(parts) - 1, 0, -1):
@@ -161,23 +204,25 @@ def _check_distinct(archive: Path, entries: list[zipfile.ZipInfo]) -> None:
             directories.add(parts[:count])
         if len(files) + len(directories) > MAX_PATHS:
             raise BadArchiveError(
-                f"code archive {archive} has more than {MAX_PATHS} files and directories; that is the most that are "
-                "unpacked; leave data and environments out of the code folder"
+                f"code archive {archive} has more than {MAX_PATHS} files and directories. No more are unpacked. "
+                f"{_REMEDY}"
             )
     for both in sorted(files & directories):
         raise BadArchiveError(
-            f"code archive {archive} has {'/'.join(both)!r} as a file and as a directory; pack it again"
+            f"code archive {archive} has {'/'.join(both)!r} as a file and as a directory. Names must be unique. Pack "
+            "the code again"
         )
 
 
-def _extract(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, directory: Path) -> None:
+def _extract(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, directory: Path, budget: _Budget) -> None:
     target = directory / entry.filename
     if entry.is_dir():
         target.mkdir(parents=True, exist_ok=True)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    # zipfile reads no more than the size that the entry declares, which _check_size has counted.
     with opened.open(entry) as source, target.open("xb") as sink:
-        shutil.copyfileobj(source, sink, 1 << 20)
+        while block := source.read(_BLOCK):
+            budget.spend(len(block))
+            sink.write(block)
     executable = (entry.external_attr >> 16) & 0o111
     target.chmod(0o755 if executable else 0o644)

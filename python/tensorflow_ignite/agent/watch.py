@@ -1,78 +1,77 @@
-"""The one stream that tells of all tasks: states, progress, and output in order."""
+"""The stream with reports of all tasks: states, progress, and output in order."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from tensorflow_ignite.agent.refusal import ABORTED, Refusal
+from tensorflow_ignite.agent.rejection import ABORTED, RequestRejected
 from tensorflow_ignite.agent.task import Task
 from tensorflow_ignite.agent.tasks import Tasks
 from tensorflow_ignite.v1.agent_pb2 import LogChunk, WatchResponse
 
-# Of one task, before the others have their turn.
+# Chunks of one task before the chunks of the next task.
 _CHUNKS_PER_TURN = 16
 
 
 @dataclass
-class _Told:
+class _WatchCursor:
     version: int = 0
     chunks: int = 0
 
 
-class Watchers:
-    """Sees to it that one watcher is served at a time."""
+class WatchStreams:
+    """Serves one stream at a time: a new stream ends the previous one."""
 
     def __init__(self, tasks: Tasks) -> None:
-        """Nobody watches."""
+        """Starts without a stream."""
         self._tasks = tasks
         self._current = 0
 
     async def watch(self) -> AsyncIterator[WatchResponse]:
-        """Everything known, then each change, until the next watcher comes.
+        """Yields the state and output of all tasks, and then each change, until another stream starts.
 
-        A state that lasts for a moment only may be told as the one that follows it. What is told is looked up when the
-        watcher is ready for it: a slow one costs no memory.
+        A short state may be skipped. Messages are made when the receiver is ready, so a slow receiver costs no memory.
 
         Raises:
-            Refusal: ABORTED, another watcher has taken over.
+            RequestRejected: ABORTED: another stream has started.
         """
         self._current += 1
         mine = self._current
-        self._tasks.changes.tell()
-        told: dict[str, _Told] = {}
+        self._tasks.notifier.notify()
+        cursors: dict[str, _WatchCursor] = {}
         while True:
-            ring = self._tasks.changes.next()
+            change = self._tasks.notifier.next()
             waiting = False
-            for task in self._tasks.known:
-                so_far = told.setdefault(task.mark, _Told())
-                async for response in self._news(task, so_far):
+            for task in self._tasks.all_tasks:
+                cursor = cursors.setdefault(task.mark, _WatchCursor())
+                async for response in self._updates(task, cursor):
                     yield response
-                    self._refuse_former(mine)
-                waiting = waiting or (task.known and so_far.chunks < task.output.count)
+                    self._end_previous(mine)
+                waiting = waiting or (task.is_listed and cursor.chunks < task.output.count)
             if not waiting:
-                told = {task.mark: told[task.mark] for task in self._tasks.known if task.mark in told}
-                await ring.wait()
-                self._refuse_former(mine)
+                cursors = {task.mark: cursors[task.mark] for task in self._tasks.all_tasks if task.mark in cursors}
+                await change.wait()
+                self._end_previous(mine)
 
-    def _refuse_former(self, number: int) -> None:
+    def _end_previous(self, number: int) -> None:
         if number != self._current:
-            raise Refusal(
+            raise RequestRejected(
                 ABORTED,
-                "another watcher has taken over; an agent tells one at a time; end one of them, or watch again",
+                "another Watch call has started. An agent serves one at a time. Use that call, or call Watch again",
             )
 
-    async def _news(self, task: Task, told: _Told) -> AsyncIterator[WatchResponse]:
-        if not task.over and task.version > told.version:
-            told.version = task.version
+    async def _updates(self, task: Task, cursor: _WatchCursor) -> AsyncIterator[WatchResponse]:
+        if not task.is_final and task.version > cursor.version:
+            cursor.version = task.version
             yield WatchResponse(key=task.key, status=task.status)
-        last = told.chunks + _CHUNKS_PER_TURN
-        while task.known and told.chunks < min(task.output.count, last):
-            chunk = task.output.chunk(told.chunks)
-            log = LogChunk(sequence=told.chunks, data=chunk.data, dropped_bytes=chunk.dropped_bytes)
-            told.chunks += 1
+        last = cursor.chunks + _CHUNKS_PER_TURN
+        while task.is_listed and cursor.chunks < min(task.output.count, last):
+            chunk = task.output.chunk(cursor.chunks)
+            log = LogChunk(sequence=cursor.chunks, data=chunk.data, dropped_bytes=chunk.dropped_bytes)
+            cursor.chunks += 1
             yield WatchResponse(key=task.key, log=log)
-        if task.known and task.over and told.chunks == task.output.count and task.version > told.version:
-            told.version = task.version
+        if task.is_listed and task.is_final and cursor.chunks == task.output.count and task.version > cursor.version:
+            cursor.version = task.version
             yield WatchResponse(key=task.key, status=task.status)
-            # Reached when the watcher asks for more: this has been written to it.
-            task.told_end = True
-            self._tasks.changes.tell()
+            # Reached when the receiver requests the next message, so this one has been written.
+            task.end_reported = True
+            self._tasks.notifier.notify()

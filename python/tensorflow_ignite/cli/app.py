@@ -1,4 +1,4 @@
-"""The commands in one program, and what every one of them ends with: an exit code, and errors as one clean block.
+"""All commands as one program, with exit codes, and errors printed as one block of text.
 
 The modules of the commands import gRPC, Ignite and rich's live displays inside their functions, so that `--help` and
 shell completion stay quick.
@@ -14,14 +14,25 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from tensorflow_ignite.cli import describe, doctor, events, fs, jobs, load, logs, node, submit, tensorboard, token
+from tensorflow_ignite.cli import (
+    data_loss,
+    describe,
+    doctor,
+    events,
+    fs,
+    jobs,
+    load,
+    logs,
+    node,
+    submit,
+    tensorboard,
+    token,
+)
+from tensorflow_ignite.cli.credentials import Cafile, Certfile, Keyfile, PasswordFile, Profile, TokenFile, User
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.identity import Cafile, Certfile, Keyfile, PasswordFile, Profile, TokenFile, User
 from tensorflow_ignite.cli.options import Address
 from tensorflow_ignite.cli.render import paint
 from tensorflow_ignite.errors import TensorFlowIgniteError
-
-__all__ = ["app", "run"]
 
 PROGRAM = "tensorflow-ignite"
 #: Set to 1, errors come with their traceback.
@@ -36,8 +47,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         from importlib.metadata import PackageNotFoundError, version
 
         try:
@@ -86,6 +97,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (jobs.rm, "Jobs"),
     (tensorboard.tensorboard, "Jobs"),
     (load.load, "Data"),
+    (data_loss.accept_data_loss, "Data"),
     (node.node, "Cluster"),
     (jobs.nodes, "Cluster"),
     (doctor.doctor, "Cluster"),
@@ -93,7 +105,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (node.quickstart, "Cluster"),
 )
 for _command, _panel in _COMMANDS:
-    # What follows submit's code is the script's, also when it looks like an option of ours.
+    # The arguments behind the code of submit belong to the script, also when they look like options of ours.
     _settings = {"allow_interspersed_args": _command is not submit.submit}
     app.command(rich_help_panel=_panel, context_settings=_settings)(_command)
 app.add_typer(fs.app, name="fs", rich_help_panel="Data")
@@ -113,8 +125,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         _print_error("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
-        # Who read our output has gone, as in `… | head`: no error, and nothing may be written at our end either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has ended, as in `… | head`: no error, and nothing more may be written.
+        _discard_output()
         return _FAILED
     except CommandLineError as error:
         _print_error(str(error))
@@ -124,19 +136,34 @@ def run(argv: Sequence[str] | None = None) -> int:
             raise
         _print_error(str(error))
         return _FAILED
+    except OSError as error:
+        if os.environ.get(DEBUG_VARIABLE) == "1":
+            raise
+        _discard_output()
+        place = f"{error.filename}: " if error.filename else ""
+        _print_error(
+            f"{place}{error.strerror or error}. The command uses local files and standard output. "
+            f"Free the disk or allow the access, then run it again; {DEBUG_VARIABLE}=1 shows where it failed."
+        )
+        return _FAILED
     except Exception as error:
-        # The parser's own errors have one base, whose home differs between versions of typer.
+        # The parser's own errors have one base class, whose module differs between versions of typer.
         if not hasattr(error, "format_message"):
             raise
         context = getattr(error, "ctx", None)
         if not error.format_message():
-            return _WRONG_USAGE  # the help of a group of commands was asked for by naming none, and is shown
+            return _WRONG_USAGE  # a group of commands without a command: its help is printed already
         path = context.command_path if context else PROGRAM
         _print_error(f"{error.format_message()}\nSee: {path} --help")
         return int(getattr(error, "exit_code", _WRONG_USAGE))
     if not arguments:
         return _WRONG_USAGE
     return result if isinstance(result, int) else 0
+
+
+def _discard_output() -> None:
+    """Makes what is still buffered go nowhere, also when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_error(text: str) -> None:

@@ -1,4 +1,4 @@
-"""``describe``: all that is known of one job, for people."""
+"""``describe``: everything about one job, for people."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from tensorflow_ignite.cli.options import Address, JobId, Json, session
 from tensorflow_ignite.cli.render import count, duration, paint, paint_state, print_json, short_id, table, timestamp
 from tensorflow_ignite.spec import Attempt, Job, Task
 
-__all__ = ["describe"]
-
-# So many of a job's newest events are shown.
+# How many of a job's newest events are shown.
 _EVENTS = 10
-# The service's rule for a job that names none (max_crashes in job.proto).
+# The service's default of max_crashes in job.proto.
 _MAX_CRASHES = 3
 
 
 def describe(context: typer.Context, job_id: JobId, address: Address = None, json_output: Json = False) -> None:
-    """Show all that is known of a job: its attempts, why each ended, its tasks and their nodes, its first failure.
+    """Show everything about a job: its attempts, why each ended, its tasks and their nodes, its first failure.
 
     \b
     Examples:
@@ -95,7 +93,7 @@ def _back_off(job: Job) -> str:
 
 
 def _rules(job: Job) -> str:
-    """What the user asked for beside the defaults."""
+    """The options of the job that are not the defaults."""
     spec = job.spec
     rules = [f"on_join={spec.on_join}"] if spec.on_join != "restart" else []
     rules += [f"quorum={spec.quorum}"] if spec.quorum != "majority" else []
@@ -119,7 +117,7 @@ def _print_attempts(job: Job) -> None:
 
 
 def _attempt_row(job: Job, attempt: Attempt) -> list[str]:
-    workers = sum(task.role in ("worker", "chief") for task in attempt.tasks)
+    workers = sum(task.role == "worker" for task in attempt.tasks)
     running = attempt is job.attempt and not job.is_over
     end = attempt.finished_at or (None if running else attempt.ending_at or job.finished_at)
     return [
@@ -133,9 +131,9 @@ def _attempt_row(job: Job, attempt: Attempt) -> list[str]:
 
 
 def _steps(attempt: Attempt) -> str:
-    """From the step that the attempt resumed from to the highest that its tasks told of."""
-    told = [task.status.progress.step for task in attempt.tasks if task.status.progress]
-    last = max([attempt.last_step, *told])
+    """From the step that the attempt resumed from to the highest that its tasks reported."""
+    reported = [task.status.progress.step for task in attempt.tasks if task.status.progress]
+    last = max([attempt.last_step, *reported])
     if attempt.resumed_from_step:
         return f"resumed from {attempt.resumed_from_step:,}" + (f", to {last:,}" if last else "")
     return f"to {last:,}" if last else "-"

@@ -1,4 +1,4 @@
-"""``doctor``: what keeps this machine or the cluster from training, step by step, each with its remedy."""
+"""``doctor``: finds what keeps this machine or the cluster from training, step by step, each with its remedy."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from tensorflow_ignite.cli.identity import address_of, addresses_of, caller
-from tensorflow_ignite.cli.options import Address, CommandLineError, Json
+from tensorflow_ignite.cli.credentials import address_of, addresses_of, resolve_credentials
+from tensorflow_ignite.cli.errors import CommandLineError
+from tensorflow_ignite.cli.options import Address, Discovery, Json, Python, option
 from tensorflow_ignite.cli.render import count, paint, print_json
 from tensorflow_ignite.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from tensorflow_ignite.doctor import Finding
-
-__all__ = ["doctor"]
 
 _MARKS = {"ok": ("✓", "ok"), "warning": ("!", "!"), "failed": ("✗", "FAILED")}
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
@@ -33,38 +32,26 @@ _MARK_WIDTH = 5
 def doctor(
     context: typer.Context,
     config: Annotated[
-        str | None,
-        typer.Option("--config", metavar="FILE", help="Ignite's Spring XML, as nodes here are started with."),
+        str | None, option("--config", "FILE", "Ignite's Spring XML, as nodes here are started with.")
     ] = None,
-    host: Annotated[
-        str | None, typer.Option("--host", metavar="ADDRESS", help="The address that a node here would bind to.")
-    ] = None,
-    port: Annotated[
-        str | None, typer.Option("--port", metavar="PORTS", help="Of its API; 10820..10919 when left out.")
-    ] = None,
-    discovery: Annotated[
-        str | None,
-        typer.Option("--discovery", metavar="ADDRESS", help="Where the nodes of the cluster find each other."),
-    ] = None,
-    python: Annotated[
-        str | None, typer.Option("--python", metavar="PATH", help="The interpreter that runs tasks; else this one.")
-    ] = None,
+    host: Annotated[str | None, option("--host", "ADDRESS", "The address that a node here would bind to.")] = None,
+    port: Annotated[str | None, option("--port", "PORTS", "Of its API; 10820..10919 when left out.")] = None,
+    discovery: Discovery = None,
+    python: Python = None,
     deep: Annotated[bool, typer.Option("--deep", help="Import TensorFlow too, which takes seconds.")] = False,
     thin: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--thin",
-            metavar="HOST:PORT",
-            help="A node's port for Ignite's thin clients, asked when no API answers; port 10800 when left out.",
+            "HOST:PORT",
+            "A node's port for Ignite's thin clients, called when no API answers; port 10800 when left out.",
         ),
     ] = None,
-    only: Annotated[
-        str | None, typer.Option("--only", metavar="SECTION", help="machine or cluster; both when left out.")
-    ] = None,
+    only: Annotated[str | None, option("--only", "SECTION", "machine or cluster; both when left out.")] = None,
     address: Address = None,
     json_output: Json = False,
 ) -> None:
-    """Look, step by step, for what keeps nodes and jobs from running, and tell the remedy.
+    """Find what keeps nodes and jobs from running, step by step, with the remedy for each.
 
     First this machine: Java, jars, Python, TensorFlow, ports, memory. Then
     the cluster: whether it answers and is active, its nodes, their agents,
@@ -80,7 +67,7 @@ def doctor(
     """
     if only not in (None, *_SECTIONS):
         raise CommandLineError(f"--only {only!r} is no section. Sections are {', '.join(_SECTIONS)}. Name one of them.")
-    # gRPC's own lines on stderr would only stand between ours.
+    # gRPC's own lines on stderr would stand between ours.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.doctor import Request, examine
 
@@ -94,29 +81,29 @@ def doctor(
         deep=deep,
         address=address_of(context, address),
         thin=thin,
-        credentials=caller(context, addresses_of(context, address)),
+        credentials=resolve_credentials(context, addresses_of(context, address)),
     )
     try:
         findings = examine(request)
-        told = list(findings) if json_output else _tell(findings, sys.stdout)
+        found = list(findings) if json_output else _print(findings, sys.stdout)
     except InvalidRequestError as error:
         raise CommandLineError(str(error)) from None
-    fit = all(finding.outcome != "failed" for finding in told)
+    passed = all(finding.outcome != "failed" for finding in found)
     if json_output:
-        print_json({"ok": fit, "findings": [finding.to_dict() for finding in told]})
-    raise typer.Exit(0 if fit else _FAILED)
+        print_json({"ok": passed, "findings": [finding.to_dict() for finding in found]})
+    raise typer.Exit(0 if passed else _FAILED)
 
 
-def _tell(findings: Iterable[Finding], output: TextIO) -> list[Finding]:
-    """Prints each finding as soon as it is known, and the sum of them."""
-    told: list[Finding] = []
+def _print(findings: Iterable[Finding], output: TextIO) -> list[Finding]:
+    """Prints each finding as soon as it is known, and their summary at the end."""
+    printed: list[Finding] = []
     for finding in findings:
-        if not told or told[-1].section != finding.section:
-            print(("\n" if told else "") + paint(_SECTIONS[finding.section], "bold"), file=output)
-        told.append(finding)
+        if not printed or printed[-1].section != finding.section:
+            print(("\n" if printed else "") + paint(_SECTIONS[finding.section], "bold"), file=output)
+        printed.append(finding)
         print(_text(finding, output), file=output, flush=True)
-    print(f"\n{_sum(told)}", file=output)
-    return told
+    print(f"\n{_summary(printed)}", file=output)
+    return printed
 
 
 def _text(finding: Finding, output: TextIO) -> str:
@@ -134,7 +121,7 @@ def _wrapped(text: str, output: TextIO) -> list[str]:
     if not output.isatty():
         return [text]
     width = shutil.get_terminal_size().columns - _STEP_WIDTH - _MARK_WIDTH
-    # Paths, addresses and commands are to be copied: nothing is cut within a word.
+    # Users copy paths, addresses and commands: no word is cut.
     return textwrap.wrap(text, max(width, 40), break_long_words=False, break_on_hyphens=False)
 
 
@@ -151,10 +138,10 @@ def _can_show(sign: str, output: TextIO) -> bool:
     return True
 
 
-def _sum(told: list[Finding]) -> str:
-    failures = sum(finding.outcome == "failed" for finding in told)
-    warnings = sum(finding.outcome == "warning" for finding in told)
+def _summary(findings: list[Finding]) -> str:
+    failures = sum(finding.outcome == "failed" for finding in findings)
+    warnings = sum(finding.outcome == "warning" for finding in findings)
     rest = f", {count(warnings, 'warning')}" if warnings else ""
     if failures:
-        return paint(f"{failures} of {count(len(told), 'step')} failed", "red") + rest
-    return paint(f"no step of {len(told)} failed", "green") + rest
+        return paint(f"{failures} of {count(len(findings), 'step')} failed", "red") + rest
+    return paint(f"no step of {len(findings)} failed", "green") + rest

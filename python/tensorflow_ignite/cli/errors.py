@@ -1,11 +1,9 @@
-"""What is wrong with a command line beyond what the parser knows."""
+"""The error for command lines that the parser accepts and a command does not."""
 
 from __future__ import annotations
 
 from tensorflow_ignite.errors import TensorFlowIgniteError
 
-__all__ = ["CommandLineError"]
-
 
 class CommandLineError(TensorFlowIgniteError):
-    """The command line breaks a rule that is ours, not the parser's; exit code 2."""
+    """The command line breaks a rule of a command; exit code 2."""

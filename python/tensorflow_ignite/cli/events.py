@@ -1,4 +1,4 @@
-"""``events``: what happened to a job, in order."""
+"""``events``: the history of a job, in order."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import typer
 from tensorflow_ignite.cli.options import Address, JobId, session
 from tensorflow_ignite.cli.render import paint, paint_state
 from tensorflow_ignite.spec import Event
-
-__all__ = ["event_text", "events"]
 
 _STATE_WIDTH = len("restarting")
 

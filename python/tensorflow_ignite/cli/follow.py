@@ -6,23 +6,21 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from tensorflow_ignite.cli.jobs import progress_of, progress_text
+from tensorflow_ignite.cli.jobs import progress_of, progress_text, state_text
 from tensorflow_ignite.cli.render import age, count, has_colour, paint, short_id
 from tensorflow_ignite.errors import ConnectionFailedError
 from tensorflow_ignite.spec import Job
 
 if TYPE_CHECKING:
-    from tensorflow_ignite.client import JobHandle
-    from tensorflow_ignite.logs import LogLine
-
-__all__ = ["exit_code_of", "follow", "log_text"]
+    from tensorflow_ignite.jobs.client import JobHandle
+    from tensorflow_ignite.jobs.logs import LogLine
 
 INTERRUPTED = 130
 _PREFIX_COLOURS = ("cyan", "green", "magenta", "blue", "yellow")
 
 
 def follow(job: JobHandle, output: TextIO) -> int:
-    """Prints a job's output from its first line until the job is over; Ctrl-C leaves it, and says so.
+    """Prints a job's output from its first line until the job is over; Ctrl-C detaches from it.
 
     Args:
         job: The job.
@@ -36,7 +34,7 @@ def follow(job: JobHandle, output: TextIO) -> int:
         with _Watcher(job, view) as watcher:
             for line in job.logs(follow=True):
                 view.line(line)
-            over = watcher.result()
+            finished = watcher.result()
     except KeyboardInterrupt:
         view.close()
         short = short_id(job.id)
@@ -54,8 +52,8 @@ def follow(job: JobHandle, output: TextIO) -> int:
         ) from error
     finally:
         view.close()
-    _tell_end(over)
-    return exit_code_of(over)
+    _print_end(finished)
+    return exit_code_of(finished)
 
 
 def exit_code_of(job: Job) -> int:
@@ -88,7 +86,7 @@ def log_text(line: LogLine, stream: TextIO, *, prefix: bool = True) -> str:
     return mark + text
 
 
-def _tell_end(job: Job) -> None:
+def _print_end(job: Job) -> None:
     if job.state == "succeeded":
         print(f"job {short_id(job.id)} succeeded after {age(job.created_at, job.finished_at)}", file=sys.stderr)
         return
@@ -109,7 +107,7 @@ class _Watcher:
         self._view = view
         self._last: Job | None = None
         self._error: Exception | None = None
-        self._left = False
+        self._is_detached = False
         self._thread = threading.Thread(target=self._run, name=f"watch {job.id}", daemon=True)
 
     def __enter__(self) -> _Watcher:
@@ -117,8 +115,8 @@ class _Watcher:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # When the output ended by an error or Ctrl-C the thread may wait on; closing the client ends it.
-        self._left = True
+        # After an error or Ctrl-C the thread may still wait for the next state: closing the client ends it.
+        self._is_detached = True
 
     def result(self) -> Job:
         """Waits for the end of the job."""
@@ -132,7 +130,7 @@ class _Watcher:
         try:
             for job in self._job.watch():
                 self._last = job
-                if not self._left:
+                if not self._is_detached:
                     self._view.job(job)
         except Exception as error:
             self._error = error
@@ -151,23 +149,23 @@ class _PlainView:
 
     def __init__(self, output: TextIO) -> None:
         self._output = output
-        self._told = ""
+        self._headline = ""
 
     def line(self, line: LogLine) -> None:
         print(log_text(line, self._output), file=self._output, flush=True)
 
     def job(self, job: Job) -> None:
-        told = _headline(job)
-        if told != self._told and not job.is_over:
-            self._told = told
-            print(f"job {short_id(job.id)} {told}", file=sys.stderr, flush=True)
+        headline = _headline(job)
+        if headline != self._headline and not job.is_over:
+            self._headline = headline
+            print(f"job {short_id(job.id)} {headline}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         pass
 
 
 class _LiveView:
-    """For a terminal: below the lines, one line that tells state and progress as they are now."""
+    """For a terminal: below the lines, one line with the present state and progress."""
 
     def __init__(self, output: TextIO) -> None:
         from rich.console import Console
@@ -179,14 +177,14 @@ class _LiveView:
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[told]}", markup=False),
+            TextColumn("{task.fields[progress]}", markup=False),
             TimeElapsedColumn(),
             console=self._console,
             transient=True,
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._task = self._progress.add_task("", total=None, told="")
+        self._task = self._progress.add_task("", total=None, progress="")
         self._progress.start()
 
     def line(self, line: LogLine) -> None:
@@ -206,7 +204,7 @@ class _LiveView:
             description=f"{short_id(job.id)} {_headline(job)}",
             total=progress.total_steps if progress else None,
             completed=progress.step if progress else 0,
-            told=progress_text(progress),
+            progress=progress_text(progress),
         )
 
     def close(self) -> None:
@@ -215,13 +213,11 @@ class _LiveView:
 
 def _headline(job: Job) -> str:
     """A job's state in one line, as it changes from state to state and not from step to step."""
-    text: str = job.state
+    text = state_text(job)
     if job.attempt and job.state in ("reserving", "starting", "running", "restarting"):
         roles: dict[str, int] = {}
         for task in job.attempt.tasks:
             roles[task.role] = roles.get(task.role, 0) + 1
         tasks = ", ".join(count(number, role) for role, number in roles.items())
         text += f", attempt {job.attempt.number}" + (f": {tasks}" if tasks else "")
-    elif job.state == "ending" and job.outcome:
-        text += f" ({job.outcome})"
     return f"{text}, waiting for {job.waiting_for}" if job.waiting_for else text

@@ -1,16 +1,16 @@
-"""``ps``, ``stop``, ``rm`` and ``nodes``: looking at the cluster, ending a job, removing what it has left."""
+"""``ps``, ``stop``, ``rm`` and ``nodes``: lists of jobs and nodes, the end of a job, and its removal."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from tensorflow_ignite.cli.options import Address, CommandLineError, JobId, JobIds, Json, session
+from tensorflow_ignite.cli.errors import CommandLineError
+from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, option, session
 from tensorflow_ignite.cli.render import age, paint, print_json, short_id, table
-from tensorflow_ignite.spec import Job, Progress
-
-__all__ = ["nodes", "progress_of", "progress_text", "ps", "rm", "state_text", "stop"]
+from tensorflow_ignite.spec import Job, NodeLoop, Progress, Task
 
 
 def ps(context: typer.Context, address: Address = None, json_output: Json = False) -> None:
@@ -43,18 +43,21 @@ def ps(context: typer.Context, address: Address = None, json_output: Json = Fals
         for job in jobs
     ]
     print(table(["ID", "NAME", "KIND", "CACHE", "STATE", "ATTEMPT", "PROGRESS", "AGE"], rows))
+    for job in jobs:
+        if job.state == "unreadable":
+            print(f"job {job.id}: {paint(job.cause, 'red')}. Remove it: tensorflow-ignite rm --force {job.id}")
 
 
 def stop(
     context: typer.Context,
     job_id: JobId,
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait for the proof that nothing is left.")
+        float, option("--timeout", "SECONDS", "How long to wait for the proof that nothing is left.")
     ] = 60.0,
     address: Address = None,
     json_output: Json = False,
 ) -> None:
-    """Stop a job, and wait until its processes are proven gone.
+    """Stop a job, and wait until the end of its processes is proven.
 
     \b
     Examples:
@@ -62,7 +65,7 @@ def stop(
       tensorflow-ignite stop 7f3a --timeout 300
     """
     if not 0 < timeout < float("inf"):
-        raise CommandLineError(f"--timeout {timeout:g} is not a time. It is more than 0 seconds. Change it.")
+        raise CommandLineError(f"--timeout {timeout:g} is not a time. It is more than 0 seconds. Give such a number.")
     with session(context, address) as client:
         job = client.job(job_id).stop(timeout=timeout)
     if json_output:
@@ -73,10 +76,17 @@ def stop(
         print(f"job {job.id} had already {job.state} when it was asked to stop; nothing of it runs")
 
 
-def rm(context: typer.Context, job_ids: JobIds, address: Address = None) -> None:
+def rm(
+    context: typer.Context,
+    job_ids: JobIds,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also jobs whose row is unreadable, or of a later version; their tasks end.")
+    ] = False,
+    address: Address = None,
+) -> None:
     """Remove jobs that are over, with their checkpoints in the cluster, their output and their code.
 
-    The cluster does so itself when a job has been over for as long as jobs are kept; `describe` tells until when.
+    The cluster removes a job by itself some time after its end; `describe` shows when.
 
     \b
     Examples:
@@ -84,9 +94,9 @@ def rm(context: typer.Context, job_ids: JobIds, address: Address = None) -> None
       tensorflow-ignite ps --json | jq -r '.[] | select(.state == "failed").id' | xargs tensorflow-ignite rm
     """
     with session(context, address) as client:
-        # All are looked up before the first is removed: a slip of the pen removes nothing.
+        # All are looked up before the first is removed: after a typing error nothing is removed.
         for job in [client.job(job_id) for job_id in job_ids]:
-            job.remove()
+            job.remove(force=force)
             print(f"job {job.id} is removed, with all that it had left")
 
 
@@ -120,13 +130,28 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
     for node in found:
         if node.agent.error:
             print(f"node {short_id(node.id)} runs no tasks: {paint(node.agent.error, 'red')}")
+        for loop in node.loops:
+            print(f"node {short_id(node.id)}: {paint(loop_text(loop), 'red')}")
+
+
+def loop_text(loop: NodeLoop) -> str:
+    """What is wrong with a loop of a node: ``"its loop 'node runner' has failed …"``."""
+    since = f", completed last {age(loop.completed_at)} ago"
+    if not loop.error:
+        return f"its loop '{loop.name}' is silent{since}"
+    failed = f"has failed {loop.failures:,} times in succession{since}" if loop.failures else "had failed, and goes on"
+    return f"its loop '{loop.name}' {failed}: {loop.error}"
+
+
+def newest_tasks(job: Job) -> Sequence[Task]:
+    """The tasks of the newest attempt; none before the first."""
+    return job.attempt.tasks if job.attempt else ()
 
 
 def progress_of(job: Job) -> Progress | None:
-    """What the newest attempt's slowest task told of its work: a job has done the steps that all have done."""
-    tasks = job.attempt.tasks if job.attempt else ()
-    told = [task.status.progress for task in tasks if task.status.progress]
-    return min(told, key=lambda progress: progress.step, default=None)
+    """The progress of the newest attempt's slowest task: a job has done the steps that all its tasks have done."""
+    reported = [task.status.progress for task in newest_tasks(job) if task.status.progress]
+    return min(reported, key=lambda progress: progress.step, default=None)
 
 
 def progress_text(progress: Progress | None) -> str:
@@ -138,5 +163,5 @@ def progress_text(progress: Progress | None) -> str:
 
 
 def state_text(job: Job) -> str:
-    """A job's state; while it is ending, with what it becomes."""
+    """A job's state; while it is ending, with its outcome."""
     return f"ending ({job.outcome})" if job.state == "ending" and job.outcome else job.state

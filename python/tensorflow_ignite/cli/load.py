@@ -1,4 +1,4 @@
-"""``load``: files become rows of a cache."""
+"""``load``: loads files into a cache, as rows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from tensorflow_ignite.cli.identity import address_of, caller
-from tensorflow_ignite.cli.options import Address, CommandLineError, Json, one_of
+from tensorflow_ignite.cli.credentials import address_of, resolve_credentials
+from tensorflow_ignite.cli.errors import CommandLineError
+from tensorflow_ignite.cli.options import Address, Json, one_of, option
 from tensorflow_ignite.cli.render import count, print_json
-
-__all__ = ["load"]
 
 _IF_EXISTS = ("error", "replace", "append")
 
@@ -28,30 +27,19 @@ def load(
             show_default=False,
         ),
     ],
-    key: Annotated[
-        str | None,
-        typer.Option("--key", metavar="COLUMN", help="The column of the keys; else rows are numbered."),
-    ] = None,
+    key: Annotated[str | None, option("--key", "COLUMN", "The column of the keys; else rows are numbered.")] = None,
     affinity: Annotated[
-        str | None,
-        typer.Option(
-            "--affinity", metavar="COLUMN", help="Keep rows with the same value of it in one partition; needs --key."
-        ),
+        str | None, option("--affinity", "COLUMN", "Keep rows with the same value of it in one partition; needs --key.")
     ] = None,
-    backups: Annotated[
-        int, typer.Option("--backups", metavar="NUMBER", help="Copies of each partition on other nodes.")
-    ] = 0,
+    backups: Annotated[int, option("--backups", "NUMBER", "Copies of each partition on other nodes.")] = 0,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", metavar="NUMBER", help="Partitions; else Ignite's default, 1,024.")
+        int | None, option("--partitions", "NUMBER", "Partitions; else Ignite's default, 1,024.")
     ] = None,
     replicated: Annotated[bool, typer.Option("--replicated", help="Keep every row on every node.")] = False,
     if_exists: Annotated[
         str,
-        typer.Option(
-            "--if-exists",
-            metavar="WHAT",
-            help=f"When the cache exists: {', '.join(_IF_EXISTS)}.",
-            autocompletion=one_of(_IF_EXISTS),
+        option(
+            "--if-exists", "WHAT", f"When the cache exists: {', '.join(_IF_EXISTS)}.", autocompletion=one_of(_IF_EXISTS)
         ),
     ] = _IF_EXISTS[0],
     no_sql: Annotated[bool, typer.Option("--no-sql", help="SQL does not know the cache; it loads faster.")] = False,
@@ -67,19 +55,24 @@ def load(
       tensorflow-ignite load prices prices.csv --if-exists append --json
     """
     if if_exists not in _IF_EXISTS:
-        raise CommandLineError(f"--if-exists {if_exists!r} does not exist. Choices are {', '.join(_IF_EXISTS)}")
+        raise CommandLineError(
+            f"--if-exists {if_exists!r} does not exist. Choices are {', '.join(_IF_EXISTS)}. Name one of them."
+        )
     if affinity is not None and key in (None, affinity):
         raise CommandLineError(
-            f"--affinity {affinity} needs --key with another column: keys are made of both, and each row needs its own"
+            f"--affinity {affinity} needs --key with another column. A key is made of both columns, and each row "
+            "needs its own key. Add --key COLUMN."
         )
     if backups < 0 or (partitions is not None and partitions < 1):
-        raise CommandLineError(f"--backups {backups} must be at least 0, --partitions {partitions} at least 1")
-    # Our errors tell what happened; gRPC's own lines on stderr would only stand between them.
+        raise CommandLineError(
+            f"--backups {backups} must be at least 0, --partitions {partitions} at least 1. Use such numbers."
+        )
+    # gRPC's own lines on stderr would stand between our errors.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.data.loading.inputs import open_input
     from tensorflow_ignite.data.loading.load import EXISTING, load_rows
     from tensorflow_ignite.data.loading.meter import Meter
-    from tensorflow_ignite.data.transport import place
+    from tensorflow_ignite.net import resolve
     from tensorflow_ignite.v1 import data_pb2
 
     command = data_pb2.LoadCommand(
@@ -93,16 +86,10 @@ def load(
         without_sql=no_sql,
     )
     rows = open_input(files)
-    where = place.node(address_of(context, address))
-    who = caller(context, (where,))
+    node = resolve.node(address_of(context, address))
+    credentials = resolve_credentials(context, (node,))
     with Meter(cache) as meter:
-        done = load_rows(
-            command,
-            rows,
-            address=where,
-            progress=meter.show,
-            credentials=who,
-        )
+        done = load_rows(command, rows, address=node, progress=meter.show, credentials=credentials)
     if json_output:
         print_json({"cache": cache, "rows": done.rows, "bytes": done.bytes, "seconds": round(done.seconds, 3)})
         return

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from tensorflow_ignite.cli.options import Address, CommandLineError, JobId, Json, session
+from tensorflow_ignite.cli.errors import CommandLineError
+from tensorflow_ignite.cli.options import Address, JobId, Json, option, session
 from tensorflow_ignite.spec import ROLES
 
 if TYPE_CHECKING:
     from tensorflow_ignite.spec import Role
-
-__all__ = ["attach", "logs"]
 
 
 def logs(
@@ -25,12 +24,9 @@ def logs(
         bool, typer.Option("--follow", "-f", help="Go on until the job is over and its output complete.")
     ] = False,
     task: Annotated[
-        str | None,
-        typer.Option("--task", metavar="ROLE[:INDEX]", help="Only this task: worker:0; or this role: worker."),
+        str | None, option("--task", "ROLE[:INDEX]", "Only this task: worker:0; or this role: worker.")
     ] = None,
-    attempt: Annotated[
-        int | None, typer.Option("--attempt", metavar="NUMBER", help="Only this attempt, counted from 1.")
-    ] = None,
+    attempt: Annotated[int | None, option("--attempt", "NUMBER", "Only this attempt, counted from 1.")] = None,
     prefix: Annotated[bool, typer.Option("--prefix/--no-prefix", help="Put the task before each line.")] = True,
     address: Address = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object for each line.")] = False,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["node", "quickstart"]
+from tensorflow_ignite.cli.options import Discovery, Python, option
 
 
 def node(
@@ -14,38 +14,28 @@ def node(
         str | None,
         typer.Option("--config", "-c", metavar="FILE", help="Ignite's Spring XML; else a small in-memory node."),
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="The Ignite instance name.")] = None,
+    name: Annotated[str | None, option("--name", "TEXT", "The Ignite instance name.")] = None,
     host: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--host",
-            metavar="ADDRESS",
-            help="The address that the node binds to, else 127.0.0.1. Beyond it callers must say who they are.",
+            "ADDRESS",
+            "The address that the node binds to, else 127.0.0.1; on any other, callers must authenticate.",
         ),
     ] = None,
     port: Annotated[
-        str | None,
-        typer.Option(
-            "--port", metavar="PORTS", help="Of the node API, the first that is free; 10820..10919 when left out."
-        ),
+        str | None, option("--port", "PORTS", "Of the node API, the first that is free; 10820..10919 when left out.")
     ] = None,
-    discovery: Annotated[
-        str | None,
-        typer.Option("--discovery", metavar="ADDRESS", help="Where the nodes of the cluster find each other."),
-    ] = None,
-    python: Annotated[
-        str | None, typer.Option("--python", metavar="PATH", help="The interpreter that runs tasks; else this one.")
-    ] = None,
+    discovery: Discovery = None,
+    python: Python = None,
     work_directory: Annotated[
         str | None,
-        typer.Option(
-            "--work-directory", metavar="PATH", help="Where the node keeps its files; ignite/work here when left out."
-        ),
+        option("--work-directory", "PATH", "Where the node keeps its files; ignite/work here when left out."),
     ] = None,
     jvm_arg: Annotated[
-        list[str] | None, typer.Option("--jvm-arg", metavar="ARG", help="For the JVM, as --jvm-arg=-Xmx4g; repeatable.")
+        list[str] | None, option("--jvm-arg", "ARG", "For the JVM, as --jvm-arg=-Xmx4g; repeatable.")
     ] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Tell the start in JSON, for programs.")] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print the start as JSON, for programs.")] = False,
 ) -> None:
     """Run an Ignite server node with the service in it, until SIGTERM or Ctrl-C.
 

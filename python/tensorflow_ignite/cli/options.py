@@ -1,26 +1,29 @@
-"""What several commands share: their options, and how they reach a node."""
+"""Options that several commands share, and how the commands connect to a node."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tensorflow_ignite.addresses import ADDRESS_VARIABLE, DEFAULT_ADDRESS, parse_addresses
+from tensorflow_ignite.cli.credentials import address_of, addresses_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.identity import address_of, addresses_of, caller
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.net.addresses import ADDRESS_VARIABLE, DEFAULT_ADDRESS, parse_addresses
 
 if TYPE_CHECKING:
-    from tensorflow_ignite.client import Client
+    from tensorflow_ignite.jobs.client import Client
 
-__all__ = ["Address", "CommandLineError", "JobId", "JobIds", "Json", "one_of", "session"]
-
-# A person waits at the key.
+# The user waits for the answer to the Tab key.
 _COMPLETION_SECONDS = 1.5
+
+
+def option(name: str, metavar: str, text: str, **settings: Any) -> Any:
+    """An option with a value; `text` is its help."""
+    return typer.Option(name, metavar=metavar, help=text, **settings)
 
 
 def _check_address(value: str | None) -> str | None:
@@ -37,23 +40,25 @@ Address = Annotated[
     typer.Option(
         "--address",
         metavar="ADDRESS",
-        help=f"host:port[,host:port] of nodes, the first that answers is asked; else ${ADDRESS_VARIABLE}, "
+        help=f"host:port[,host:port] of nodes, the first that answers is called; else ${ADDRESS_VARIABLE}, "
         f"else {DEFAULT_ADDRESS}.",
         callback=_check_address,
     ),
 ]
+Discovery = Annotated[str | None, option("--discovery", "ADDRESS", "Where the nodes of the cluster find each other.")]
+Python = Annotated[str | None, option("--python", "PATH", "The interpreter that runs tasks; else this one.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 def _complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Ids of jobs for the shell, each with its name and state; none where no node answers at once."""
+    """Ids of jobs for the shell, each with its name and state; none when no node answers in time."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    from tensorflow_ignite.client import connect
+    from tensorflow_ignite.jobs.client import connect
 
     try:
         address = address_of(context, context.params.get("address"))
-        who = caller(context, addresses_of(context, address), ask=False)
-        with connect(address, timeout=_COMPLETION_SECONDS, credentials=who) as client:
+        credentials = resolve_credentials(context, addresses_of(context, address), ask=False)
+        with connect(address, timeout=_COMPLETION_SECONDS, credentials=credentials) as client:
             return [(job.id, f"{job.spec.name} {job.state}") for job in client.jobs() if job.id.startswith(incomplete)]
     except TensorFlowIgniteError:
         return []
@@ -91,10 +96,10 @@ def one_of(choices: Sequence[str]) -> Callable[[str], list[str]]:
 @contextmanager
 def session(context: typer.Context, address: str | None) -> Iterator[Client]:
     """Connects to the node that the command, else the program, else the environment names."""
-    # Our errors tell what happened; gRPC's own lines on stderr would only stand between them.
+    # gRPC's own lines on stderr would stand between our errors.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    from tensorflow_ignite.client import connect
+    from tensorflow_ignite.jobs.client import connect
 
-    who = caller(context, addresses_of(context, address))
-    with connect(address_of(context, address), credentials=who) as client:
+    credentials = resolve_credentials(context, addresses_of(context, address))
+    with connect(address_of(context, address), credentials=credentials) as client:
         yield client

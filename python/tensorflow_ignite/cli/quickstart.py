@@ -12,15 +12,17 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-import tensorflow_ignite as tfi
+from tensorflow_ignite.base.package import PACKAGE
+from tensorflow_ignite.cli.jobs import newest_tasks
+from tensorflow_ignite.data.loading.load import load
 from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.jobs.client import JobHandle, connect
+from tensorflow_ignite.net.credentials import Credentials
+from tensorflow_ignite.spec import Job, Progress
 from tensorflow_ignite.testing import LeakError, LocalCluster
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from tensorflow_ignite.client import JobHandle
-    from tensorflow_ignite.spec import Job, Progress
 
 NODES = 3
 CACHE = "digits"
@@ -28,18 +30,18 @@ HELD_OUT = 0.2
 SEED = 0
 LEAST_ACCURACY = 0.9
 METRIC = "test_accuracy"
-# The cluster asks nobody, whatever the environment or a profile holds for another.
-NOBODY = tfi.Credentials()
-# Of all steps: a node that is killed later may come too late to interrupt anything.
+# The cluster has no authentication, whatever credentials the environment or a profile holds for another.
+ANONYMOUS = Credentials()
+# Part of all steps: a node that is killed later may not interrupt the training.
 KILL_BEFORE = 0.7
 
 
 class QuickstartError(TensorFlowIgniteError):
-    """The quickstart could not do what it promises."""
+    """A step of the quickstart failed."""
 
 
 class _Interrupted(BaseException):
-    """A signal asked for the end."""
+    """A signal interrupts the quickstart."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class _Outcome:
 
 
 class _Signals:
-    """Turns the first signal that asks for the end into an exception, but never inside a clean-up."""
+    """Raises an exception for the first SIGINT, SIGTERM or SIGHUP, but never during the clean-up."""
 
     NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -83,7 +85,7 @@ class _Signals:
 
 
 def run() -> int:
-    """Runs it.
+    """Runs the quickstart.
 
     Returns:
         The exit code: 0 when the model was trained and nothing is left; 1 when something went wrong; 128 plus the
@@ -104,7 +106,7 @@ def run() -> int:
         console.print("interrupted; cleaning up")
     except TensorFlowIgniteError as failed:
         problem = str(failed)
-    except Exception as failed:  # told in one line, after the clean-up; a traceback helps nobody here
+    except Exception as failed:  # printed in one line after the clean-up, without a traceback
         problem = f"{type(failed).__name__}: {failed}"
     finally:
         try:
@@ -131,16 +133,15 @@ def example(name: str) -> Path:
     """An example script: the package carries them when it is installed, the repository keeps them beside the package.
 
     Raises:
-        QuickstartError: It is in neither place.
+        QuickstartError: It is in neither of them.
     """
-    package = Path(tfi.__file__).resolve().parent
-    places = [package / "examples" / name, package.parent.parent / "examples" / name]
-    for place in places:
-        if place.is_file():
-            return place
+    candidates = [PACKAGE / "examples" / name, PACKAGE.parents[1] / "examples" / name]
+    for path in candidates:
+        if path.is_file():
+            return path
     raise QuickstartError(
-        f"The example {name} was not found: it is neither {places[0]} nor {places[1]}. Install the package from a "
-        "wheel, or run the quickstart in a complete clone: make quickstart"
+        f"The example {name} was not found: it is neither {candidates[0]} nor {candidates[1]}. Install the "
+        "package from a wheel, or run the quickstart in a complete clone: make quickstart"
     )
 
 
@@ -151,7 +152,7 @@ def _train(cluster: LocalCluster, console: Console) -> _Outcome:
     for node in cluster.nodes:
         console.print(f"  {node.name}: process {node.pid}, API on {node.address}")
     _load_digits(cluster.address, console)
-    with tfi.connect(",".join(cluster.addresses), credentials=NOBODY) as client:
+    with connect(",".join(cluster.addresses), credentials=ANONYMOUS) as client:
         job = client.submit(script, cache=CACHE, kind="multi-worker-mirrored", stop_grace=1.0)
         console.print(f"submitted {script.name} as job {job.id}: one worker beside the rows of each node")
         _follow(job, cluster, console)
@@ -163,7 +164,8 @@ def _train(cluster: LocalCluster, console: Console) -> _Outcome:
             f"job {end.id} reached an accuracy of {accuracy:.4f} on the held-out rows; at least {LEAST_ACCURACY} was "
             "expected. Run it again; when that repeats, the training does not see all rows."
         )
-    last = end.attempts[-1]
+    last = end.attempt
+    assert last is not None
     if not last.resumed_from_step:
         raise QuickstartError(
             f"job {end.id} succeeded with attempt {last.number}, which did not resume from a checkpoint in "
@@ -191,9 +193,9 @@ def _load_digits(address: str, console: Console) -> None:
         random_state=SEED,
     )
     train_pixels, test_pixels, train_labels, test_labels = parts
-    where: dict[str, Any] = {"address": address, "credentials": NOBODY}
-    trained = tfi.load(CACHE, {"pixels": train_pixels, "label": train_labels}, backups=1, **where)
-    held_out = tfi.load(f"{CACHE}_test", {"pixels": test_pixels, "label": test_labels}, backups=1, **where)
+    target: dict[str, Any] = {"address": address, "credentials": ANONYMOUS}
+    trained = load(CACHE, {"pixels": train_pixels, "label": train_labels}, backups=1, **target)
+    held_out = load(f"{CACHE}_test", {"pixels": test_pixels, "label": test_labels}, backups=1, **target)
     console.print(f"loaded {trained:,} images of digits into the cache {CACHE}, with one backup; {held_out} held out")
 
 
@@ -208,7 +210,7 @@ def _follow(job: JobHandle, cluster: LocalCluster, console: Console) -> None:
         MofNCompleteColumn(),
         TextColumn("{task.fields[metrics]}"),
     )
-    told = 0
+    newest = 0
     killed = False
     with Bar(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("waiting", total=None, metrics="")
@@ -219,9 +221,10 @@ def _follow(job: JobHandle, cluster: LocalCluster, console: Console) -> None:
                 metrics = " ".join(f"{name}={value:.3f}" for name, value in sorted(progress.metrics.items()))
                 bar.update(task, completed=progress.step, total=progress.total_steps)
             bar.update(task, description=status.state, metrics=metrics)
-            for event in status.events[told:]:
-                console.print(f"  {event.at:%H:%M:%S} {event.text}")
-            told = len(status.events)
+            for event in status.events:
+                if event.number > newest:
+                    newest = event.number
+                    console.print(f"  {event.at:%H:%M:%S} {event.text}")
             if not killed and _is_in_the_middle(progress):
                 killed = True
                 victim = cluster.nodes[-1]
@@ -239,18 +242,17 @@ def _is_in_the_middle(progress: Progress | None) -> bool:
 
 
 def _progress(job: Job) -> Progress | None:
-    """What the first worker last told."""
-    tasks = job.attempt.tasks if job.attempt else ()
-    first = next((task for task in tasks if task.role in ("chief", "worker") and task.index == 0), None)
+    """The last progress of the first worker."""
+    first = next((task for task in newest_tasks(job) if task.role == "worker" and task.index == 0), None)
     return first.status.progress if first is not None else None
 
 
 def _held_out_accuracy(job: Job) -> float:
     progress = _progress(job)
     if progress is None or METRIC not in progress.metrics:
-        told = "nothing" if progress is None else ", ".join(sorted(progress.metrics)) or "no metric"
+        reported = "nothing" if progress is None else ", ".join(sorted(progress.metrics)) or "no metric"
         raise QuickstartError(
-            f"job {job.id} succeeded, but its worker 0 did not report the metric {METRIC}; it reported: {told}. "
+            f"job {job.id} succeeded, but its worker 0 did not report the metric {METRIC}; it reported: {reported}. "
             f"The script reports it at its end: tfi.train.report(..., {METRIC}=...)"
         )
     return progress.metrics[METRIC]

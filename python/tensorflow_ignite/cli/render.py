@@ -9,25 +9,13 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any, TextIO
 
-__all__ = [
-    "age",
-    "count",
-    "duration",
-    "has_colour",
-    "paint",
-    "paint_state",
-    "print_json",
-    "short_id",
-    "table",
-    "timestamp",
-]
-
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "dim": 2, "bold": 1}
 _STATE_COLOURS = {
     "running": "green",
     "succeeded": "green",
     "failed": "red",
     "lost": "red",
+    "unreadable": "red",
     "stopped": "yellow",
     "ending": "yellow",
     "restarting": "yellow",
@@ -76,8 +64,9 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, indent: str = 
 
 
 def count(number: int, singular: str) -> str:
-    """A number with its word: ``"3 workers"``."""
-    return f"{number:,} {singular}" if number == 1 or singular == "ps" else f"{number:,} {singular}s"
+    """A number with its word: ``"3 workers"``, ``"2 directories"``."""
+    plural = f"{singular[:-1]}ies" if singular.endswith("ry") else f"{singular}s"
+    return f"{number:,} {singular if number == 1 or singular == 'ps' else plural}"
 
 
 def short_id(text: str) -> str:

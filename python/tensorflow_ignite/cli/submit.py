@@ -1,4 +1,4 @@
-"""``submit``: code, options and the script's own arguments become a job."""
+"""``submit``: makes a job of code, options and the script's own arguments."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from tensorflow_ignite.cli.options import Address, CommandLineError, Json, one_of, session
+from tensorflow_ignite.cli.errors import CommandLineError
+from tensorflow_ignite.cli.options import Address, Json, one_of, option, session
 from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN, QUORUMS
-
-__all__ = ["submit"]
 
 
 def submit(
@@ -19,81 +18,57 @@ def submit(
         str, typer.Argument(metavar="SCRIPT|FOLDER|ZIP", help="The code: a script, a folder, a .zip archive.")
     ],
     args: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ARGS", help="Everything after the code goes to the script untouched."),
+        list[str] | None, typer.Argument(metavar="ARGS", help="Everything after the code goes to the script untouched.")
     ] = None,
-    cache: Annotated[
-        str | None, typer.Option("--cache", metavar="NAME", help="The cache whose rows it trains on. Required.")
-    ] = None,
+    cache: Annotated[str | None, option("--cache", "NAME", "The cache whose rows it trains on. Required.")] = None,
     kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help=" or ".join(JOB_KINDS) + ".", autocompletion=one_of(JOB_KINDS))
+        str, option("--kind", "KIND", " or ".join(JOB_KINDS) + ".", autocompletion=one_of(JOB_KINDS))
     ] = JOB_KINDS[0],
     ps: Annotated[
-        int | None,
-        typer.Option("--ps", metavar="NUMBER", help="Parameter servers of a parameter-server job; 1 when left out."),
+        int | None, option("--ps", "NUMBER", "Parameter servers of a parameter-server job; 1 when left out.")
     ] = None,
     script: Annotated[
-        str | None,
-        typer.Option("--script", metavar="PATH", help="The script in a folder or archive; else main.py or train.py."),
+        str | None, option("--script", "PATH", "The script in a folder or archive; else main.py or train.py.")
     ] = None,
     env: Annotated[
-        list[str] | None,
-        typer.Option("--env", metavar="NAME=VALUE", help="Set a variable in every task; may be repeated."),
+        list[str] | None, option("--env", "NAME=VALUE", "Set a variable in every task; may be repeated.")
     ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="TEXT", help="To recognize the job by; else the script's name.")
-    ] = None,
+    name: Annotated[str | None, option("--name", "TEXT", "To recognize the job by; else the script's name.")] = None,
     checkpoint_directory: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--checkpoint-directory",
-            metavar="PATH",
-            help="Where the script keeps checkpoints, a path or URL that every node sees; else inside the cluster.",
+            "PATH",
+            "Where the script keeps checkpoints, a path or URL that every node sees; else inside the cluster.",
         ),
     ] = None,
     start_timeout: Annotated[
-        float | None,
-        typer.Option("--start-timeout", metavar="SECONDS", help="How long it may take until every task runs."),
+        float | None, option("--start-timeout", "SECONDS", "How long it may take until every task runs.")
     ] = None,
     stop_grace: Annotated[
-        float | None,
-        typer.Option("--stop-grace", metavar="SECONDS", help="How long a task has between SIGTERM and SIGKILL."),
+        float | None, option("--stop-grace", "SECONDS", "How long a task has between SIGTERM and SIGKILL.")
     ] = None,
     max_crashes: Annotated[
-        int | None,
-        typer.Option("--max-crashes", metavar="NUMBER", help="Crashes that are followed by a restart; else 3."),
+        int | None, option("--max-crashes", "NUMBER", "Crashes that are followed by a restart; else 3.")
     ] = None,
     min_workers: Annotated[
-        int | None, typer.Option("--min-workers", metavar="NUMBER", help="Start only with at least so many workers.")
+        int | None, option("--min-workers", "NUMBER", "The least number of workers to start with.")
     ] = None,
     wait_timeout: Annotated[
-        float | None,
-        typer.Option("--wait-timeout", metavar="SECONDS", help="How long it may wait for rows and nodes to start."),
+        float | None, option("--wait-timeout", "SECONDS", "How long it may wait for rows and nodes to start.")
     ] = None,
     on_join: Annotated[
-        str,
-        typer.Option(
-            "--on-join",
-            metavar="WHAT",
-            help=f"When a node joins: {', '.join(ON_JOIN)}.",
-            autocompletion=one_of(ON_JOIN),
-        ),
+        str, option("--on-join", "WHAT", f"When a node joins: {', '.join(ON_JOIN)}.", autocompletion=one_of(ON_JOIN))
     ] = ON_JOIN[0],
     quorum: Annotated[
         str,
-        typer.Option(
-            "--quorum",
-            metavar="HOW",
-            help=f"Nodes needed for a restart: {', '.join(QUORUMS)}.",
-            autocompletion=one_of(QUORUMS),
-        ),
+        option("--quorum", "HOW", f"Nodes needed for a restart: {', '.join(QUORUMS)}.", autocompletion=one_of(QUORUMS)),
     ] = QUORUMS[0],
     allow_data_loss: Annotated[
-        bool, typer.Option("--allow-data-loss", help="Go on with the rows that are left when some are lost.")
+        bool, typer.Option("--allow-data-loss", help="Start and go on with the remaining rows when some are lost.")
     ] = False,
     with_cache: Annotated[
-        list[str] | None,
-        typer.Option("--with-cache", metavar="NAME", help="A further cache that its tasks may read; may be repeated."),
+        list[str] | None, option("--with-cache", "NAME", "A further cache that its tasks may read; may be repeated.")
     ] = None,
     allow_plaintext: Annotated[
         bool,
@@ -102,8 +77,7 @@ def submit(
         ),
     ] = False,
     wait: Annotated[
-        bool,
-        typer.Option("--wait/--detach", help="Print the job's output until it is over, or only print its id."),
+        bool, typer.Option("--wait/--detach", help="Print the job's output until it is over, or only print its id.")
     ] = True,
     address: Address = None,
     json_output: Json = False,
@@ -142,8 +116,8 @@ def submit(
         raise CommandLineError(f"--on-join {on_join!r} does not exist. It is one of {', '.join(ON_JOIN)}. Name one.")
     variables = dict(_parse_variable(item) for item in env or [])
 
-    # Before the cluster is asked: a script with a syntax error is known at once, also where no node answers.
-    from tensorflow_ignite.archive import pack
+    # Before the first call: a script with a syntax error is reported also where no node answers.
+    from tensorflow_ignite.jobs.archive import pack
 
     archive = pack(code, script)
     with session(context, address) as client:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tensorflow_ignite.addresses import ADDRESS_VARIABLE
-from tensorflow_ignite.cli.identity import address_of, caller
-from tensorflow_ignite.cli.options import Address, CommandLineError
+from tensorflow_ignite.cli.credentials import address_of, resolve_credentials
+from tensorflow_ignite.cli.errors import CommandLineError
+from tensorflow_ignite.cli.options import Address, option
+from tensorflow_ignite.net.addresses import ADDRESS_VARIABLE
 
 if TYPE_CHECKING:
-    from tensorflow_ignite.credentials import Credentials
-
-__all__ = ["tensorboard"]
+    from tensorflow_ignite.net.credentials import Credentials
 
 #: Where jobs have their files.
 JOBS = "ignite:///jobs"
@@ -28,9 +27,7 @@ def tensorboard(
         list[str] | None,
         typer.Argument(metavar="[-- OPTION...]", help="Options of TensorBoard itself.", show_default=False),
     ] = None,
-    logdir: Annotated[
-        str, typer.Option("--logdir", metavar="URL", help="Where event files are; with all that is below.")
-    ] = JOBS,
+    logdir: Annotated[str, option("--logdir", "URL", "Where event files are; with all that is below.")] = JOBS,
     host: Annotated[str | None, typer.Option("--host", help="Where TensorBoard listens; else localhost.")] = None,
     port: Annotated[int | None, typer.Option("--port", help="Its port, 0 for any; else 6006.")] = None,
     address: Address = None,
@@ -48,18 +45,18 @@ def tensorboard(
             "TensorBoard is not installed. It is a package of its own. Install it: pip install tensorboard"
         )
     address = address_of(context, address)
-    called = _called(logdir, address)
-    who = caller(context, called)
-    _check_that_a_node_answers(logdir, called, who)
+    nodes = _nodes(logdir, address)
+    credentials = resolve_credentials(context, nodes)
+    _check_that_a_node_answers(logdir, nodes, credentials)
     environment = {**os.environ, **({ADDRESS_VARIABLE: address} if address else {})}
-    if who is not None:
-        from tensorflow_ignite.credentials import as_environment, without_own
-        from tensorflow_ignite.profile import PROFILE_VARIABLE, PROFILES_VARIABLE
+    if credentials is not None:
+        from tensorflow_ignite.net.credentials import as_environment, without_credentials
+        from tensorflow_ignite.net.profile import PROFILE_VARIABLE, PROFILES_VARIABLE
 
-        environment = {**without_own(environment), **as_environment(who, _in_memory)}
-        # Otherwise a profile would be looked for again where these variables are empty.
+        environment = {**without_credentials(environment), **as_environment(credentials, _in_memory)}
+        # TensorBoard's process must not use a profile where these variables are empty.
         environment.pop(PROFILE_VARIABLE, None)
-        environment |= {ADDRESS_VARIABLE: address or ",".join(called), PROFILES_VARIABLE: ""}
+        environment |= {ADDRESS_VARIABLE: address or ",".join(nodes), PROFILES_VARIABLE: ""}
     command = [sys.executable, "-m", "tensorflow_ignite.storage.tensorboard", f"--logdir={logdir}"]
     command += [f"--{name}={value}" for name, value in (("host", host), ("port", port)) if value is not None]
     sys.stdout.flush()
@@ -68,26 +65,26 @@ def tensorboard(
 
 
 def _in_memory(secret: str) -> str:
-    """A file without a name that lives as long as this process, whatever program it becomes."""
+    """The path of a file in memory that exists as long as this process, also after execve."""
     descriptor = os.memfd_create("tensorflow-ignite", 0)
     os.write(descriptor, secret.encode())
     return f"/proc/self/fd/{descriptor}"
 
 
-def _called(logdir: str, address: str | None) -> tuple[str, ...]:
+def _nodes(logdir: str, address: str | None) -> tuple[str, ...]:
     """The nodes whose files TensorBoard reads."""
-    from tensorflow_ignite.addresses import parse_addresses
+    from tensorflow_ignite.net.resolve import resolve
     from tensorflow_ignite.storage import paths
 
     named = paths.parse(logdir).addresses if logdir.startswith(paths.SCHEME) else None
-    return named or parse_addresses(address)
+    return named or resolve(address)
 
 
-def _check_that_a_node_answers(logdir: str, addresses: tuple[str, ...], who: Credentials | None) -> None:
-    """TensorBoard itself would show an empty page, and its log would have to be read.
+def _check_that_a_node_answers(logdir: str, addresses: tuple[str, ...], credentials: Credentials | None) -> None:
+    """Calls a node: TensorBoard itself would only show an empty page, and log the error.
 
     Raises:
-        ConnectionFailedError: None answers.
+        ConnectionFailedError: No node answers.
     """
     from tensorflow_ignite.storage import paths
 
@@ -96,4 +93,4 @@ def _check_that_a_node_answers(logdir: str, addresses: tuple[str, ...], who: Cre
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.storage.files import Files
 
-    Files.at(addresses, credentials=who).exists(paths.parse(logdir).path)
+    Files.at(addresses, credentials=credentials).exists(paths.parse(logdir).path)

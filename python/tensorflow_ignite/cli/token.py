@@ -1,4 +1,4 @@
-"""``token``: a secret that callers say who they are with, and what the nodes are told of it."""
+"""``token``: makes a secret that identifies a caller, and the configuration by which nodes accept it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Json
 from tensorflow_ignite.cli.render import print_json
 
-__all__ = ["token"]
-
 _BYTES = 32
 
 
@@ -27,9 +25,9 @@ def token(
     ] = None,
     json_output: Json = False,
 ) -> None:
-    """Make a token for somebody who calls the cluster, and tell what its nodes must know of it.
+    """Make a token for a caller of the cluster, and print what its nodes must know of it.
 
-    Nothing is sent and nothing is kept: nodes know a token by its SHA-256,
+    Nothing is sent or stored: nodes know a token by its SHA-256,
     in the property `tokens` of the service's bean.
 
     \b
@@ -61,7 +59,7 @@ def token(
 
 
 def _write(path: str, made: str) -> None:
-    """A file that is there already is left alone: it may be another secret."""
+    """Writes a new file; an existing one is not replaced, as it may hold another secret."""
     try:
         descriptor = os.open(os.path.expanduser(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Checks of what a script gives to a dataset, before anybody is asked."""
+"""Validation of the arguments of a dataset, before any node is called."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 def one_of(name: str, value: Any, choices: Sequence[_T]) -> _T:
-    """The value, which is one of some texts."""
+    """The value, which must be one of the choices."""
     for choice in choices:
         if value == choice:
             return choice
@@ -22,21 +22,21 @@ def one_of(name: str, value: Any, choices: Sequence[_T]) -> _T:
 
 
 def flag(name: str, value: Any) -> bool | None:
-    """The value, which is True, False or None."""
+    """The value, which must be True, False or None."""
     if value is None or isinstance(value, bool):
         return value
     raise InvalidRequestError(f"{name}={value!r} is neither True nor False; None leaves the choice to the dataset")
 
 
 def not_negative(name: str, value: Any) -> int:
-    """The value, a number of bytes; 0 where the node may choose."""
+    """The value, which must be a number of bytes; 0: the node chooses."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InvalidRequestError(f"{name}={value!r} is not a size in bytes; it is a whole number, 0 for the default")
     return value
 
 
 def columns(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of columns, each once; none: all."""
+    """Names of columns, each once; empty: all columns."""
     if given is None:
         return ()
     if isinstance(given, str) or not given:
@@ -47,7 +47,7 @@ def columns(given: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def partitions(given: Sequence[int] | str | None, all_of_them: str) -> str | tuple[int, ...] | None:
-    """Numbers of partitions, each once; the text for all of them; None where nothing is said."""
+    """Numbers of partitions, each once, or the text ``all_of_them``; None stays None."""
     if given is None or given == all_of_them:
         return given
     if isinstance(given, str) or not given or any(number < 0 for number in given):
@@ -60,7 +60,7 @@ def partitions(given: Sequence[int] | str | None, all_of_them: str) -> str | tup
 
 
 def window(shuffle: Any) -> int | None:
-    """Rows that are shuffled together; 0: as memory suggests; None: none."""
+    """Number of rows that are shuffled together; 0: determined by their size; None: nothing is shuffled."""
     if shuffle is None or shuffle is False:
         return None
     if shuffle is True:
@@ -73,14 +73,14 @@ def window(shuffle: Any) -> int | None:
 
 
 def seed(value: Any) -> int | None:
-    """The seed of an order."""
+    """The seed, which must be None or from 0 to 2^63 - 1."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63):
         return value
-    raise InvalidRequestError(f"seed={value!r} is not a whole number from 0 to 2^63 - 1; None draws one")
+    raise InvalidRequestError(f"seed={value!r} is not a whole number from 0 to 2^63 - 1; None draws a random seed")
 
 
 def memory(value: Any) -> int:
-    """Bytes from a number or a text such as ``"2GB"``; -1: none is given."""
+    """Number of bytes, from a number or a text such as ``"2GB"``; -1 for None."""
     if value is None:
         return -1
     if isinstance(value, str):
@@ -93,7 +93,7 @@ def memory(value: Any) -> int:
 
 
 def labels(label: Any, columns: Sequence[str] | None, key: bool) -> str | tuple[str, ...] | None:
-    """The column, or the columns, that are labels."""
+    """The column, or the columns, that are labels; their names are checked if ``columns`` is given."""
     if label is None or isinstance(label, str):
         found: str | tuple[str, ...] | None = label
     elif isinstance(label, Sequence) and label and all(isinstance(name, str) for name in label):
@@ -108,17 +108,17 @@ def labels(label: Any, columns: Sequence[str] | None, key: bool) -> str | tuple[
 
 
 def check_labels(labels: str | tuple[str, ...] | None, columns: Sequence[str], cache: str) -> None:
-    """Checks that labels are columns, and leave features."""
+    """Checks that labels are columns, and that at least one column is no label."""
     names = () if labels is None else (labels,) if isinstance(labels, str) else labels
-    where = f"cache {cache!r} gives" if cache else "columns= names"
+    source = f"cache {cache!r} has" if cache else "columns= names"
     missing = [name for name in names if name not in columns]
     if missing or len(set(names)) < len(names):
         raise InvalidRequestError(
-            f"label={labels!r} is not among the columns, each once: {where} {list(columns)}. A label is one of the "
-            f"columns that are read. Correct label=, or add it to columns=[...]"
+            f"label={labels!r} is not among the columns, each once: {source} {list(columns)}. A label is one of the "
+            f"columns that are read. Name one of these columns with label=, or add the label to columns=[...]"
         )
     if names and len(names) == len(columns):
         raise InvalidRequestError(
-            f"label={labels!r} leaves no feature: {where} {list(columns)}. Columns that are no label are the features. "
-            f"Read more columns"
+            f"label={labels!r} leaves no feature: {source} {list(columns)}. Columns that are no label are the "
+            "features. Add a feature to columns=[...], or remove a label from label="
         )

@@ -9,17 +9,15 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from tensorflow_ignite import credentials as who
-from tensorflow_ignite.credentials import Credentials
-from tensorflow_ignite.data import arguments, queries, reading
-from tensorflow_ignite.data.reader import Stream
-from tensorflow_ignite.data.transport import flight, place, ways
-from tensorflow_ignite.data.transport.following import FollowingStream
-from tensorflow_ignite.data.transport.streams import AUTO, FLIGHT, TCP, open_stream, over_network
-from tensorflow_ignite.data.transport.streams import Stream as StreamOfNode
-from tensorflow_ignite.data.wanted import wanted_of
+from tensorflow_ignite.data import arguments, queries, service_or_thin
+from tensorflow_ignite.data.epochs.prefetch import Stream
+from tensorflow_ignite.data.queries import Parameter
+from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss, address_of
+from tensorflow_ignite.data.schema_argument import parse_schema
+from tensorflow_ignite.data.transport.choice import AUTO, FLIGHT, NETWORK, TCP
+from tensorflow_ignite.net import credentials as net_credentials
 
-# Nodes that send at a time.
+# Number of nodes that send at a time.
 STREAMS = 8
 
 
@@ -31,100 +29,82 @@ def read_table(
     schema: Any = None,
     where: str | None = None,
     sql: str | None = None,
-    parameters: Sequence[reading.Parameter] = (),
+    parameters: Sequence[Parameter] = (),
     partitions: Sequence[int] | Literal["all"] | None = None,
     on_mismatch: Literal["error", "skip"] = "error",
     transport: Literal["auto", "tcp", "flight", "thin"] = "auto",
     address: str | None = None,
     credentials: Any = None,
+    accept_data_loss: bool | None = None,
 ) -> pa.Table:
-    """Reads a cache into a table; nulls stay nulls, and each value keeps the Arrow type of its column.
+    """Reads a cache into a table; nulls stay nulls, and each column has the Arrow type of docs/types.md.
 
-    All owners of partitions send at once, up to 8 of them. The whole cache is read, in a job too, unless ``partitions``
-    says otherwise. The table has memory of its own, as much as its rows need; a cache that has columns but no rows
-    gives an empty table. docs/types.md tells which Arrow type a value of Ignite has.
+    Up to 8 nodes send at a time. The whole cache is read, also in a job, unless ``partitions`` limits it. The rows are
+    copied into the memory of the table. A cache that has columns but no rows becomes an empty table.
 
     Args:
         cache: Name of the cache.
         columns: Columns to read, in this order; None: all.
         key: Read the cache's key too, as column ``_key``, before the others.
-        schema: Types that some of the columns shall have: a dict from column to a pyarrow.DataType, a type of numpy, a
-            tf.DType or a tf.TensorSpec of one row's value; or a pyarrow.Schema.
-        where: Only rows that meet this SQL condition.
-        sql: The rows of this SELECT over the cache's table, in place of the cache's own.
-        parameters: For the question marks of either, in their order.
-        partitions: Numbers of partitions to read; None or ``"all"``: all.
-        on_mismatch: What becomes of rows that do not fit the schema: an ``"error"``, or ``"skip"``.
-        transport: ``"thin"`` reads a cluster without our service by its thin client port, row by row, and slowly.
-            Otherwise rows come over the network, from nodes on this host too, as a table keeps its memory: over TCP
-            connections of their own, or where these cannot be had Arrow Flight. ``"tcp"`` and ``"flight"`` insist on
-            one of them.
+        schema: Requested types of columns: a dict from column to a pyarrow.DataType, a type of numpy, a tf.DType or a
+            tf.TensorSpec of one row's value; or a pyarrow.Schema.
+        where: SQL condition; only rows that meet it are read.
+        sql: SELECT over the cache's table, whose rows are read instead of those of the cache.
+        parameters: Values for the question marks of ``where`` or ``sql``, in their order.
+        partitions: Numbers of partitions to read; None or ``"all"``: all partitions.
+        on_mismatch: A row that does not fit the schema is an ``"error"``, or is left out (``"skip"``).
+        transport: ``"auto"``: over separate TCP connections, or over Arrow Flight where these are not available.
+            ``"tcp"`` and ``"flight"`` require one of them. Also nodes on this host send over these.
+            ``"thin"`` reads a cluster without our service by its thin client port, row by row, and slowly.
         address: ``host:port[,host:port]`` of any nodes; None: as for :func:`tensorflow_ignite.dataset`.
-        credentials: Who asks, and whom it trusts; as for :func:`tensorflow_ignite.dataset`.
+        credentials: As for :func:`tensorflow_ignite.dataset`.
+        accept_data_loss: As for :func:`tensorflow_ignite.dataset`.
 
     Returns:
-        The table. Rows are in the order of the nodes that sent them, and of the partitions of each.
+        The table. Rows are in the order of the nodes that sent them, and of the partitions of each node.
 
     Raises:
         InvalidRequestError: If an argument breaks a rule.
-        UnsupportedTypeError: If a column cannot become what ``schema`` says.
-        TensorFlowIgniteError: CacheNotFoundError and others, as a node says; or if no node answers.
+        DataLossError: If partitions of the cache have lost all their copies.
+        UnsupportedTypeError: If a column cannot become the requested type.
+        TensorFlowIgniteError: CacheNotFoundError and other errors of a node; if no node answers.
     """
-    transport = arguments.one_of("transport", transport, (AUTO, TCP, FLIGHT, ways.THIN))
-    given = who.given(credentials)
+    transport = arguments.one_of("transport", transport, (AUTO, TCP, FLIGHT, service_or_thin.THIN))
+    given = net_credentials.from_argument(credentials)
     condition, select, values = queries.checked(where, sql, parameters, columns, key)
-    chosen = arguments.partitions(partitions, reading.ALL) or reading.ALL
-    asked = reading.Request(
+    chosen = arguments.partitions(partitions, ALL) or ALL
+    request = Request(
         cache=cache,
         columns=arguments.columns(columns),
         key=key,
         partitions=chosen,
         address=address,
         batch_bytes=0,
-        schema=base64.b64encode(wanted_of(schema).message).decode(),
+        schema=base64.b64encode(parse_schema(schema).message).decode(),
         nulls="mask",
         on_mismatch=arguments.one_of("on_mismatch", on_mismatch, ("error", "skip")),
         where=condition,
         sql=select,
         parameters=values,
+        transport=NETWORK if transport == AUTO else transport,
+        accept_data_loss=accepts_data_loss(arguments.flag("accept_data_loss", accept_data_loss)),
     )
-    command = asked.command(() if isinstance(chosen, str) else chosen, uncounted=True)
-    what = f"cache {cache!r}"
-    if transport == ways.THIN:
-        # Only here: who reads without it needs no pyignite.
-        from tensorflow_ignite.data.transport import thin
-
-        reader = given or who.from_dataset_environment()
-        told = thin.describe(place.thin_addresses(address), command, credentials=reader)
-        streams: list[Stream] = [thin.BatchStream(endpoint, what, credentials=reader) for endpoint in told.endpoints]
-    else:
-        node = place.node(address)
-        reader = who.find(given, (node,), data=True)
-        told = flight.describe(node, command, reader)
-        streams = [
-            FollowingStream(
-                endpoint,
-                what,
-                lambda part: _stream(part, what, transport, reader),
-                lambda moved: flight.describe(node, moved, reader).endpoints,
-            )
-            for endpoint in told.endpoints
-        ]
-    return pa.Table.from_batches(_batches(streams), told.schema)
-
-
-def _stream(endpoint: flight.Endpoint, what: str, transport: str, reader: Credentials | None) -> StreamOfNode:
-    if transport == AUTO:
-        return over_network(endpoint, what, _always, reader)
-    return open_stream(endpoint, what, transport, keep=_always, credentials=reader)
-
-
-def _always(_: int) -> bool:
-    return True
+    node = address_of(request)
+    command = request.command(() if isinstance(chosen, str) else chosen, uncounted=True)
+    description = service_or_thin.describe(request.transport, node, command, given)
+    streams = [
+        stream
+        for endpoint in description.endpoints
+        # A single stream for each node keeps the order of its partitions, and each batch keeps its memory.
+        for stream in service_or_thin.streams(
+            request.transport, endpoint, f"cache {cache!r}", given, via=node, keep=lambda _: True, follow=True, most=1
+        )
+    ]
+    return pa.Table.from_batches(_batches(streams), description.schema)
 
 
 def _batches(streams: Sequence[Stream]) -> Iterator[pa.RecordBatch]:
-    """The batches of all streams, stream after stream; when one breaks, all are ended."""
+    """The batches of all streams, stream after stream; if a stream breaks, all are cancelled."""
     if not streams:
         return
     with ThreadPoolExecutor(min(STREAMS, len(streams)), "tensorflow-ignite-table") as pool:
@@ -135,7 +115,7 @@ def _batches(streams: Sequence[Stream]) -> Iterator[pa.RecordBatch]:
             if failures and failures[0]:
                 raise failures[0]
         except BaseException:
-            # Also when interrupted: the pool waits for its threads, and those end when their streams are cancelled.
+            # Also after an interrupt: the pool waits for its threads, and a thread ends when its stream is cancelled.
             for read, stream in zip(reads, streams, strict=True):
                 read.cancel()
                 stream.cancel()

@@ -1,4 +1,4 @@
-"""The cluster, as its nodes tell of it, and as it looks from here."""
+"""The cluster: what its nodes report, and which of them this machine reaches."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tensorflow_ignite.addresses import ADDRESS_VARIABLE
-from tensorflow_ignite.client import Client
-from tensorflow_ignite.credentials import Credentials, find
 from tensorflow_ignite.doctor import security, storage
-from tensorflow_ignite.doctor.finding import Finding, Outcome, failed, ok, warning
+from tensorflow_ignite.doctor.finding import Finding, Outcome, Step
 from tensorflow_ignite.doctor.interpreter import TENSORFLOW
 from tensorflow_ignite.errors import (
     ClusterNotActiveError,
@@ -20,12 +17,21 @@ from tensorflow_ignite.errors import (
     TensorFlowIgniteError,
     UnauthenticatedError,
 )
-from tensorflow_ignite.handshake import diagnose
-from tensorflow_ignite.rpc import NodeConnection
+from tensorflow_ignite.jobs.client import Client
+from tensorflow_ignite.net.addresses import ADDRESS_VARIABLE
+from tensorflow_ignite.net.credentials import Credentials
+from tensorflow_ignite.net.handshake import diagnose
+from tensorflow_ignite.net.resolve import find_credentials
+from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.spec import Node
 
-__all__ = ["examine"]
-
+_ADDRESS = Step("cluster", "address")
+_ACTIVATION = Step("cluster", "activation")
+_NODES = Step("cluster", "nodes")
+_AGENTS = Step("cluster", "agents")
+_TENSORFLOW = Step("cluster", "tensorflow")
+_REACHABILITY = Step("cluster", "reachability")
+_LOOPS = Step("cluster", "loops")
 _ACTIVATE = (
     "Activate it once all its nodes run: control.sh --set-state ACTIVE, or start the nodes with "
     "python -m tensorflow_ignite.node --persistent --activate-at=NODES"
@@ -37,48 +43,51 @@ _THREADS = 8
 def examine(
     addresses: Sequence[str], thin: tuple[str, int], *, timeout: float, credentials: Any = None
 ) -> Iterator[Finding]:
-    """Asks the nodes at some addresses, and then each node that they tell of.
+    """Lists the nodes through each address, and then calls each node of the list.
 
     Args:
         addresses: ``"host:port"`` of nodes.
-        thin: Where a node takes Ignite's thin clients; asked when no address answers.
-        timeout: Seconds that each node is given.
-        credentials: Who asks; see `tensorflow_ignite.connect`.
+        thin: Host and port of a node for Ignite's thin clients; called when no address answers.
+        timeout: Seconds for each call.
+        credentials: Of the caller; see `tensorflow_ignite.connect`.
 
     Raises:
         InvalidRequestError: The credentials cannot be read, or a file of theirs cannot be used.
     """
-    who = find(credentials, addresses)
-    answers = {address: _ask(address, timeout, who) for address in addresses}
+    credentials = find_credentials(credentials, addresses)
+    answers = {address: _list_nodes(address, timeout, credentials) for address in addresses}
     listed = [answer for answer in answers.values() if isinstance(answer, list)]
     for address, answer in answers.items():
         if isinstance(answer, list):
-            yield ok("cluster", "address", f"{address} answers")
+            yield _ADDRESS.ok(f"{address} answers")
         elif listed:
             text = f"{address} does not answer: {answer}. Of the addresses given, one that answers is enough"
-            yield warning("cluster", "address", text, "Start that node again, or leave the address out")
+            yield _ADDRESS.warning(text, "Start that node again, or leave the address out")
         else:
-            yield failed("cluster", "address", f"{_what(answer)}. A node must answer", _remedy_of(answer, address, who))
+            yield _ADDRESS.failed(
+                f"{_first_sentence(answer)}. A node must answer", _remedy_of(answer, address, credentials)
+            )
     if not listed:
         yield _without_api(answers, thin, timeout)
         return
     nodes = max(listed, key=len)
-    yield ok("cluster", "activation", "the cluster is active: its node table can be read")
+    yield _ACTIVATION.ok("the cluster is active: its node table can be read")
     yield _listed(nodes)
     yield _agents(nodes)
+    yield _loops(nodes)
     yield _tensorflow(nodes)
     yield from _alike(nodes)
-    yield _reachable(nodes, timeout, who)
+    yield _reachable(nodes, timeout, credentials)
     answering = [address for address in addresses if isinstance(answers[address], list)]
     outside = [node.address for node in nodes if not _is_loopback(node.address)]
-    yield from security.examine(answering[0], outside, who, timeout=timeout)
-    yield storage.examine(answering, timeout=timeout, credentials=who)
+    yield from security.examine(answering[0], outside, credentials, timeout=timeout)
+    yield storage.examine(answering, timeout=timeout, credentials=credentials)
 
 
-def _ask(address: str, timeout: float, who: Credentials | None) -> list[Node] | TensorFlowIgniteError:
+def _list_nodes(address: str, timeout: float, credentials: Credentials | None) -> list[Node] | TensorFlowIgniteError:
     try:
-        # Who asks has been found out for all of them.
-        connection = NodeConnection((address,), timeout, credentials=who)
+        # The credentials have been resolved for all addresses together.
+        connection = NodeConnection((address,), timeout, credentials=credentials)
         with Client(connection, timeout) as client:
             return client.nodes()
     except InvalidRequestError:
@@ -87,24 +96,24 @@ def _ask(address: str, timeout: float, who: Credentials | None) -> list[Node] | 
         return error
 
 
-def _what(error: list[Node] | TensorFlowIgniteError) -> str:
-    """The first sentence of an error; the others are the rule and the remedy for other places than this."""
+def _first_sentence(error: list[Node] | TensorFlowIgniteError) -> str:
+    """The first sentence of an error: the others are the rule and the remedy for other callers than the doctor."""
     return str(error).partition(". ")[0]
 
 
-def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str, who: Credentials | None) -> str:
+def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str, credentials: Credentials | None) -> str:
     if isinstance(error, ClusterNotActiveError):
         return _ACTIVATE
     if isinstance(error, UnauthenticatedError):
         return (
-            "Say who calls: --user NAME, --token-file FILE or --profile NAME before the command, or TENSORFLOW_IGNITE_"
-            "USERNAME and _PASSWORD, or TENSORFLOW_IGNITE_TOKEN. Users are those of Ignite, tokens those in the "
-            "service's bean"
+            "Give credentials: --user NAME, --token-file FILE or --profile NAME before the command, or "
+            "TENSORFLOW_IGNITE_USERNAME and _PASSWORD, or TENSORFLOW_IGNITE_TOKEN. Users are those of Ignite, "
+            "tokens those in the service's bean"
         )
     if isinstance(error, PermissionDeniedError):
-        return "Ask as somebody who may watch the cluster, or let the rules in the service's bean (access) permit it"
+        return "Use the credentials of a user who may watch the cluster, or permit it in the service's bean (access)"
     if isinstance(error, ConnectionFailedError):
-        found = diagnose(address, who)
+        found = diagnose(address, credentials)
         if found is not None:
             return f"{found.rule}. {found.remedy}"
         return (
@@ -118,26 +127,22 @@ def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str, who: Cre
 def _without_api(
     answers: dict[str, list[Node] | TensorFlowIgniteError], thin: tuple[str, int], timeout: float
 ) -> Finding:
-    """Looks why no node answers: Ignite deploys services only in a cluster that is active."""
+    """Says why no node answers: Ignite deploys services only in an active cluster."""
     if any(isinstance(answer, ClusterNotActiveError) for answer in answers.values()):
-        return failed("cluster", "activation", "the cluster is not active. Only an active one runs jobs", _ACTIVATE)
-    # Only here: nobody else needs it.
-    from tensorflow_ignite.doctor.thin import cluster_state
+        return _ACTIVATION.failed("the cluster is not active. Only an active one runs jobs", _ACTIVATE)
+    # Imported here because no other step needs it.
+    from tensorflow_ignite.data.transport.thin.cluster_state import cluster_state
 
     where = f"{thin[0]}:{thin[1]}"
     state, reason = cluster_state(*thin, timeout)
     if state == "inactive":
-        return failed(
-            "cluster",
-            "activation",
+        return _ACTIVATION.failed(
             f"an Ignite node answers at {where}, but its cluster is not active. A cluster that keeps its data on disk "
             "deploys services, and with them the API, only when it has been activated",
             _ACTIVATE,
         )
     if state == "active":
-        return failed(
-            "cluster",
-            "activation",
+        return _ACTIVATION.failed(
             f"an Ignite node answers at {where}, and its cluster is active, but the API does not answer. The service "
             "runs on nodes that have the plugin jar and name io.tensorflowignite.TensorFlowService in "
             "serviceConfiguration",
@@ -145,16 +150,12 @@ def _without_api(
             "tensorflow-ignite doctor --config FILE",
         )
     if state == "unknown":
-        return warning(
-            "cluster",
-            "activation",
+        return _ACTIVATION.warning(
             f"whether the cluster is active is not known: something answers at {where}, but {reason}. A cluster that "
             "is not active has no API",
             "Ask it: control.sh --state; and if it is INACTIVE: control.sh --set-state ACTIVE",
         )
-    return warning(
-        "cluster",
-        "activation",
+    return _ACTIVATION.warning(
         f"whether the cluster is active is not known: no thin client's port answers at {where} ({reason}). A cluster "
         "that keeps its data on disk has no API before it is activated",
         "If an Ignite node runs, name its port for thin clients: --thin HOST:PORT",
@@ -163,25 +164,21 @@ def _without_api(
 
 def _listed(nodes: Sequence[Node]) -> Finding:
     if not nodes:
-        return failed(
-            "cluster", "nodes", "no node runs the service. Jobs need one at least", "Read the log of a node for why"
-        )
-    texts = [f"{_name(node)} at {node.address} ({node.plugin_version or 'version not told'})" for node in nodes]
-    return ok("cluster", "nodes", f"{len(nodes)} run the service: {_some(texts)}")
+        return _NODES.failed("no node runs the service. Jobs need one at least", "Read the log of a node for why")
+    texts = [f"{_name(node)} at {node.address} ({node.plugin_version or 'version unknown'})" for node in nodes]
+    return _NODES.ok(f"{len(nodes)} run the service: {_some(texts)}")
 
 
 def _agents(nodes: Sequence[Node]) -> Finding:
     lacking = [node for node in nodes if node.agent.pid is None]
     if not lacking:
-        return ok("cluster", "agents", f"all {len(nodes)} nodes have an agent, so they can run tasks")
+        return _AGENTS.ok(f"all {len(nodes)} nodes have an agent, so they can run tasks")
     texts = [
         f"{_name(node)} has no agent: {node.agent.error or 'it is being started'} (its interpreter: "
-        f"{node.agent.python or 'not told'})"
+        f"{node.agent.python or 'unknown'})"
         for node in lacking
     ]
-    return failed(
-        "cluster",
-        "agents",
+    return _AGENTS.failed(
         f"{'; '.join(texts[:_LISTED])}. Tasks need an agent, and {len(lacking)} of {len(nodes)} nodes have none",
         f"On {_hosts(lacking)}: name an interpreter that has tensorflow-ignite and TensorFlow "
         "(TENSORFLOW_IGNITE_PYTHON, or tensorflow-ignite node --python) and start the node again. Try one there: "
@@ -189,22 +186,36 @@ def _agents(nodes: Sequence[Node]) -> Finding:
     )
 
 
+def _loops(nodes: Sequence[Node]) -> Finding:
+    faults = [(node, loop) for node in nodes for loop in node.loops]
+    if not faults:
+        return _LOOPS.ok(f"all loops of {len(nodes)} nodes go on")
+    texts = [
+        f"{_name(node)}: loop '{loop.name}' "
+        + (f"has failed ({loop.error})" if loop.error else "has not completed a pass in time")
+        for node, loop in faults
+    ]
+    return _LOOPS.failed(
+        f"{_some(texts)}. A node's loops repeat a pass as long as it runs, whatever a pass throws",
+        f"Read the log of the node on {_hosts([node for node, _ in faults])}; for a loop 'job ID': tensorflow-ignite "
+        "describe ID. Start a node with a silent loop again",
+    )
+
+
 def _tensorflow(nodes: Sequence[Node]) -> Finding:
     running = [node for node in nodes if node.agent.pid is not None]
     lacking = [node for node in running if not node.agent.tensorflow_version]
     if lacking:
-        return failed(
-            "cluster",
-            "tensorflow",
+        return _TENSORFLOW.failed(
             f"{_some([_name(node) for node in lacking])} lack TensorFlow. Every task imports it",
             " and ".join(sorted({f"{node.agent.python} -m pip install {TENSORFLOW}" for node in lacking})[:_LISTED])
             + f", on {_hosts(lacking)}; then start these nodes again",
         )
-    return ok("cluster", "tensorflow", f"{len(running)} agents have it")
+    return _TENSORFLOW.ok(f"{len(running)} agents have it")
 
 
 def _alike(nodes: Sequence[Node]) -> Iterator[Finding]:
-    """One finding for each thing that nodes must have in common."""
+    """One finding for each version that nodes must have in common."""
     running = [node for node in nodes if node.agent.pid is not None]
     yield _same("plugin", nodes, lambda node: node.plugin_version, "failed", "Put the same jar on every node")
     yield _same(
@@ -239,44 +250,40 @@ def _same(
         versions.setdefault(version_of(node), []).append(node)
     if len(versions) <= 1:
         version = next(iter(versions), "").removeprefix("unknown")
-        return ok("cluster", step, f"{len(nodes)} nodes agree{f' on {version}' if version else ''}")
+        return Step("cluster", step).ok(f"{len(nodes)} nodes agree{f' on {version}' if version else ''}")
     # The most common first: the others are those to change.
     parts = [
-        f"{version or 'not told'} on {_some([_name(node) for node in same])}"
+        f"{version or 'unknown'} on {_some([_name(node) for node in same])}"
         for version, same in sorted(versions.items(), key=lambda item: -len(item[1]))
     ]
     text = f"nodes differ: {'; '.join(parts)}. The tasks of one job run on all of them"
     return Finding("cluster", step, otherwise, text, remedy)
 
 
-def _reachable(nodes: Sequence[Node], timeout: float, who: Credentials | None) -> Finding:
+def _reachable(nodes: Sequence[Node], timeout: float, credentials: Credentials | None) -> Finding:
     hosts = {node.host_name for node in nodes}
     inside = [node for node in nodes if _is_loopback(node.address)]
     bind = "Start it with an address that the others reach: tensorflow-ignite node --host, or TENSORFLOW_IGNITE_HOST"
     if len(hosts) > 1 and inside:
-        return failed(
-            "cluster",
-            "reachability",
+        return _REACHABILITY.failed(
             f"{_some([f'{_name(node)} at {node.address}' for node in inside])}: reached from its own machine only. The "
             f"cluster is spread over {len(hosts)} machines, whose nodes call each other's API",
             bind,
         )
     with ThreadPoolExecutor(_THREADS) as pool:
-        answers = list(pool.map(lambda node: _ask(node.address, timeout, who), nodes))
+        answers = list(pool.map(lambda node: _list_nodes(node.address, timeout, credentials), nodes))
     silent = [
-        f"{_name(node)} at {node.address} ({_what(answer)})"
+        f"{_name(node)} at {node.address} ({_first_sentence(answer)})"
         for node, answer in zip(nodes, answers, strict=True)
         if not isinstance(answer, list)
     ]
     if silent:
-        return failed(
-            "cluster",
-            "reachability",
+        return _REACHABILITY.failed(
             f"not every node can be reached from here: {'; '.join(silent[:_LISTED])}. Datasets are read from each "
             f"node's own address, within {timeout:g} s to answer",
             f"Let the firewalls pass its port. When it is bound to an address of its machine only: {bind}",
         )
-    return ok("cluster", "reachability", f"all {len(nodes)} nodes answer at their own address")
+    return _REACHABILITY.ok(f"all {len(nodes)} nodes answer at their own address")
 
 
 def _name(node: Node) -> str:

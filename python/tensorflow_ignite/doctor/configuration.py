@@ -1,6 +1,6 @@
-"""Ignite's Spring XML file: whether nodes started with it run the service, and what it says of ports and disks.
+"""Ignite's Spring XML file: whether nodes started with it run the service, and its ports and disks.
 
-Only what stands in the file itself is seen: not what it imports, nor placeholders.
+Imported files and placeholders are not resolved.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tensorflow_ignite.doctor.finding import Finding, failed, ok, warning
+from tensorflow_ignite.doctor.finding import Finding, Step
 from tensorflow_ignite.doctor.ports import PortRange, discovery_ranges
 from tensorflow_ignite.errors import InvalidRequestError
 
-__all__ = ["Configuration", "examine", "read"]
-
+_CONFIGURATION = Step("machine", "configuration")
 _P = "{http://www.springframework.org/schema/p}"
 _IGNITE = "org.apache.ignite.configuration.IgniteConfiguration"
 _SERVICE = "org.apache.ignite.services.ServiceConfiguration"
@@ -27,16 +26,16 @@ _CLIENTS = "org.apache.ignite.configuration.ClientConnectorConfiguration"
 
 @dataclass(frozen=True)
 class Configuration:
-    """What a file says; `fault` when it cannot be read.
+    """The content of a file; `fault` when it cannot be read.
 
     Attributes:
         path: The file.
-        fault: Why it says nothing; empty when it does.
+        fault: Why it cannot be read; empty when it can.
         instances: How many beans of class IgniteConfiguration it has.
-        services: For each bean of ours: how many the file wants on each node, and the class of its node filter.
-        persistent: It keeps a data region on disk.
+        services: For each bean of ours: the number of services on each node, and the class of its node filter.
+        persistent: Whether a data region is kept on disk.
         discovery: The ports of this machine, and the addresses where nodes are looked for.
-        thin_port: The port for Ignite's thin clients; None: not told.
+        thin_port: The port for Ignite's thin clients; None: not in the file.
     """
 
     path: str
@@ -69,20 +68,18 @@ def read(path: str) -> Configuration:
 
 
 def examine(config: Configuration) -> Iterator[Finding]:
-    """Looks whether nodes that are started with the file run the service."""
+    """Checks whether nodes that are started with the file run the service."""
     name = config.path
     if config.fault:
         text = f"{name}: {config.fault}. A node takes a Spring XML file"
-        yield failed("machine", "configuration", text, "Correct the path or the file: --config")
+        yield _CONFIGURATION.failed(text, "Correct the path or the file: --config")
         return
     if config.instances != 1:
         text = f"{name} has {config.instances} beans of class IgniteConfiguration. A node takes a file with one"
-        yield failed("machine", "configuration", text, "Leave one in it; or ignore this when the file imports it")
+        yield _CONFIGURATION.failed(text, "Leave one in it; or ignore this when the file imports it")
         return
     if not config.services:
-        yield warning(
-            "machine",
-            "configuration",
+        yield _CONFIGURATION.warning(
             f"{name} names no bean {_OURS}. Ignite's own scripts start the service only from serviceConfiguration "
             "(tensorflow-ignite node adds it by itself)",
             "Copy the property serviceConfiguration from java/config/tensorflow-ignite.xml",
@@ -91,18 +88,18 @@ def examine(config: Configuration) -> Iterator[Finding]:
     for each_node, node_filter in config.services:
         if each_node != "1":
             text = f"{name}: maxPerNodeCount of the service is {each_node or 'not set'}. One runs on each node"
-            yield failed("machine", "configuration", text, "Set maxPerNodeCount to 1")
+            yield _CONFIGURATION.failed(text, "Set maxPerNodeCount to 1")
             return
         if node_filter not in ("", _FILTER):
             text = f"{name}: the service's node filter is a {node_filter}. Every client would need that class to join"
-            yield failed("machine", "configuration", text, f"Filter by an attribute of the nodes: {_FILTER}")
+            yield _CONFIGURATION.failed(text, f"Filter by an attribute of the nodes: {_FILTER}")
             return
     disk = "; it keeps data on disk, so the cluster must be activated once" if config.persistent else ""
-    yield ok("machine", "configuration", f"{name} starts one service on each node{disk}")
+    yield _CONFIGURATION.ok(f"{name} starts one service on each node{disk}")
 
 
 def _discovery(root: ElementTree.Element) -> tuple[PortRange, ...]:
-    """The range that a node listens in, on loopback for want of its address, and the ranges of other machines."""
+    """The range that a node listens in, on loopback as its address is unknown, and the ranges of other machines."""
     found: list[PortRange] = []
     for bean in _beans(root, _DISCOVERY):
         first = _value(bean, "localPort") or "47500"

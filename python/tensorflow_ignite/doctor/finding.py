@@ -1,13 +1,11 @@
-"""What one step found out."""
+"""Steps and their results."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from tensorflow_ignite.messages import Value
-
-__all__ = ["Finding", "Outcome", "Section", "failed", "ok", "warning"]
+from tensorflow_ignite.base.messages import Value
 
 Section = Literal["machine", "cluster"]
 Outcome = Literal["ok", "warning", "failed"]
@@ -19,10 +17,10 @@ class Finding(Value):
 
     Attributes:
         section: Whether it is about this machine or about the cluster.
-        step: What was looked at, in a word or two.
-        outcome: ``"ok"``; ``"warning"``: it works, but may not do so always; ``"failed"``: it does not work.
+        step: What was examined, in a word or two.
+        outcome: ``"ok"``; ``"warning"``: it works, but may fail later; ``"failed"``: it does not work.
         text: What was found, and the rule that it breaks.
-        remedy: What to do about it; empty when all is well.
+        remedy: What to do about it; empty when there is nothing to do.
     """
 
     section: Section
@@ -32,16 +30,26 @@ class Finding(Value):
     remedy: str = ""
 
 
-def ok(section: Section, step: str, text: str) -> Finding:
-    """All is well."""
-    return Finding(section, step, "ok", text)
+@dataclass(frozen=True)
+class Step:
+    """One step: makes its findings.
 
+    Attributes:
+        section: Whether it is about this machine or about the cluster.
+        name: What is examined, in a word or two.
+    """
 
-def warning(section: Section, step: str, text: str, remedy: str) -> Finding:
-    """It works, but may not do so always."""
-    return Finding(section, step, "warning", text, remedy)
+    section: Section
+    name: str
 
+    def ok(self, text: str) -> Finding:
+        """It works."""
+        return Finding(self.section, self.name, "ok", text)
 
-def failed(section: Section, step: str, text: str, remedy: str) -> Finding:
-    """It does not work."""
-    return Finding(section, step, "failed", text, remedy)
+    def warning(self, text: str, remedy: str) -> Finding:
+        """It works, but may fail later."""
+        return Finding(self.section, self.name, "warning", text, remedy)
+
+    def failed(self, text: str, remedy: str) -> Finding:
+        """It does not work."""
+        return Finding(self.section, self.name, "failed", text, remedy)

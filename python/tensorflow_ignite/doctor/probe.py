@@ -1,17 +1,17 @@
-"""What an interpreter has, as one line of JSON; run by that interpreter, which may be any, so with nothing of ours.
+"""Prints what an interpreter has installed, as one line of JSON; run by any interpreter, so without imports of ours.
 
 The argument ``deep`` imports TensorFlow as well.
 """
 
 import json
 import sys
-from typing import Any, Dict, Optional  # noqa: UP035 - older interpreters are to say that they are older
+from typing import Any, Dict, Optional  # noqa: UP035 - older interpreters must report that they are older
 
 _OLDEST = [3, 10]
 
 
 def probe(deep: bool) -> Dict[str, Any]:  # noqa: UP006
-    """Tells versions, and what does not go together."""
+    """Versions, and the error where packages do not fit together."""
     version = list(sys.version_info[:3])
     found: Dict[str, Any] = {"executable": sys.executable, "version": version}  # noqa: UP006
     if version < _OLDEST:
@@ -23,7 +23,6 @@ def probe(deep: bool) -> Dict[str, Any]:  # noqa: UP006
     found["libraries"] = {name: _installed(name) for name in ("grpcio", "protobuf", "pyarrow", "numpy")}
     try:
         # What the node runs; the generated code in it refuses libraries that are too old for it.
-        import tensorflow_ignite
         import tensorflow_ignite.agent.server
 
         found["package"] = _installed("tensorflow-ignite") or "from its sources"

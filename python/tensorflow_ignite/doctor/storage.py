@@ -8,12 +8,11 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from tensorflow_ignite.doctor.finding import Finding, failed, ok
+from tensorflow_ignite.doctor.finding import Finding, Step
 from tensorflow_ignite.errors import FileCorruptError, TensorFlowIgniteError
 from tensorflow_ignite.storage.files import Files
 
-__all__ = ["examine"]
-
+_STORAGE = Step("cluster", "storage")
 _BYTES = 4096
 
 
@@ -22,8 +21,8 @@ def examine(addresses: Sequence[str], *, timeout: float, credentials: Any = None
 
     Args:
         addresses: ``"host:port"`` of nodes that answer.
-        timeout: Seconds that each node is given for each call.
-        credentials: Who asks.
+        timeout: Seconds for each call.
+        credentials: Of the caller.
     """
     files = Files.at(tuple(addresses), timeout=timeout, credentials=credentials)
     path = f"/.doctor-{uuid.uuid4().hex}"
@@ -40,9 +39,7 @@ def examine(addresses: Sequence[str], *, timeout: float, credentials: Any = None
         if found != data:
             raise FileCorruptError(f"{path} was read with other bytes than those written")
     except TensorFlowIgniteError as error:
-        return failed(
-            "cluster",
-            "storage",
+        return _STORAGE.failed(
             f"a file of {_BYTES:,} bytes could not be written, read and removed: {error}. Jobs keep their checkpoints "
             "in the cluster unless they name a directory",
             "Read the logs of the nodes. When a data region is full, give it more memory, or the files another one "
@@ -50,4 +47,4 @@ def examine(addresses: Sequence[str], *, timeout: float, credentials: Any = None
             "submit with --checkpoint-directory on storage that every node shares",
         )
     took = 1000 * (time.monotonic() - begin)
-    return ok("cluster", "storage", f"a file of {_BYTES:,} bytes was written, read and removed in {took:.0f} ms")
+    return _STORAGE.ok(f"a file of {_BYTES:,} bytes was written, read and removed in {took:.0f} ms")

@@ -1,4 +1,4 @@
-"""The command line of ``python -m tensorflow_ignite.node``, which programs use: `LocalCluster` does."""
+"""The command line of ``python -m tensorflow_ignite.node``, for programs such as `LocalCluster`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def parse(arguments: Sequence[str]) -> dict[str, Any]:
     add("--discovery", metavar="LIST", help="host:port..port,… of the cluster (default: 127.0.0.1:47500..47509)")
     add("--python", metavar="PATH", help="interpreter that runs tasks (default: this one)")
     add("--work-directory", metavar="DIR", help="Ignite's work directory: log, data on disk, files of tasks")
-    add("--json", dest="json_output", action="store_true", help="tell events as lines of JSON")
+    add("--json", dest="json_output", action="store_true", help="print events as lines of JSON")
     add("--jvm-arg", dest="jvm_args", action="append", default=[], metavar="OPTION", help="as in --jvm-arg=-Xmx4g")
     add("--persistent", action="store_const", const=True, help="keep the data on disk, in the work directory")
     add("--activate-at", type=int, default=0, metavar="N", help="activate the cluster when it has N server nodes")

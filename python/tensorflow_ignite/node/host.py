@@ -19,7 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from tensorflow_ignite.node.report import Report
-from tensorflow_ignite.node.runtime import NodeStartError, classpath, find_libjvm, jvm_options
+from tensorflow_ignite.node.runtime import NodeSettings, NodeStartError, classpath, find_libjvm, jvm_options
 
 if TYPE_CHECKING:
     from tensorflow_ignite.node.jvm import JavaNode
@@ -31,28 +31,12 @@ STACKS_TIMEOUT = 5.0
 OUR_CLASSES = "io.tensorflowignite."
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Settings:
-    config: str | None
-    name: str | None
-    host: str | None
-    port: str | None
-    discovery: Sequence[str]
-    python: str | None
-    work_directory: str | None
-    jvm_args: Sequence[str]
-    persistent: bool | None
-    activate_at: int
-    data_region_bytes: int | None
-    attributes: Mapping[str, str]
-
-
 @dataclass(frozen=True)
-class _StopAsked:
-    why: str
+class _StopRequested:
+    cause: str
     exit_code: int
-    # A second one of these ends the process at once.
-    impatient: bool = False
+    # A second interrupt ends the process at once.
+    is_interrupt: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +49,7 @@ class _Ended:
     error: str | None
 
 
-_Event = _StopAsked | _Started | _Ended
+_Event = _StopRequested | _Started | _Ended
 
 
 def run_node(
@@ -94,25 +78,25 @@ def run_node(
         name: Ignite instance name.
         host: The address that Ignite and the node API bind to. Default: loopback.
         port: Port of the node API, or a range ``10820..10919`` (the default); 0: any free port.
-        discovery: Where the cluster's nodes are looked for, ``host:port`` or ``host:port..port``, separated by
+        discovery: Where the nodes of the cluster find each other, ``host:port`` or ``host:port..port``, separated by
             commas; the node itself listens in the first one's range. Default: ``127.0.0.1:47500..47509``.
         python: The interpreter that runs tasks. Default: this one.
         work_directory: Ignite's work directory: its log, its data on disk, the tasks' files.
-        json_output: Tell events as lines of JSON: ``ready`` (node_id, instance, address, pid, log), ``topology``
+        json_output: Print events as lines of JSON: ``ready`` (node_id, instance, address, pid, log), ``topology``
             (version, nodes), ``inactive``, ``stopping``, ``stopped``.
         jvm_args: More options for the JVM. Default heap: ``-Xmx1g``, and ``-Xms`` as ``-Xmx``.
         persistent: Keep the default data region on disk; such a cluster must be activated once.
-        activate_at: Activate an inactive cluster once it has so many server nodes; 0: leave that to others.
+        activate_at: Activate an inactive cluster once it has this number of server nodes; 0: never.
         data_region_bytes: The most that the default data region grows to.
         attributes: Node attributes, which the service's AttributeNodeFilter can select.
         parent_pid: Stop when this process ends.
 
     Returns:
         The exit code: 0 after SIGTERM, SIGHUP or the parent's end, 130 after SIGINT, 1 when the node did not start or
-        stopped by itself. A node that fails beyond repair ends the process with 70.
+        stopped by itself. A node with a fatal error ends the process with 70.
     """
     report = Report(json_output=json_output)
-    settings = _Settings(
+    settings = NodeSettings(
         config=None if config is None else os.fspath(config),
         name=name,
         host=host,
@@ -130,13 +114,13 @@ def run_node(
 
 
 class _Host:
-    def __init__(self, settings: _Settings, report: Report) -> None:
+    def __init__(self, settings: NodeSettings, report: Report) -> None:
         self._settings = settings
         self._report = report
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
 
     def run(self, parent_pid: int | None) -> int:
-        self._take_signals()
+        self._install_signal_pipe()
         if parent_pid is not None:
             threading.Thread(target=self._watch_parent, args=(parent_pid,), name="parent", daemon=True).start()
         try:
@@ -146,7 +130,7 @@ class _Host:
             return 1
         threading.Thread(target=self._serve, name="node", daemon=True).start()
         code = self._wait()
-        last_resort = threading.Timer(EXIT_TIMEOUT, self._leave_by_force)
+        last_resort = threading.Timer(EXIT_TIMEOUT, self._force_exit)
         last_resort.daemon = True
         last_resort.start()
         return code
@@ -156,7 +140,7 @@ class _Host:
         settings = self._settings
         libjvm = find_libjvm()
         jars = classpath()
-        # Not before the checks above: a missing jar is told at once, by a process that has no JVM.
+        # Imported after the checks above: a missing jar is reported without the start of a JVM.
         from tensorflow_ignite.node import jvm
 
         service = {"python": settings.python, "host": settings.host, "port": settings.port}
@@ -164,32 +148,32 @@ class _Host:
             service={name: value for name, value in service.items() if value is not None}, extra=settings.jvm_args
         )
         jvm.start_jvm(libjvm, options=options, classpath=jars)
-        # JPype has Python collect whenever Java does; what is here by now stays, and need not be looked at each time.
+        # JPype makes Python collect whenever Java does: objects that exist now stay, and need no scan each time.
         gc.freeze()
 
-    def _leave_by_force(self) -> None:
+    def _force_exit(self) -> None:
         self._report.error(f"a Java thread kept the process for {EXIT_TIMEOUT:.0f} s after the node had stopped")
         os._exit(1)
 
-    def _take_signals(self) -> None:
-        """Hears of signals through a pipe.
+    def _install_signal_pipe(self) -> None:
+        """Receives signals through a pipe.
 
-        A handler runs in the main thread only, and would have to wait for it to wake up: a signal that comes just
-        before that thread begins to wait for an event would be noticed with the next event, which may be never.
+        A handler runs in the main thread only, when that is awake: a signal that arrives just before the main thread
+        starts to wait for an event would be handled with the next event, which may never come.
         """
-        heard, told = os.pipe()
-        os.set_blocking(told, False)
-        signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, _leave_to_the_pipe)
-        threading.Thread(target=self._hear_signals, args=(heard,), name="signals", daemon=True).start()
+            signal.signal(number, _default_signal)
+        threading.Thread(target=self._read_signals, args=(reader,), name="signals", daemon=True).start()
 
-    def _hear_signals(self, pipe: int) -> None:
+    def _read_signals(self, pipe: int) -> None:
         while True:
             for number in os.read(pipe, 64):
                 interrupted = number == signal.SIGINT
                 self._events.put(
-                    _StopAsked(signal.Signals(number).name, 130 if interrupted else 0, impatient=interrupted)
+                    _StopRequested(signal.Signals(number).name, 130 if interrupted else 0, is_interrupt=interrupted)
                 )
 
     def _watch_parent(self, pid: int) -> None:
@@ -200,40 +184,40 @@ class _Host:
         else:
             select.select([process], [], [])
             os.close(process)
-        self._events.put(_StopAsked(f"the parent process {pid} ended", 0))
+        self._events.put(_StopRequested(f"the parent process {pid} ended", 0))
 
     def _wait(self) -> int:
         node: JavaNode | None = None
-        asked: _StopAsked | None = None
+        stop: _StopRequested | None = None
         deadline: float | None = None
         while True:
             try:
                 event = self._events.get(timeout=None if deadline is None else max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 self._report.error(
-                    f"the node did not stop within {STOP_TIMEOUT:.0f} s after {asked.why if asked else ''}; "
-                    f"the process ends without waiting longer. {_what_runs()}"
+                    f"the node did not stop within {STOP_TIMEOUT:.0f} s after {stop.cause if stop else ''}; "
+                    f"the process ends without waiting longer. {_running_threads()}"
                 )
                 os._exit(1)
-            if isinstance(event, _StopAsked):
-                if asked is not None:
-                    if event.impatient and asked.impatient:
+            if isinstance(event, _StopRequested):
+                if stop is not None:
+                    if event.is_interrupt and stop.is_interrupt:
                         os._exit(event.exit_code)
                     continue
-                asked, deadline = event, time.monotonic() + STOP_TIMEOUT
-                self._report.event("stopping", f"stopping: {asked.why}", why=asked.why)
+                stop, deadline = event, time.monotonic() + STOP_TIMEOUT
+                self._report.event("stopping", f"stopping: {stop.cause}", why=stop.cause)
             elif isinstance(event, _Started):
                 node = event.node
             else:
-                return self._ended(event, asked)
-            if asked is not None and node is not None:
+                return self._ended(event, stop)
+            if stop is not None and node is not None:
                 threading.Thread(target=node.stop, name="stop", daemon=True).start()
 
-    def _ended(self, event: _Ended, asked: _StopAsked | None) -> int:
-        if asked is not None:
-            self._report.event("stopped", "stopped", exit_code=asked.exit_code)
-            return asked.exit_code
-        self._report.error(event.error or "the node stopped by itself; its log tells why")
+    def _ended(self, event: _Ended, stop: _StopRequested | None) -> int:
+        if stop is not None:
+            self._report.event("stopped", "stopped", exit_code=stop.exit_code)
+            return stop.exit_code
+        self._report.error(event.error or "the node stopped by itself; its log says why")
         return 1
 
     def _serve(self) -> None:
@@ -242,7 +226,7 @@ class _Host:
             self._serve_node()
         except NodeStartError as failed:
             error = str(failed)
-        except BaseException as bug:  # the main thread must learn of the end, whatever it was
+        except BaseException as bug:  # the main thread must know the end, whatever it was
             self._events.put(_Ended(f"{type(bug).__name__}: {bug}"))
             raise
         self._events.put(_Ended(error))
@@ -250,22 +234,12 @@ class _Host:
     def _serve_node(self) -> None:
         from tensorflow_ignite.node import jvm
 
-        settings = self._settings
-        node = jvm.JavaNode.start(
-            config=settings.config,
-            name=settings.name,
-            work_directory=settings.work_directory,
-            host=settings.host,
-            discovery=settings.discovery,
-            persistent=settings.persistent,
-            data_region_bytes=settings.data_region_bytes,
-            attributes=settings.attributes,
-        )
+        node = jvm.JavaNode.start(self._settings)
         self._events.put(_Started(node))
         if not node.active():
             self._await_activation(node)
         address = node.await_address(ADDRESS_TIMEOUT)
-        self._tell_ready(node, address)
+        self._report_ready(node, address)
         version = 0
         while (topology := node.await_topology(version)) is not None:
             version = topology.version
@@ -278,34 +252,34 @@ class _Host:
             )
 
     def _await_activation(self, node: JavaNode) -> None:
-        """Returns when the cluster is active, by us or by others, or raises when the node stops before."""
-        wanted = self._settings.activate_at
+        """Waits until the cluster is active, activated by us or by others; raises when the node stops before."""
+        minimum_nodes = self._settings.activate_at
         self._report.event(
             "inactive",
             f"node {node.node_id} waits: the cluster keeps data on disk and is not active"
             + (
-                f"; it is activated when it has {wanted} server nodes"
-                if wanted
+                f"; it is activated when it has {minimum_nodes} server nodes"
+                if minimum_nodes
                 else "; activate it: control.sh --set-state ACTIVE"
             ),
             node_id=node.node_id,
         )
         version = 0
-        while wanted and not node.active():
+        while minimum_nodes and not node.active():
             topology = node.await_topology(version)
             if topology is None:
                 return
             version = topology.version
-            if len(topology.node_ids) >= wanted:
+            if len(topology.node_ids) >= minimum_nodes:
                 node.activate()
         node.await_address(0)
 
-    def _tell_ready(self, node: JavaNode, address: str | None) -> None:
-        where = f"API on {address}" if address else "the service's node filter leaves this node out"
+    def _report_ready(self, node: JavaNode, address: str | None) -> None:
+        api = f"API on {address}" if address else "the service's node filter leaves this node out"
         log = f"log {node.log_file}; " if node.log_file else ""
         self._report.event(
             "ready",
-            f"node {node.node_id} is ready: {where}; {log}Ctrl-C stops it",
+            f"node {node.node_id} is ready: {api}; {log}Ctrl-C stops it",
             node_id=node.node_id,
             instance=node.instance,
             address=address,
@@ -314,19 +288,19 @@ class _Host:
         )
 
 
-def _what_runs() -> str:
-    """Where the threads of the JVM are that run our code; asked by a thread of its own, as a JVM may not answer."""
+def _running_threads() -> str:
+    """The stacks of the JVM's threads that run our code; read by a thread of its own, as the JVM may not answer."""
     from tensorflow_ignite.node import jvm
 
     found: list[str] = []
-    asking = threading.Thread(target=lambda: found.append(jvm.stacks(OUR_CLASSES)), name="stacks", daemon=True)
-    asking.start()
-    asking.join(STACKS_TIMEOUT)
+    reading = threading.Thread(target=lambda: found.append(jvm.stacks(OUR_CLASSES)), name="stacks", daemon=True)
+    reading.start()
+    reading.join(STACKS_TIMEOUT)
     return f"What still runs:\n{found[0]}" if found else "Its JVM does not answer"
 
 
-def _leave_to_the_pipe(_number: int, _frame: FrameType | None) -> None:
-    """Does nothing: that there is a handler makes Python tell the pipe."""
+def _default_signal(_number: int, _frame: FrameType | None) -> None:
+    """Does nothing: Python writes into the pipe because a handler exists."""
 
 
 def main() -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jpype
 
-from tensorflow_ignite.node.runtime import NodeStartError
+from tensorflow_ignite.node.runtime import NodeSettings, NodeStartError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,58 +29,46 @@ def start_jvm(libjvm: Path, *, options: Sequence[str], classpath: Sequence[str])
     try:
         # interrupt=False leaves SIGINT to Python; it needs -Xrs among the options.
         jpype.startJVM(str(libjvm), *options, classpath=list(classpath), interrupt=False, convertStrings=False)
-    except Exception as refused:  # JPype raises whatever the JVM's start came to
+    except Exception as refused:  # JPype raises many kinds of errors here
         raise NodeStartError(
-            f"The JVM {libjvm} did not start: {refused}. Options given to it beyond our own come from --jvm-arg; "
-            "what it objects to it has printed above."
+            f"The JVM {libjvm} did not start: {refused}. Options beyond our own come from --jvm-arg. "
+            "See what the JVM has printed above."
         ) from refused
 
 
 class JavaNode:
-    """The Java facade io.tensorflowignite.embedded.EmbeddedNode; every call may block, none holds Python's lock."""
+    """The Java facade io.tensorflowignite.embedded.EmbeddedNode; its calls may block, without the GIL."""
 
     def __init__(self, facade: Any) -> None:
         """Wraps a facade that has been started."""
         self._facade = facade
 
     @classmethod
-    def start(
-        cls,
-        *,
-        config: str | None,
-        name: str | None,
-        work_directory: str | None,
-        host: str | None,
-        discovery: Sequence[str],
-        persistent: bool | None,
-        data_region_bytes: int | None,
-        attributes: Mapping[str, str],
-    ) -> JavaNode:
+    def start(cls, settings: NodeSettings) -> JavaNode:
         """Starts the node and joins the cluster.
 
         Raises:
             NodeStartError: Ignite does not start; the text ends in Ignite's own reasons.
         """
         package = jpype.JPackage("io").tensorflowignite.embedded
-        settings = package.EmbeddedSettings()
-        if config is not None:
-            settings.springXml(config)
-        if name is not None:
-            settings.name(name)
-        if work_directory is not None:
-            settings.workDirectory(work_directory)
-        if host is not None:
-            settings.host(host)
-        if discovery:
-            settings.discovery(*discovery)
-        if persistent is not None:
-            settings.persistent(persistent)
-        if data_region_bytes is not None:
-            settings.dataRegionBytes(data_region_bytes)
-        for key, value in attributes.items():
-            settings.attribute(key, value)
+        embedded = package.EmbeddedSettings()
+        given = {
+            "springXml": settings.config,
+            "name": settings.name,
+            "workDirectory": settings.work_directory,
+            "host": settings.host,
+            "persistent": settings.persistent,
+            "dataRegionBytes": settings.data_region_bytes,
+        }
+        for setter, value in given.items():
+            if value is not None:
+                getattr(embedded, setter)(value)
+        if settings.discovery:
+            embedded.discovery(*settings.discovery)
+        for key, value in settings.attributes.items():
+            embedded.attribute(key, value)
         try:
-            return cls(package.EmbeddedNode.start(settings))
+            return cls(package.EmbeddedNode.start(embedded))
         except jpype.JException as failed:
             raise NodeStartError(f"The Ignite node did not start: {_reasons(failed)}") from failed
 
@@ -150,7 +138,7 @@ def _text(value: Any) -> str | None:
 
 
 def _reasons(failed: Any) -> str:
-    """The messages down the chain of causes, each once: the last one is mostly what a user can do something about."""
+    """The messages of the chain of causes, each once: a user can mostly act on the last one."""
     reasons: list[str] = []
     cause = failed
     while cause is not None:

@@ -1,4 +1,4 @@
-"""What a node tells on its standard output: one line of JSON for programs, or a line for people, for each event."""
+"""The events of a node on its standard output: for each, one line of JSON for programs, or a line of text."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TextIO
 
 
 class Report:
-    """Writes events. With json_output nothing but JSON goes to standard output, whatever else prints there."""
+    """Prints events. With json_output nothing but JSON goes to standard output: other output goes to stderr."""
 
     def __init__(self, *, json_output: bool) -> None:
-        """Takes standard output over when it is for programs."""
+        """Redirects standard output when it is for programs."""
         self._json = json_output
         self._out: TextIO = sys.stdout
         if json_output:
@@ -22,12 +22,12 @@ class Report:
             os.dup2(2, 1)
 
     def event(self, name: str, human: str, **fields: object) -> None:
-        """Tells one event; a reader that has gone is no reason to stop."""
+        """Prints one event; an error of the reader's end is ignored."""
         text = json.dumps({"event": name, **fields}) if self._json else human
         with contextlib.suppress(OSError):
             print(text, file=self._out, flush=True)
 
     def error(self, text: str) -> None:
-        """Tells on standard error what went wrong."""
+        """Prints an error on standard error."""
         with contextlib.suppress(OSError):
             print(f"tensorflow-ignite node: {text}", file=sys.stderr, flush=True)

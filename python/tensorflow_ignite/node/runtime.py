@@ -8,14 +8,16 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from tensorflow_ignite.base.package import PACKAGE
 from tensorflow_ignite.errors import TensorFlowIgniteError
 
-JARS = Path(__file__).resolve().parent.parent / "jars"
+JARS = PACKAGE / "jars"
 # The jars' classes as a JVM lays them out in memory (class data sharing), made by the repository's build: reading them
-# from the jars is a third of a node's start. A JVM of another version, or with other jars, ignores it without a word.
+# from the jars is a third of a node's start. A JVM of another version, or with other jars, ignores the file silently.
 SHARED_CLASSES = "classes.jsa"
 OLDEST_JAVA = 11
 _HEAP = "1g"
@@ -28,7 +30,25 @@ _LIBJVM = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dl
 
 
 class NodeStartError(TensorFlowIgniteError):
-    """A node cannot be started here; the text says what is missing and how to get it."""
+    """A node cannot start here; the text says what is missing and how to get it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSettings:
+    """The settings of one node; see `tensorflow_ignite.node.run_node`. None: the default."""
+
+    config: str | None
+    name: str | None
+    host: str | None
+    port: str | None
+    discovery: Sequence[str]
+    python: str | None
+    work_directory: str | None
+    jvm_args: Sequence[str]
+    persistent: bool | None
+    activate_at: int
+    data_region_bytes: int | None
+    attributes: Mapping[str, str]
 
 
 def find_libjvm() -> Path:
@@ -81,7 +101,7 @@ def _libjvm(home: Path, found_by: str) -> Path:
 
 
 def java_version(home: Path) -> int | None:
-    """The main version of the Java in a folder; None when nothing there tells it."""
+    """The main version of the Java in a folder; None when it has no file ``release``."""
     try:
         match = re.search(r'^JAVA_VERSION="(\d+)', (home / "release").read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
@@ -105,7 +125,7 @@ def classpath(jars: Path = JARS) -> list[str]:
 
 
 def _heap(extra: Sequence[str]) -> tuple[str, ...]:
-    """A heap of its whole size from the start, unless the user says otherwise.
+    """A heap of its full size from the start, unless an option of the user sets another.
 
     G1 enlarges a heap when little else is done than collecting it; until then each collection copies the rows that are
     being read.
@@ -137,7 +157,7 @@ def jvm_options(
         *_heap(extra),
         # A small heap's regions have 1 MiB, and G1 collects arrays of half of that one by one, at twice the cost.
         "-XX:G1HeapRegionSize=8m",
-        # A JVM out of memory serves nobody, however long it stays.
+        # A JVM out of memory cannot recover.
         "-XX:+ExitOnOutOfMemoryError",
         # Keeps the JVM's counters out of a file that a killed process would leave behind.
         "-XX:+PerfDisableSharedMem",

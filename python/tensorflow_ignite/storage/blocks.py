@@ -1,4 +1,4 @@
-"""Blocks on their way: to the node that holds them, else to any; in memory shared with it, else in messages."""
+"""Transfer of blocks: to or from their owner, else any node; in memory shared with the node, else in messages."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Callable
 from functools import partial
 
 from tensorflow_ignite.errors import FileCorruptError
-from tensorflow_ignite.rpc import NodeConnection
-from tensorflow_ignite.storage.memory import BlockMemory, Place
+from tensorflow_ignite.net.rpc import NodeConnection
+from tensorflow_ignite.storage.memory import BlockMemory, SharedRange
 from tensorflow_ignite.storage.wire import encode_block
 from tensorflow_ignite.v1 import storage_pb2
 
-__all__ = ["address_of", "get_block", "put_block"]
-
-# A block that arrives as another one than was sent is asked for again so often, in all.
-_TRIES = 2
+# Calls for one block, if its checksum is wrong when it arrives.
+_MAX_ATTEMPTS = 2
 
 
 def get_block(
@@ -23,41 +21,41 @@ def get_block(
     memory: BlockMemory,
     request: storage_pb2.ReadBlocksRequest,
     size: int,
-    holder: str | None,
+    owner: str | None,
 ) -> memoryview:
     """Reads a block, or a part of it.
 
     Args:
-        connection: Of a `wire.FileStub`.
-        memory: What the nodes of this host share with this process.
-        request: Which one.
-        size: Bytes that are wanted, at most; a message may bring more.
-        holder: ``"host:port"`` of the node that holds it; None: unknown.
+        connection: Connection with a `wire.FileStub`.
+        memory: Memory that this process shares with nodes of its host.
+        request: The block, and the range in it.
+        size: Largest number of bytes that the caller uses; a message may bring more.
+        owner: ``"host:port"`` of the block's owner; None: unknown.
 
     Returns:
-        The data; they keep the whole message that came in memory, or their place in shared memory.
+        The data. The view keeps the whole message, or the range of the shared memory, in use.
 
     Raises:
-        FileCorruptError: The block is lost, or is not what was written.
-        FileChangedError: The extent is not of any file any more.
+        FileLostError: All copies of the block are lost.
+        FileCorruptError: The block's checksum is wrong.
+        FileChangedError: The extent belongs to no file any more.
     """
-    place = memory.place(holder, size)
-    if place is not None:
-        laid = storage_pb2.ReadBlocksRequest()
-        laid.CopyFrom(request)
-        laid.place.CopyFrom(place.told)
-        laid.bytes = size
-        got = memory.ask(place, "get_block", laid)
+    shared = memory.allocate(owner, size)
+    if shared is not None:
+        request_in_memory = storage_pb2.ReadBlocksRequest()
+        request_in_memory.CopyFrom(request)
+        request_in_memory.range.CopyFrom(shared.message)
+        request_in_memory.bytes = size
+        got = memory.call(shared, "get_block", request_in_memory)
         if got is not None:
-            return place.view[: got.laid_bytes]
-    for _ in range(_TRIES):
-        data, checksum, _ = connection.call("get_block", lambda: request, first=holder)
+            return shared.view[: got.written_bytes]
+    for _ in range(_MAX_ATTEMPTS):
+        data, checksum, _ = connection.call("get_block", lambda: request, first=owner)
         if zlib.crc32(data) == checksum:
             return data  # type: ignore[no-any-return]
     raise FileCorruptError(
-        f"block {request.numbers[0]} of extent {request.extent_id} arrived {_TRIES} times with another CRC-32 than its "
-        "node has sent with it. What a node sends was verified there just before. Check the memory and the network of "
-        "this machine."
+        f"block {request.numbers[0]} of extent {request.extent_id} arrived {_MAX_ATTEMPTS} times with a wrong CRC-32. "
+        "A node verifies each block before it sends it. Check the memory and the network of this machine."
     )
 
 
@@ -67,41 +65,41 @@ def put_block(
     extent: str,
     number: int,
     data: memoryview,
-    holder: str | None,
+    owner: str | None,
 ) -> Callable[[], None]:
-    """Prepares to store a block; one that is there is replaced.
+    """Prepares to store a block; a block that exists is replaced.
 
     Args:
-        connection: Of a `wire.FileStub`.
-        memory: What the nodes of this host share with this process.
+        connection: Connection with a `wire.FileStub`.
+        memory: Memory that this process shares with nodes of its host.
         extent: Id of the extent.
-        number: Of the block.
-        data: Of the block; they are copied now, and may be changed afterwards.
-        holder: ``"host:port"`` of the node that is to hold it; None: unknown.
+        number: Number of the block in the extent.
+        data: Bytes of the block; copied now, so the caller may change them afterwards.
+        owner: ``"host:port"`` of the block's owner; None: unknown.
 
     Returns:
-        What stores it.
+        A function that stores the block.
     """
-    place = memory.place(holder, len(data))
-    if place is None:
+    shared = memory.allocate(owner, len(data))
+    if shared is None:
         message = encode_block(extent, number, (data,), len(data), zlib.crc32(data))
-        return lambda: _put_message(connection, message, holder)
-    place.view[:] = data
-    return partial(_put_from, connection, memory, extent, number, place)
+        return lambda: _put_message(connection, message, owner)
+    shared.view[:] = data
+    return partial(_put_from, connection, memory, extent, number, shared)
 
 
-def _put_message(connection: NodeConnection, message: bytes, holder: str | None) -> None:
-    connection.call("put_block", lambda: message, first=holder)
+def _put_message(connection: NodeConnection, message: bytes, owner: str | None) -> None:
+    connection.call("put_block", lambda: message, first=owner)
 
 
-def _put_from(connection: NodeConnection, memory: BlockMemory, extent: str, number: int, place: Place) -> None:
-    request = storage_pb2.PutBlocksRequest(extent_id=extent, number=number, place=place.told)
-    if memory.ask(place, "put_block", request.SerializeToString()) is None:
-        data = place.view
-        _put_message(connection, encode_block(extent, number, (data,), len(data), zlib.crc32(data)), place.address)
+def _put_from(connection: NodeConnection, memory: BlockMemory, extent: str, number: int, shared: SharedRange) -> None:
+    request = storage_pb2.PutBlocksRequest(extent_id=extent, number=number, range=shared.message)
+    if memory.call(shared, "put_block", request.SerializeToString()) is None:
+        data = shared.view
+        _put_message(connection, encode_block(extent, number, (data,), len(data), zlib.crc32(data)), shared.address)
 
 
 def address_of(holders: storage_pb2.BlockHolders, number: int) -> str | None:
-    """The node that holds a block; None: unknown."""
+    """Returns ``"host:port"`` of the owner of a block; None: unknown."""
     position = holders.holders[number] if number < len(holders.holders) else -1
     return holders.addresses[position] if position >= 0 else None

@@ -1,4 +1,4 @@
-"""The cluster's files: one door for everything in Python that uses them.
+"""The files of a cluster. All of Python uses them through `Files`.
 
 files = Files.at(None)                          # the cluster of this job, or of the environment
 with files.open_writer("/models/a.bin", parents=True) as writer:
@@ -10,13 +10,11 @@ with files.open_reader("/models/a.bin") as reader:
 from __future__ import annotations
 
 import builtins
-import os
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from tensorflow_ignite.credentials import Credentials, find
+from tensorflow_ignite.base import forks
 from tensorflow_ignite.errors import (
     InvalidRequestError,
     StorageError,
@@ -25,10 +23,12 @@ from tensorflow_ignite.errors import (
     StoredNotADirectoryError,
     TensorFlowIgniteError,
 )
-from tensorflow_ignite.rpc import NodeConnection
+from tensorflow_ignite.net.credentials import Credentials
+from tensorflow_ignite.net.resolve import find_credentials, resolve
+from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.storage import paths
 from tensorflow_ignite.storage.info import CheckedBlocks, Extent, FileInfo, FileKind, Usage
-from tensorflow_ignite.storage.keeper import Keeper
+from tensorflow_ignite.storage.keep_alive import WriterKeepAlive
 from tensorflow_ignite.storage.memory import BlockMemory
 from tensorflow_ignite.storage.reader import Reader
 from tensorflow_ignite.storage.tasks import TaskIdentity
@@ -37,31 +37,33 @@ from tensorflow_ignite.storage.workers import Workers
 from tensorflow_ignite.storage.writer import MODES, WriteMode, Writer
 from tensorflow_ignite.v1 import job_pb2, storage_pb2
 
-__all__ = ["CheckedBlocks", "FileInfo", "FileKind", "Files", "Reader", "Usage", "WriteMode", "Writer"]
-
-_KINDS = {None: storage_pb2.FILE_KIND_UNSPECIFIED, "file": storage_pb2.REGULAR_FILE, "directory": storage_pb2.DIRECTORY}
-# Threads that carry blocks, for all open files of a cluster together.
+_KINDS = {
+    None: storage_pb2.FILE_KIND_UNSPECIFIED,
+    "file": storage_pb2.FILE_KIND_REGULAR,
+    "directory": storage_pb2.FILE_KIND_DIRECTORY,
+}
+# Threads that transfer blocks, for all open files of a cluster together.
 _THREADS = 16
 
 
 class Files:
-    """Files of one cluster; made by `Files.at`. Safe to use from several threads, and again after a fork.
+    """Files of one cluster; returned by `Files.at`. Safe to use from several threads, and after a fork.
 
     Paths begin with a slash; see `paths.normalize`. Every method may also raise `InvalidRequestError` (a path breaks a
-    rule), `ConnectionFailedError` (no node answers), `RequestTimeoutError` (no answer in time), and, when it changes
-    something for a task of a job, `AttemptSupersededError` (the task has been replaced).
+    rule), `ConnectionFailedError` (no node answers), `RequestTimeoutError` (no answer in time), and, if it changes
+    files for a task of a job, `AttemptSupersededError` (the task has been replaced).
     """
 
     def __init__(
-        self, addresses: tuple[str, ...], timeout: float, own: bool, credentials: Credentials | None = None
+        self, addresses: tuple[str, ...], timeout: float, is_job_cluster: bool, credentials: Credentials | None = None
     ) -> None:
         """Makes no call yet; see `at`.
 
         Args:
-            addresses: One ``"host:port"`` for each node that may be asked.
+            addresses: One ``"host:port"`` for each node that may be called.
             timeout: Seconds for each call at one address.
-            own: They are of the cluster that this process is a task of, if it is one.
-            credentials: Who calls.
+            is_job_cluster: If this process is a task of a job, the nodes are known to be of the job's cluster.
+            credentials: Credentials of the calls.
         """
         self._credentials = credentials
         self._addresses = addresses
@@ -69,25 +71,25 @@ class Files:
         self._connection = NodeConnection(
             addresses, timeout, make_stub=FileStub, connect=False, credentials=credentials
         )
-        self._task = TaskIdentity(addresses, timeout, own, credentials)
+        self._task = TaskIdentity(addresses, timeout, is_job_cluster, credentials)
         self._memory = BlockMemory(self._connection)
         self._workers = Workers(_THREADS)
-        self._keeper = Keeper()
+        self._keep_alive = WriterKeepAlive()
 
     @staticmethod
     def at(addresses: tuple[str, ...] | None, *, timeout: float = 30.0, credentials: Any = None) -> Files:
-        """The files of a cluster; one object for each process, addresses, time-out and credentials. Makes no call yet.
+        """Returns the files of a cluster: one object per process, addresses, timeout and credentials. Makes no call.
 
         Args:
-            addresses: One ``"host:port"`` for each node that may be asked; None: see `paths.resolve`.
+            addresses: One ``"host:port"`` for each node that may be called; None: see `resolve`.
             timeout: Seconds for each call at one address.
-            credentials: Who calls, and whom it trusts; see `tensorflow_ignite.connect`.
+            credentials: Credentials of the calls; see `tensorflow_ignite.connect`.
 
         Raises:
-            InvalidRequestError: The credentials, or an address in the environment, cannot be read.
+            InvalidRequestError: The credentials, or an address in the environment, are malformed.
         """
-        nodes = paths.resolve(addresses)
-        key = nodes, float(timeout), not addresses, find(credentials, nodes)
+        nodes = addresses or resolve()
+        key = nodes, float(timeout), not addresses, find_credentials(credentials, nodes)
         with _lock:
             if key not in _files:
                 _files[key] = Files(*key)
@@ -95,20 +97,20 @@ class Files:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """``"host:port"`` of the nodes that are asked."""
+        """``"host:port"`` of the nodes that are called."""
         return self._addresses
 
     def stat(self, path: str) -> FileInfo:
-        """What is at a path.
+        """Returns the metadata of a file or directory.
 
         Raises:
-            StoredFileNotFoundError: Nothing is.
-            StoredNotADirectoryError: A file stands in the way.
+            StoredFileNotFoundError: The path does not exist.
+            StoredNotADirectoryError: A parent of the path is a file.
         """
         return FileInfo.from_proto(self._locate(paths.normalize(path), holders=False).file)
 
     def exists(self, path: str) -> bool:
-        """Whether anything is at a path."""
+        """Whether the path exists."""
         try:
             self.stat(path)
         except (StoredFileNotFoundError, StoredNotADirectoryError):
@@ -116,88 +118,91 @@ class Files:
         return True
 
     def list(self, path: str) -> list[FileInfo]:
-        """The entries of a directory, sorted by name, with whole paths; of a file, itself.
+        """Returns the entries of a directory, sorted by name, with absolute paths; for a file, the file itself.
 
         Raises:
-            StoredFileNotFoundError: Nothing is there.
-            StoredNotADirectoryError: A file stands in the way.
+            StoredFileNotFoundError: The path does not exist.
+            StoredNotADirectoryError: A parent of the path is a file.
         """
         path = paths.normalize(path)
         files: builtins.list[Any] = []
         request = storage_pb2.ListDirectoryRequest(path=path)
         for response in self._connection.follow("ListDirectory", request, on_restart=files.clear):
             files.extend(response.files)
-        return [FileInfo.from_proto(file, _whole_path(path, file.path)) for file in files]
+        # The one entry of a file is the file, and has an absolute path; entries of a directory have names.
+        return [
+            FileInfo.from_proto(file, file.path if file.path.startswith("/") else paths.join(path, file.path))
+            for file in files
+        ]
 
     def make_directory(self, path: str, *, parents: bool = False, exist_ok: bool = False) -> None:
         """Makes a directory.
 
         Args:
-            path: Of the directory.
-            parents: Make those above it, too, if they are missing.
-            exist_ok: A directory that is there already is no error.
+            path: Path of the directory.
+            parents: Make missing parents, too.
+            exist_ok: A directory that exists is no error.
 
         Raises:
-            StoredFileExistsError: Something is there.
-            StoredFileNotFoundError: The directory above it is missing.
-            StoredNotADirectoryError: A file stands in the way.
+            StoredFileExistsError: The path exists.
+            StoredFileNotFoundError: The parent does not exist.
+            StoredNotADirectoryError: A parent of the path is a file.
         """
         path = paths.normalize(path)
         request = storage_pb2.MakeDirectoryRequest(path=path, parents=parents, exist_ok=exist_ok)
         self._change("MakeDirectory", request)
 
     def remove(self, path: str, *, recursive: bool = False, kind: FileKind | None = None) -> None:
-        """Removes a file, an empty directory, or a whole one, in one step.
+        """Removes a file or a directory, in one step.
 
         Args:
-            path: Of what is removed.
-            recursive: Remove a directory with all that is in it.
-            kind: What it must be; None: either.
+            path: Path of the file or directory.
+            recursive: Remove a directory with everything in it; otherwise it must be empty.
+            kind: Expected kind; None: either.
 
         Raises:
-            StoredFileNotFoundError: Nothing is there.
-            DirectoryNotEmptyError: Something is in the directory.
-            StoredIsADirectoryError: It is to be a file, and is not.
-            StoredNotADirectoryError: It is to be a directory, and is not.
+            StoredFileNotFoundError: The path does not exist.
+            DirectoryNotEmptyError: The directory has entries.
+            StoredIsADirectoryError: A file was expected.
+            StoredNotADirectoryError: A directory was expected.
         """
         request = storage_pb2.RemoveFileRequest(path=paths.normalize(path), recursive=recursive, kind=_KINDS[kind])
 
-        def settle(refusal: TensorFlowIgniteError) -> Any:
-            gone = isinstance(refusal, StoredFileNotFoundError)
-            return storage_pb2.RemoveFileResponse() if gone else None
+        def was_done(error: TensorFlowIgniteError) -> Any:
+            return storage_pb2.RemoveFileResponse() if isinstance(error, StoredFileNotFoundError) else None
 
-        self._change("RemoveFile", request, settle)
+        self._change("RemoveFile", request, was_done)
 
     def rename(self, source: str, target: str, *, overwrite: bool = True) -> None:
-        """Gives a file, or a directory with all that is in it, another path, in one step.
+        """Moves a file, or a directory with everything in it, to another path, in one step.
 
         Args:
-            source: The path now.
-            target: The path afterwards.
-            overwrite: A file replaces a file, a directory an empty one.
+            source: The present path.
+            target: The new path.
+            overwrite: A file replaces a file, a directory an empty directory.
 
         Raises:
-            StoredFileNotFoundError: Nothing is there, or the target's directory is missing.
-            StoredFileExistsError: Something is at the target, without overwrite.
+            StoredFileNotFoundError: The source, or the target's parent, does not exist.
+            StoredFileExistsError: The target exists, without overwrite.
             StoredIsADirectoryError: A file would replace a directory.
             StoredNotADirectoryError: A directory would replace a file.
-            DirectoryNotEmptyError: The target directory has something in it.
+            DirectoryNotEmptyError: The target directory has entries.
         """
         source, target = paths.normalize(source), paths.normalize(target)
 
-        def settle(refusal: TensorFlowIgniteError) -> Any:
-            if isinstance(refusal, StorageError) and self.exists(target) and not self.exists(source):
+        def was_done(error: TensorFlowIgniteError) -> Any:
+            if isinstance(error, StorageError) and self.exists(target) and not self.exists(source):
                 return storage_pb2.RenameFileResponse()
             return None
 
         request = storage_pb2.RenameFileRequest(source=source, target=target, overwrite=overwrite)
-        self._change("RenameFile", request, settle)
+        self._change("RenameFile", request, was_done)
 
     def usage(self, path: str) -> Usage:
-        """Numbers and bytes below a path.
+        """Returns the number of files and directories below a path, and their bytes.
 
         Raises:
-            StoredFileNotFoundError: Nothing is there.
+            StoredFileNotFoundError: The path does not exist.
         """
         request = storage_pb2.GetUsageRequest(path=paths.normalize(path))
         answer = self._connection.call("GetUsage", lambda: request)
@@ -207,25 +212,25 @@ class Files:
         """Opens a file for reading.
 
         Raises:
-            StoredFileNotFoundError: Nothing is there.
-            StoredIsADirectoryError: A directory is.
+            StoredFileNotFoundError: The path does not exist.
+            StoredIsADirectoryError: The path is a directory.
         """
         path = paths.normalize(path)
         return Reader(self._connection, self._memory, self._workers, partial(self._locate_file, path))
 
     def open_writer(self, path: str, mode: WriteMode = "w", *, parents: bool = False, block_bytes: int = 0) -> Writer:
-        """Begins to write a file; nothing is visible yet.
+        """Opens a file for writing; it becomes visible when it is published.
 
         Args:
-            path: Of the file.
-            mode: ``"w"`` replaces what is there, ``"x"`` wants nothing there, ``"a"`` goes on behind what is there.
+            path: Path of the file.
+            mode: ``"w"`` replaces an existing file, ``"x"`` refuses one, ``"a"`` appends to it.
             parents: Make missing directories.
-            block_bytes: From 4 KiB to 4 MiB; 0: the cluster's, 2 MiB unless it is set.
+            block_bytes: Size of a block, from 4 KiB to 4 MiB; 0: the cluster's setting, 2 MiB by default.
 
         Raises:
-            StoredFileNotFoundError: The directory is missing.
-            StoredFileExistsError: Mode ``"x"``, and something is there.
-            StoredIsADirectoryError: A directory is there.
+            StoredFileNotFoundError: The directory does not exist.
+            StoredFileExistsError: Mode ``"x"``, and the path exists.
+            StoredIsADirectoryError: The path is a directory.
         """
         if mode not in MODES:
             raise InvalidRequestError(
@@ -238,14 +243,14 @@ class Files:
             block_bytes=block_bytes,
             task=self._task.key(),
         )
-        return Writer(self._connection, self._memory, self._workers, self._keeper, request)
+        return Writer(self._connection, self._memory, self._workers, self._keep_alive, request)
 
     def extents(self, path: str) -> tuple[Extent, ...]:
-        """What a file is made of, in order.
+        """Returns the extents of a file, in order.
 
         Raises:
-            StoredFileNotFoundError: Nothing is there.
-            StoredIsADirectoryError: A directory is.
+            StoredFileNotFoundError: The path does not exist.
+            StoredIsADirectoryError: The path is a directory.
         """
         return tuple(
             Extent(extent.id, extent.bytes, extent.block_bytes)
@@ -253,7 +258,7 @@ class Files:
         )
 
     def check(self) -> Iterator[CheckedBlocks]:
-        """Yields each block of the cluster once, checked at its first holder; an extent may come in several parts."""
+        """Yields each block of the cluster once, verified at its owner; an extent may come in several parts."""
         api = NodeConnection(self._addresses, self._timeout, credentials=self._credentials)
         try:
             nodes = api.call("ListNodes", job_pb2.ListNodesRequest).nodes
@@ -268,46 +273,32 @@ class Files:
 
     def _locate_file(self, path: str) -> Any:
         response = self._locate(path)
-        if response.file.kind == storage_pb2.DIRECTORY:
+        if response.file.kind == storage_pb2.FILE_KIND_DIRECTORY:
             raise StoredIsADirectoryError(
                 f"{path} is a directory. Only files have bytes to read. List it, or open a file in it."
             )
         return response
 
     def _change(
-        self, method: str, request: Any, settle: Callable[[TensorFlowIgniteError], Any] = lambda refusal: None
+        self, method: str, request: Any, was_done: Callable[[TensorFlowIgniteError], Any] = lambda error: None
     ) -> None:
-        """Makes a call that changes something, in the name of the task that this process is."""
+        """Makes a call that changes files, with the key of this task if this process is one."""
         task = self._task.key()
         if task is not None:
             request.task.CopyFrom(task)
-        self._connection.call(method, lambda: request, settle=settle)
+        self._connection.call(method, lambda: request, was_done=was_done)
 
 
-_lock = threading.Lock()
+_lock = forks.RenewedLock()
 _files: dict[tuple[tuple[str, ...], float, bool, Credentials | None], Files] = {}
-
-
-def _forget_lock() -> None:
-    """In a forked child: the lock may be held by a thread that is not there."""
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_forget_lock)
-
-
-def _whole_path(directory: str, name: str) -> str:
-    """The path of an entry; the one entry of a file is itself, and has a whole path already."""
-    return name if name.startswith("/") else paths.join(directory, name)
 
 
 def _check_node(address: str, timeout: float, credentials: Credentials | None) -> list[CheckedBlocks]:
     node = NodeConnection((address,), timeout, make_stub=FileStub, credentials=credentials)
     try:
-        found: list[CheckedBlocks] = []
-        for answer in node.follow("CheckBlocks", storage_pb2.CheckBlocksRequest(), on_restart=found.clear):
-            found.append(
+        checked: list[CheckedBlocks] = []
+        for answer in node.follow("CheckBlocks", storage_pb2.CheckBlocksRequest(), on_restart=checked.clear):
+            checked.append(
                 CheckedBlocks(
                     address=address,
                     extent=answer.extent_id,
@@ -317,6 +308,6 @@ def _check_node(address: str, timeout: float, credentials: Credentials | None) -
                     pending=answer.pending,
                 )
             )
-        return found
+        return checked
     finally:
         node.close()

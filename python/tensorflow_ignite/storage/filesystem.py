@@ -1,4 +1,4 @@
-"""The cluster's files as a file system of fsspec: for pandas, pyarrow, polars and whatever else opens URLs by it.
+"""The cluster's files as a file system of fsspec, for pandas, pyarrow, polars and other users of fsspec.
 
 with fsspec.open("ignite:///data/rows.csv") as file: ...
 frame = pandas.read_parquet("ignite://node-1:10820,node-2:10820/data/rows.parquet")
@@ -15,42 +15,41 @@ from typing import Any
 from fsspec.spec import AbstractFileSystem
 from fsspec.utils import stringify_path
 
-from tensorflow_ignite.addresses import parse_addresses
-from tensorflow_ignite.credentials import given, keep, kept
 from tensorflow_ignite.errors import (
     StoredFileNotFoundError,
     StoredIsADirectoryError,
     StoredNotADirectoryError,
 )
+from tensorflow_ignite.net.addresses import parse_addresses
+from tensorflow_ignite.net.credentials import from_argument, store, stored
 from tensorflow_ignite.storage import paths
-from tensorflow_ignite.storage.files import FileInfo, Files
+from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.storage.handles import ReadFile, TextFile, WriteFile
-
-__all__ = ["IgniteFileSystem"]
+from tensorflow_ignite.storage.info import FileInfo
+from tensorflow_ignite.storage.reader import copy_bytes
 
 _MISSING = (StoredFileNotFoundError, StoredNotADirectoryError)
-# Ranges that `cat_ranges` reads at once, and bytes that a copy inside the cluster moves at once.
-_RANGES = 8
-_COPIED = 4 * 1024 * 1024
+# Threads of `cat_ranges`.
+_RANGE_THREADS = 8
 _TEXT_OPTIONS = ("encoding", "errors", "newline", "line_buffering", "write_through")
 
 
-class _Keeping(type(AbstractFileSystem)):  # type: ignore[misc]
-    """fsspec keeps the options of a file system, pickles them and knows it by them: of credentials only a name."""
+class _CredentialsByName(type(AbstractFileSystem)):  # type: ignore[misc]
+    """fsspec stores and pickles the options of a file system, so credentials are replaced by a random name."""
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
-        who = options.get("credentials")
-        if who is not None and not isinstance(who, str):
-            options["credentials"] = keep(given(who))
+        credentials = options.get("credentials")
+        if credentials is not None and not isinstance(credentials, str):
+            options["credentials"] = store(from_argument(credentials))
         return super().__call__(*args, **options)
 
 
-class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[misc]
+class IgniteFileSystem(AbstractFileSystem, metaclass=_CredentialsByName):  # type: ignore[misc]
     """Files inside an Ignite cluster: ``ignite://[host:port[,host:port]]/path``.
 
-    Files appear whole when they are closed, missing directories are made when something is written into them, and
-    nothing is cached here: what is listed is there. Synchronous. Errors are those of the operating system, and
-    `tensorflow_ignite.errors.StorageError` at the same time.
+    A file becomes visible as a whole when it is closed. Missing directories are made when a file is written into them.
+    Listings are not cached. All calls are synchronous. Errors are `tensorflow_ignite.errors.StorageError`, and also the
+    class of the operating system's error, such as FileNotFoundError.
     """
 
     protocol = paths.PROTOCOL
@@ -65,22 +64,22 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[
             address: ``"host:port[,host:port]"``; None: in a job, the node that the task runs beside; else the
                 environment variable TENSORFLOW_IGNITE_ADDRESS; else ``localhost:10820``.
             timeout: Seconds for each call at one address.
-            credentials: Who calls, and whom it trusts; see `tensorflow_ignite.connect`. They stay in this process: one
-                that gets the file system in a pickle takes its own.
-            options: Those of every file system of fsspec.
+            credentials: Credentials of the calls; see `tensorflow_ignite.connect`. They stay in this process: a process
+                that unpickles the file system uses its own.
+            options: Options of every file system of fsspec.
 
         Raises:
-            InvalidRequestError: The address or the credentials cannot be read.
+            InvalidRequestError: The address or the credentials are malformed.
         """
         super().__init__(**options)
-        # The name that the credentials are kept under.
-        self._credentials = kept(credentials or "")
+        # Here `credentials` is the name that the metaclass has put in.
+        self._credentials = stored(credentials or "")
         self._addresses = parse_addresses(address) if address else None
         self._timeout = timeout
 
     @property
     def files(self) -> Files:
-        """What the file system makes its calls by."""
+        """The files of the cluster."""
         return Files.at(self._addresses, timeout=self._timeout, credentials=self._credentials)
 
     @property
@@ -93,46 +92,46 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[
         if isinstance(path, list):
             return [cls._strip_protocol(one) for one in path]
         text = stringify_path(path)
-        if text.startswith(paths.SCHEME):
+        if paths.is_url(text):
             return paths.parse(text).path
-        return paths.normalize("/" + text)
+        return paths.normalize(text if text.startswith("/") else "/" + text)
 
     @staticmethod
     def _get_kwargs_from_urls(path: str) -> dict[str, Any]:
-        addresses = paths.parse(path).addresses if path.startswith(paths.SCHEME) else None
+        addresses = paths.parse(path).addresses if paths.is_url(path) else None
         return {"address": ",".join(addresses)} if addresses else {}
 
     def unstrip_protocol(self, name: str) -> str:
-        """The URL of a path, with the addresses if this file system has some of its own."""
-        if name.startswith(paths.SCHEME) and paths.parse(name).addresses:
+        """Returns the URL of a path, with addresses if this file system was created with them."""
+        if paths.is_url(name) and paths.parse(name).addresses:
             return name
         return paths.format_url(self._addresses, self._strip_protocol(name))
 
     def info(self, path: str, **options: Any) -> dict[str, Any]:
-        """What is at a path: name, size, type, created, modified, mtime and generation."""
+        """Returns the metadata of a path: name, size, type, created, modified, mtime and generation."""
         return _describe(self.files.stat(self._strip_protocol(path)))
 
     def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
-        """The entries of a directory, or a file itself; as `info`, or by name."""
+        """Returns the entries of a directory, or the file itself; as `info`, or by name."""
         found = self.files.list(self._strip_protocol(path))
         return [_describe(info) for info in found] if detail else [info.path for info in found]
 
     def exists(self, path: str, **options: Any) -> bool:
-        """Whether anything is at a path; raises when no node answers."""
+        """Whether the path exists; raises if no node answers."""
         return self.files.exists(self._strip_protocol(path))
 
     def isdir(self, path: str) -> bool:
-        """Whether a directory is at a path; raises when no node answers."""
+        """Whether the path is a directory; raises if no node answers."""
         return self._kind(path) == "directory"
 
     def isfile(self, path: str) -> bool:
-        """Whether a file is at a path; raises when no node answers."""
+        """Whether the path is a file; raises if no node answers."""
         return self._kind(path) == "file"
 
     def walk(
         self, path: str, maxdepth: int | None = None, topdown: bool = True, on_error: Any = "omit", **options: Any
     ) -> Iterator[Any]:
-        """As fsspec's; a directory that is not there is omitted, but not a cluster that does not answer."""
+        """Walks as fsspec does; missing directories are omitted by default, but connection errors are raised."""
         ignore = _omit_missing if on_error == "omit" else on_error
         yield from super().walk(path, maxdepth=maxdepth, topdown=topdown, on_error=ignore, **options)
 
@@ -145,11 +144,11 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[
         return self.info(path)["modified"]  # type: ignore[no-any-return]
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
-        """Makes a directory that is not there."""
+        """Makes a directory that does not exist."""
         self.files.make_directory(self._strip_protocol(path), parents=create_parents)
 
     def makedirs(self, path: str, exist_ok: bool = False) -> None:
-        """Makes a directory and those above it."""
+        """Makes a directory and its missing parents."""
         self.files.make_directory(self._strip_protocol(path), parents=True, exist_ok=exist_ok)
 
     def rmdir(self, path: str) -> None:
@@ -163,7 +162,7 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[
     _rm = rm_file
 
     def rm(self, path: str | list[str], recursive: bool = False, maxdepth: int | None = None) -> None:
-        """Removes files, empty directories, or whole ones in one step; a name that is there is never a pattern."""
+        """Removes files and directories, each in one step; an existing path is never read as a pattern."""
         if maxdepth is not None:
             super().rm(path, recursive=recursive, maxdepth=maxdepth)
             return
@@ -172,7 +171,7 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[
                 self.files.remove(found, recursive=recursive)
 
     def mv(self, path1: Any, path2: Any, recursive: bool = False, maxdepth: int | None = None, **options: Any) -> None:
-        """Renames a file, or a directory with all that is in it, in one step; into a directory that is there."""
+        """Renames a file, or a directory with everything in it, in one step; an existing directory is moved into."""
         if not isinstance(path1, (str, os.PathLike)) or maxdepth is not None:
             super().mv(path1, path2, recursive=recursive, maxdepth=maxdepth, **options)
             return
@@ -183,7 +182,7 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[
             self._rename(source, paths.join(target, source.rpartition("/")[2]) if into else target)
 
     def cp_file(self, path1: str, path2: str, **options: Any) -> None:
-        """Copies a file; of a directory, makes it."""
+        """Copies a file; for a directory, makes the target directory."""
         source, target = self._strip_protocol(path1), self._strip_protocol(path2)
         try:
             reader = self.files.open_reader(source)
@@ -191,11 +190,7 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[
             self.files.make_directory(target, parents=True, exist_ok=True)
             return
         with reader, self.files.open_writer(target, parents=True) as writer:
-            buffer = memoryview(bytearray(min(_COPIED, reader.bytes)))
-            position = 0
-            while count := reader.read_into(position, buffer):
-                writer.write(buffer[:count])
-                position += count
+            copy_bytes(reader, writer)
 
     def cat_file(self, path: str, start: int | None = None, end: int | None = None, **options: Any) -> bytes:
         """Reads a file, or a range; negative positions count from the end."""
@@ -214,11 +209,14 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[
     ) -> list[Any]:
         """Reads many ranges, several at once; see fsspec."""
         if max_gap is not None:
-            raise NotImplementedError("cat_ranges joins no ranges. max_gap must be None. Leave it out.")
+            raise NotImplementedError("cat_ranges does not join ranges. max_gap must be None. Leave max_gap out.")
         begins = starts if isinstance(starts, Sequence) else [starts] * len(paths)
         stops = ends if isinstance(ends, Sequence) else [ends] * len(paths)
         if not len(begins) == len(stops) == len(paths):
-            raise ValueError(f"{len(paths)} paths, {len(begins)} starts and {len(stops)} ends do not fit together.")
+            raise ValueError(
+                f"cat_ranges got {len(paths)} paths, {len(begins)} starts and {len(stops)} ends. Their numbers must be "
+                "equal. Give one start and one end for each path."
+            )
 
         def read(path: str, start: int | None, end: int | None) -> Any:
             try:
@@ -228,17 +226,17 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[
                     return error
                 raise
 
-        with ThreadPoolExecutor(_RANGES) as threads:
+        with ThreadPoolExecutor(_RANGE_THREADS) as threads:
             return list(threads.map(read, paths, begins, stops))
 
     def touch(self, path: str, truncate: bool = True, **options: Any) -> None:
-        """Makes an empty file; without `truncate`, one that is there keeps its bytes and is modified now."""
+        """Makes an empty file; without `truncate`, an existing file keeps its bytes and gets a new time."""
         self.files.open_writer(self._strip_protocol(path), "w" if truncate else "a", parents=True).close()
 
     def du(
         self, path: str, total: bool = True, maxdepth: int | None = None, withdirs: bool = False, **options: Any
     ) -> Any:
-        """Bytes below a path; or of each file."""
+        """Returns the bytes of all files below a path, or of each file."""
         if total and maxdepth is None:
             return self.files.usage(self._strip_protocol(path)).bytes
         return super().du(path, total=total, maxdepth=maxdepth, withdirs=withdirs, **options)
@@ -278,7 +276,7 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[
         if mode == "rb":
             return ReadFile(self, path, self.files.open_reader(path), block_size, cache_type, cache_options)
         if mode not in ("wb", "xb", "ab"):
-            raise ValueError(f"mode {mode!r} is unknown. A file is opened with r, w, x or a. Choose one of them.")
+            raise ValueError(f"mode {mode!r} is unknown. A mode is r, w, x or a. Use one of these.")
         writer = self.files.open_writer(path, mode[0], parents=True)  # type: ignore[arg-type]
         return WriteFile(self, path, mode, writer, block_size, autocommit)
 
@@ -289,14 +287,15 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_Keeping):  # type: ignore[
             return None
 
     def _expand(self, path: Any) -> list[str]:
-        """What a name or a pattern stands for; something that is there stands for itself."""
+        """Returns the paths that a path or pattern matches; an existing path matches only itself."""
         stripped = self._strip_protocol(path)
         if not any(sign in stripped for sign in "*?[") or self.files.exists(stripped):
             return [stripped]
         found = self.glob(stripped)
         if not found:
             raise StoredFileNotFoundError(
-                f"nothing fits {stripped}. A pattern stands for what is there. Look at it: ls {paths.parent(stripped)}"
+                f"no path matches {stripped}. A pattern matches existing files and directories. List them: ls "
+                f"{paths.parent(stripped)}"
             )
         return [str(one) for one in found]
 

@@ -1,4 +1,4 @@
-"""Open files as Python, fsspec and Arrow know them, over `Reader` and `Writer`."""
+"""File objects for Python, fsspec and Arrow, over `Reader` and `Writer`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,14 @@ from tensorflow_ignite.storage.writer import Writer
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-__all__ = ["ReadFile", "TextFile", "WriteFile"]
-
-# What small reads are served from; larger ones go straight into the memory of whoever reads.
-_BUFFER = 256 * 1024
+# Size of the buffer for small reads, in bytes; larger reads go directly into the caller's memory.
+_BUFFER_BYTES = 256 * 1024
 
 
 class ReadFile(AbstractBufferedFile):  # type: ignore[misc]
     """A file open for reading.
 
-    The reader reads ahead by itself, so no cache of fsspec is needed; one is used only when it is asked for by name, as
-    fsspec's own block cache does.
+    The reader prefetches by itself, so a cache of fsspec is used only if `cache_type` names one.
     """
 
     closed: bool
@@ -34,9 +31,9 @@ class ReadFile(AbstractBufferedFile):  # type: ignore[misc]
     def __init__(
         self, fs: Any, path: str, reader: Reader, block_size: Any, cache_type: str | None, cache_options: Any
     ) -> None:
-        """Takes over a reader."""
+        """Wraps a reader, and closes it in `close`."""
         self._reader = reader
-        self._buffered = io.BufferedReader(_Raw(reader), _BUFFER) if cache_type is None else None
+        self._buffered = io.BufferedReader(_RawReader(reader), _BUFFER_BYTES) if cache_type is None else None
         super().__init__(
             fs,
             path,
@@ -48,13 +45,13 @@ class ReadFile(AbstractBufferedFile):  # type: ignore[misc]
         )
 
     def read(self, length: int | None = -1) -> bytes:
-        """Reads so many bytes, or to the end."""
+        """Reads `length` bytes, or to the end if it is None or negative."""
         if self._buffered is None:
             return super().read(-1 if length is None else length)  # type: ignore[no-any-return]
         return self._buffered.read(length)
 
     def read1(self, length: int = -1) -> bytes:
-        """Reads some bytes, with at most one read of the file."""
+        """Reads at most `length` bytes, with at most one read of the file."""
         return self.read(length) if self._buffered is None else self._buffered.read1(length)
 
     def readinto(self, buffer: WriteableBuffer) -> int:
@@ -87,7 +84,7 @@ class ReadFile(AbstractBufferedFile):  # type: ignore[misc]
         return int(super().tell()) if self._buffered is None else self._buffered.tell()
 
     def close(self) -> None:
-        """Ends reading; may be repeated."""
+        """Closes the reader; may be repeated."""
         self.closed = True
         self._reader.close()
 
@@ -96,23 +93,23 @@ class ReadFile(AbstractBufferedFile):  # type: ignore[misc]
 
 
 class WriteFile(AbstractBufferedFile):  # type: ignore[misc]
-    """A file open for writing; it is visible, whole, once it is closed, or once its transaction is.
+    """A file open for writing; it becomes visible, whole, when it or its transaction of fsspec is closed.
 
-    A ``with`` block that raises leaves nothing, and so does a file that nobody has closed.
+    A file whose ``with`` block raised, or that was never closed, is not published.
     """
 
     closed: bool
 
     def __init__(self, fs: Any, path: str, mode: str, writer: Writer, block_size: Any, autocommit: bool) -> None:
-        """Takes over a writer."""
+        """Wraps a writer, and ends it in `close`, `commit` or `discard`."""
         self._writer = writer
         self._failed = False
         super().__init__(fs, path, mode=mode, block_size=block_size or "default", autocommit=autocommit)
 
     def write(self, data: ReadableBuffer) -> int:
-        """Adds bytes at the end; returns how many."""
+        """Appends bytes; returns their number."""
         if self.closed:
-            raise ValueError(f"{self.path} is closed. A file is written until close(). Open it again.")
+            raise ValueError(f"{self.path} is closed. A file accepts data until close(). Open the file again.")
         view = memoryview(data)
         self._writer.write(view)
         return view.nbytes
@@ -122,14 +119,14 @@ class WriteFile(AbstractBufferedFile):  # type: ignore[misc]
         return self._writer.position
 
     def flush(self, force: bool = False) -> None:
-        """Does nothing: a file appears as a whole when it is closed."""
+        """Does nothing: a file becomes visible as a whole when it is closed."""
 
     def fail(self) -> None:
-        """Has `close` abandon the file instead."""
+        """Makes `close` abandon the file."""
         self._failed = True
 
     def close(self) -> None:
-        """Makes the file visible; inside a transaction, its end does. May be repeated."""
+        """Publishes the file, unless it is part of a transaction; may be repeated."""
         if self.closed:
             return
         self.closed = True
@@ -139,28 +136,28 @@ class WriteFile(AbstractBufferedFile):  # type: ignore[misc]
             self._writer.close()
 
     def commit(self) -> None:
-        """Makes a file of a transaction visible."""
+        """Publishes a file of a transaction."""
         self.closed = True
         self._writer.close()
 
     def discard(self) -> None:
-        """Forgets a file of a transaction."""
+        """Abandons a file of a transaction."""
         self.closed = True
         self._writer.abandon()
 
     def __exit__(self, *error: object) -> None:
-        """Closes the file; abandons it when the block raised."""
+        """Closes the file, or abandons it if the block raised."""
         if error and error[0] is not None:
             self.fail()
         self.close()
 
     def __del__(self) -> None:
-        """Whoever loses a file has not said that it is whole: its blocks are removed after the writer time-out."""
+        """Warns about a file that was not closed; the cluster removes its blocks after the writer timeout."""
         if not self.closed:
             self.closed = True
             warnings.warn(
-                f"{self.path} was written, but not closed: it is not visible. A file is published by close(). "
-                "Open it in a `with` block.",
+                f"{self.path} was written, but not closed, so it is not visible. close() publishes a file. "
+                "Open the file in a `with` block.",
                 ResourceWarning,
                 stacklevel=2,
                 source=self,
@@ -168,18 +165,18 @@ class WriteFile(AbstractBufferedFile):  # type: ignore[misc]
 
 
 class TextFile(io.TextIOWrapper):
-    """A file open for text; a ``with`` block that raises leaves nothing written."""
+    """A file open for text; if its ``with`` block raises, nothing is published."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes the file; abandons it when the block raised."""
+        """Closes the file, or abandons it if the block raised."""
         if kind is not None:
             self._fail()
         super().__exit__(kind, error, trace)
 
     def __del__(self) -> None:
-        """Whoever loses a file has not said that it is whole."""
+        """Abandons a file that was not closed."""
         if not self.closed:
             self._fail()
             self.close()
@@ -190,7 +187,7 @@ class TextFile(io.TextIOWrapper):
             buffer.fail()
 
 
-class _Raw(io.RawIOBase):
+class _RawReader(io.RawIOBase):
     """A reader with a position."""
 
     def __init__(self, reader: Reader) -> None:
@@ -209,9 +206,12 @@ class _Raw(io.RawIOBase):
     def seek(self, loc: int, whence: int = os.SEEK_SET) -> int:
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._reader.bytes}
         if whence not in base:
-            raise ValueError(f"whence {whence} is unknown. It is 0 (start), 1 (position) or 2 (end). Use one of them.")
+            raise ValueError(f"whence {whence} is unknown. It is 0 (start), 1 (position) or 2 (end). Use one of these.")
         if base[whence] + loc < 0:
-            raise ValueError(f"position {base[whence] + loc} is before the start of {self._reader.info.path}.")
+            raise ValueError(
+                f"position {base[whence] + loc} is before the start of {self._reader.info.path}. Positions begin at 0. "
+                "Seek to another position."
+            )
         self._position = base[whence] + loc
         return self._position
 

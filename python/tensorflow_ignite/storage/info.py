@@ -1,4 +1,4 @@
-"""What the cluster says about files, as plain values."""
+"""Metadata of files, as plain values."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from typing import Any, Literal
 
 from tensorflow_ignite.v1 import storage_pb2
 
-__all__ = ["CheckedBlocks", "Extent", "FileInfo", "FileKind", "Usage"]
-
 FileKind = Literal["file", "directory"]
 
 
 @dataclass(frozen=True)
 class FileInfo:
-    """What is at a path.
+    """A file or directory.
 
     Attributes:
-        path: The whole path, from ``/`` on.
+        path: The absolute path.
         kind: ``"file"`` or ``"directory"``.
-        bytes: Of a file; 0 for a directory.
-        modified: When it was last changed; seconds since the epoch.
-        created: When it was made; seconds since the epoch.
-        generation: Grows with each publication of the file; 0 for a directory.
+        bytes: Size of a file; 0 for a directory.
+        modified: Time of the last change; seconds since the epoch.
+        created: Time of creation; seconds since the epoch.
+        generation: Number of publications of a file; 0 for a directory.
     """
 
     path: str
@@ -44,10 +42,10 @@ class FileInfo:
 
     @classmethod
     def from_proto(cls, message: Any, path: str | None = None) -> FileInfo:
-        """Reads a message of the node; `path` stands for the one in it."""
+        """Reads a message of a node; `path`, if given, replaces its path."""
         return cls(
             path=message.path if path is None else path,
-            kind="directory" if message.kind == storage_pb2.DIRECTORY else "file",
+            kind="directory" if message.kind == storage_pb2.FILE_KIND_DIRECTORY else "file",
             bytes=message.bytes,
             modified=_seconds(message.modified_at),
             created=_seconds(message.created_at),
@@ -57,12 +55,12 @@ class FileInfo:
 
 @dataclass(frozen=True)
 class Usage:
-    """What is below a path.
+    """Totals of a directory tree.
 
     Attributes:
         files: Number of files.
-        directories: Number of directories, the one asked for not counted.
-        bytes: Of all files together; each block is kept as often as the store has copies.
+        directories: Number of directories, without the root of the tree.
+        bytes: Size of all files together; copies of a block count once.
     """
 
     files: int
@@ -72,12 +70,12 @@ class Usage:
 
 @dataclass(frozen=True)
 class Extent:
-    """What one writer wrote of a file.
+    """The bytes of a file that one writer has written.
 
     Attributes:
-        id: 32 hexadecimal digits, unique for ever.
-        bytes: Of it.
-        block_bytes: Of each of its blocks; the last one is shorter.
+        id: 32 hexadecimal digits, never used again.
+        bytes: Size of the extent.
+        block_bytes: Size of each block; the last block may be shorter.
     """
 
     id: str
@@ -87,15 +85,15 @@ class Extent:
 
 @dataclass(frozen=True)
 class CheckedBlocks:
-    """Blocks of one extent that one node holds as the first of its holders, each checked there against its checksum.
+    """Blocks of one extent whose owner is one node, each verified there against its checksum.
 
     Attributes:
         address: ``host:port`` of the node.
         extent: Id of the extent.
-        numbers: The blocks' numbers in the extent.
-        corrupt: Those of them that are not what was written.
-        bytes: Of all of them together.
-        pending: Somebody is writing the extent, or it is being removed.
+        numbers: Numbers of the blocks in the extent.
+        corrupt: Numbers of the blocks with a wrong checksum.
+        bytes: Size of all these blocks.
+        pending: The extent is pending: a writer is filling it, or it is being removed.
     """
 
     address: str

@@ -1,8 +1,8 @@
 """Memory that this process shares with the nodes of its own host, so that blocks need not travel in messages.
 
-A call that carries a block names a place in the memory instead: the node lays the block there, or takes it from there.
-A place is used for one block at a time. When a call was not answered, its node may still be at the place, so the whole
-memory is given up: nothing in it is written again, and other memory is made.
+A call for a block names a range of the memory: the node writes the block there, or reads it from there. A range is used
+for one block at a time. If a call gets no answer, its node may still use the range, so the whole memory is retired:
+nothing in it is written again, and new memory is allocated.
 """
 
 from __future__ import annotations
@@ -16,116 +16,114 @@ from collections import deque
 from contextlib import suppress
 from typing import Any
 
-from tensorflow_ignite import forks
-from tensorflow_ignite.addresses import on_this_host
+from tensorflow_ignite.base import forks
 from tensorflow_ignite.errors import SharingUnavailableError, TensorFlowIgniteError
-from tensorflow_ignite.memory import NONCE_BYTES, Janitor, Segment
-from tensorflow_ignite.rpc import NodeConnection
-from tensorflow_ignite.storage import collecting
+from tensorflow_ignite.memory import NONCE_BYTES, DaemonTimer, Segment
+from tensorflow_ignite.net.addresses import on_this_host
+from tensorflow_ignite.net.rpc import NodeConnection
+from tensorflow_ignite.storage import gc_pause
 from tensorflow_ignite.v1 import storage_pb2
 
-__all__ = ["BlockMemory", "Place"]
-
-#: Blocks that have a place at the same time; others travel in messages.
-PLACES = 12
-#: What is smaller is not worth a place, in bytes.
-SMALLEST = 1024 * 1024
-#: Seconds without a block after which the memory is given back.
+#: Blocks in shared memory at the same time; more blocks travel in messages.
+MAX_RANGES = 12
+#: Smaller blocks travel in messages; bytes.
+MIN_BYTES = 1024 * 1024
+#: Seconds without a block after which the memory is freed.
 IDLE_SECONDS = 3.0
-# Seconds in which a node on this host maps memory, or lets go of it.
+# Timeout, in seconds, of a call by which a node of this host maps or unmaps memory.
 _SECONDS_TO_SHARE = 2.0
-# What a node looks for stands in a page of its own.
+# The nonce is in a page of its own.
 _HEAD = 4096
 _ROUNDING = 4096
 
 
-class Place:
-    """Room for one block, until the last view of it has gone.
+class SharedRange:
+    """Memory for one block, until the last view of it is collected.
 
     Attributes:
         address: ``"host:port"`` of the node that can use it.
-        told: By which a call names it.
+        message: The range as a field of a request.
         view: The memory.
     """
 
-    def __init__(self, memory: _Memory, number: int, address: str, name: bytes, size: int) -> None:
-        """Made by `BlockMemory.place`."""
+    def __init__(self, memory: _SharedMemory, number: int, address: str, name: bytes, size: int) -> None:
+        """Called by `BlockMemory.allocate`."""
         self._memory = memory
         self.address = address
-        offset = _HEAD + number * memory.place_bytes
-        self.told = storage_pb2.MemoryPlace(memory=name, offset=offset, bytes=size)
-        room: Any = (ctypes.c_char * size).from_address(memory.segment.address + offset)
-        # Views keep the array, and the array keeps the place.
-        room.place = _End(memory, number)
-        # Plain bytes, as other memoryviews are: those over arrays of ctypes fit no other.
-        self.view = pickle.PickleBuffer(room).raw()
+        offset = _HEAD + number * memory.range_bytes
+        self.message = storage_pb2.MemoryRange(memory=name, offset=offset, bytes=size)
+        array: Any = (ctypes.c_char * size).from_address(memory.segment.address + offset)
+        # Views hold the array, and the array holds the lease.
+        array.lease = _RangeLease(memory, number)
+        # Format "B", as of other memoryviews: a view over an array of ctypes cannot be assigned to them.
+        self.view = pickle.PickleBuffer(array).raw()
 
-    def give_up(self) -> None:
-        """A node may be at it for as long as it lives: the memory is not used again."""
-        self._memory.given_up = True
+    def retire(self) -> None:
+        """Retires the whole memory: a node may use this range at any time later."""
+        self._memory.retired = True
 
 
-class _End:
-    """Gives a place back when the last that looks into it has gone."""
+class _RangeLease:
+    """Makes a range free again when the last view of it is collected."""
 
-    def __init__(self, memory: _Memory, number: int) -> None:
+    def __init__(self, memory: _SharedMemory, number: int) -> None:
         self._memory = memory
         self._number = number
 
     def __del__(self) -> None:
-        # One operation: it may run wherever the interpreter happens to be.
-        if not self._memory.given_up:
+        # One atomic operation: a destructor may run at any point of any thread.
+        if not self._memory.retired:
             self._memory.free.append(self._number)
 
 
-class _Memory:
-    """One segment, and under which names the nodes know it."""
+class _SharedMemory:
+    """One segment, and the names that nodes have given it."""
 
-    def __init__(self, place_bytes: int) -> None:
-        self.place_bytes = place_bytes
+    def __init__(self, range_bytes: int) -> None:
+        self.range_bytes = range_bytes
         self.nonce = os.urandom(NONCE_BYTES)
-        self.segment = Segment(_HEAD + PLACES * place_bytes)
+        self.segment = Segment(_HEAD + MAX_RANGES * range_bytes)
         self.segment.write(self.nonce)
-        self.free = deque(range(PLACES))
-        # By address; None: it is being shared, or cannot be.
+        self.free = deque(range(MAX_RANGES))
+        # By address of the node; None: the call to share is running, or has failed.
         self.names: dict[str, bytes | None] = {}
-        self.given_up = False
+        self.retired = False
 
 
 class BlockMemory:
     """The memory of this process for the blocks of one cluster. Safe to use from several threads, and after a fork."""
 
     def __init__(self, connection: NodeConnection) -> None:
-        """Makes no memory yet.
+        """Allocates no memory yet.
 
         Args:
-            connection: Of a `wire.FileStub`.
+            connection: Connection with a `wire.FileStub`.
         """
         self._connection = connection
         self._lock = threading.Lock()
-        self._memory: _Memory | None = None
-        self._janitor: Janitor | None = None
-        self._used = 0.0
+        self._memory: _SharedMemory | None = None
+        self._timer: DaemonTimer | None = None
+        self._used_at = 0.0
         self._unavailable = False
-        forks.remember(self)
+        forks.register(self)
 
-    def place(self, address: str | None, size: int) -> Place | None:
-        """A place for a block of so many bytes that a node can use.
+    def allocate(self, address: str | None, size: int) -> SharedRange | None:
+        """Allocates memory for a block that a node of this host reads or writes.
 
         Args:
             address: ``"host:port"`` of the node.
-            size: Of the block, in bytes.
+            size: Size of the block, in bytes.
 
         Returns:
-            The place; None when the block is to travel in a message: the node is elsewhere, or unknown, or does not
-            answer, or no place is free, or the block is so small that it does not matter.
+            The range; None if the block must travel in a message: the node is on another host, unknown or does not
+            answer, all `MAX_RANGES` ranges are in use, or the block is smaller than `MIN_BYTES`.
         """
-        if address is None or size < SMALLEST or self._unavailable or not on_this_host(address):
+        if address is None or size < MIN_BYTES or self._unavailable or not on_this_host(address):
             return None
-        if self._connection.avoids(address):
+        if self._connection.skips(address):
             return None
         memory = self._current(size)
-        if memory is None or size > memory.place_bytes:
+        if memory is None or size > memory.range_bytes:
             return None
         name = self._name(memory, address)
         if name is None:
@@ -134,79 +132,79 @@ class BlockMemory:
             number = memory.free.popleft()
         except IndexError:
             return None
-        return Place(memory, number, address, name, size)
+        return SharedRange(memory, number, address, name, size)
 
-    def ask(self, place: Place, method: str, request: Any) -> Any | None:
-        """Makes a call that names a place, once.
+    def call(self, shared: SharedRange, method: str, request: Any) -> Any | None:
+        """Makes a call that names a range, once.
 
         Args:
-            place: Where its node finds the block, or lays it.
-            method: Of a `wire.FileStub`.
+            shared: The range that the node reads or writes.
+            method: Name of a method of `wire.FileStub`.
             request: The request.
 
         Returns:
-            The response; None: the block is to travel in a message.
+            The response; None: the block must travel in a message.
 
         Raises:
-            TensorFlowIgniteError: What the node answered, as the class for it.
+            TensorFlowIgniteError: The error of the node, in its class.
         """
         try:
-            response = self._connection.ask(place.address, method, request)
+            response = self._connection.call_once(shared.address, method, request)
         except SharingUnavailableError:
-            self._forget(place.address)
+            self._forget(shared.address)
             return None
         except TensorFlowIgniteError:
             raise
-        except BaseException:  # such as KeyboardInterrupt: nobody waited for the answer
-            place.give_up()
+        except BaseException:  # such as KeyboardInterrupt: the node may still use the range
+            shared.retire()
             raise
         if response is None:
-            place.give_up()
+            shared.retire()
         return response
 
     def clear(self) -> None:
-        """Gives the memory back now; what has a place in it keeps that."""
-        with collecting.held(), self._lock:
+        """Releases the memory now; ranges in use stay valid."""
+        with gc_pause.paused(), self._lock:
             memory, self._memory = self._memory, None
-            janitor, self._janitor = self._janitor, None
-        if janitor is not None:
-            janitor.dismiss()
+            timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
         if memory is not None:
             self._unshare(memory)
 
     def after_fork(self) -> None:
-        """In a forked child: the memory is the parent's, and the thread that waits for it."""
+        """In a forked child: the memory and its timer belong to the parent."""
         self._lock = threading.Lock()
-        forks.leak(self._memory)
+        forks.keep_until_exit(self._memory)
         self._memory = None
-        self._janitor = None
+        self._timer = None
 
     def _forget(self, address: str) -> None:
-        """A node does not know the memory any more, as after a new start."""
+        """Removes the name of a node that does not know the memory any more, for example after a restart."""
         with self._lock:
             if self._memory is not None:
                 self._memory.names.pop(address, None)
 
-    def _current(self, size: int) -> _Memory | None:
+    def _current(self, size: int) -> _SharedMemory | None:
         with self._lock:
-            self._used = time.monotonic()
+            self._used_at = time.monotonic()
             memory = self._memory
-            if memory is not None and not memory.given_up:
+            if memory is not None and not memory.retired:
                 return memory
             rounded = -(-size // _ROUNDING) * _ROUNDING
             try:
-                made = _Memory(rounded if memory is None else max(rounded, memory.place_bytes))
+                made = _SharedMemory(rounded if memory is None else max(rounded, memory.range_bytes))
             except SharingUnavailableError:
-                # The platform has no such memory, or the machine is full.
+                # The platform has no memfd, or the machine is out of memory.
                 self._unavailable = True
                 return None
             self._memory = made
-            self._clean_later(made, IDLE_SECONDS)
+            self._schedule_release(made, IDLE_SECONDS)
         if memory is not None:
             self._unshare(memory)
         return made
 
-    def _name(self, memory: _Memory, address: str) -> bytes | None:
+    def _name(self, memory: _SharedMemory, address: str) -> bytes | None:
         with self._lock:
             if address in memory.names:
                 return memory.names[address]
@@ -214,35 +212,35 @@ class BlockMemory:
         request = storage_pb2.ShareMemoryRequest(
             pid=os.getpid(), fd=memory.segment.fd, bytes=memory.segment.size, nonce=memory.nonce
         )
-        # A node that refuses is not asked again: it will do so again.
+        # A node that refuses is not called again: it would refuse again.
         with suppress(TensorFlowIgniteError):
-            response = self._connection.ask(address, "share", request, _SECONDS_TO_SHARE)
+            response = self._connection.call_once(address, "share", request, _SECONDS_TO_SHARE)
             if response is not None:
                 memory.names[address] = response.memory
         return memory.names[address]
 
-    def _clean(self, memory: _Memory) -> None:
-        """Gives memory back that nobody has used for a while; else looks again later."""
-        # Whoever waits for the lock may be one for whom a call of TensorFlow waits.
-        with collecting.held(), self._lock:
+    def _release_if_idle(self, memory: _SharedMemory) -> None:
+        """Releases memory that was unused for `IDLE_SECONDS`; otherwise checks again later."""
+        # A call of TensorFlow may wait for a thread that waits for this lock.
+        with gc_pause.paused(), self._lock:
             if self._memory is not memory:
                 return
-            left = self._used + IDLE_SECONDS - time.monotonic()
-            idle = left <= 0 and len(memory.free) == PLACES
+            left = self._used_at + IDLE_SECONDS - time.monotonic()
+            idle = left <= 0 and len(memory.free) == MAX_RANGES
             if idle:
-                self._memory = self._janitor = None
+                self._memory = self._timer = None
             else:
-                self._clean_later(memory, max(left, IDLE_SECONDS / 10))
+                self._schedule_release(memory, max(left, IDLE_SECONDS / 10))
         if idle:
             self._unshare(memory)
 
-    def _clean_later(self, memory: _Memory, seconds: float) -> None:
-        self._janitor = Janitor(lambda: self._clean(memory), seconds)
-        self._janitor.start()
+    def _schedule_release(self, memory: _SharedMemory, seconds: float) -> None:
+        self._timer = DaemonTimer(lambda: self._release_if_idle(memory), seconds)
+        self._timer.start()
 
-    def _unshare(self, memory: _Memory) -> None:
+    def _unshare(self, memory: _SharedMemory) -> None:
         for address, name in list(memory.names.items()):
-            if name is not None and not self._connection.avoids(address):
+            if name is not None and not self._connection.skips(address):
                 request = storage_pb2.UnshareMemoryRequest(memory=name)
                 with suppress(TensorFlowIgniteError):
-                    self._connection.ask(address, "unshare", request, _SECONDS_TO_SHARE)
+                    self._connection.call_once(address, "unshare", request, _SECONDS_TO_SHARE)

@@ -1,6 +1,7 @@
-"""``ignite://[host:port[,host:port]]/path``: the cluster's nodes and a path, as users write them.
+"""URLs of files: ``ignite://[host:port[,host:port]]/path``.
 
-Nothing in a path is escaped: a name with ``%``, ``#`` or ``?`` in it is written as it is.
+Nothing in a path is escaped: ``%``, ``#``, ``?`` and blanks are ordinary characters of a name. The scheme may be in
+upper case, except in calls of TensorFlow, which does not know it.
 """
 
 from __future__ import annotations
@@ -9,10 +10,8 @@ import os
 import posixpath
 from dataclasses import dataclass
 
-from tensorflow_ignite.addresses import parse_addresses
 from tensorflow_ignite.errors import InvalidRequestError
-
-__all__ = ["PROTOCOL", "SCHEME", "Location", "format_url", "join", "normalize", "parent", "parse", "resolve"]
+from tensorflow_ignite.net.addresses import parse_addresses
 
 PROTOCOL = "ignite"
 SCHEME = f"{PROTOCOL}://"
@@ -25,7 +24,7 @@ class Location:
     """A path in a cluster.
 
     Attributes:
-        addresses: One ``"host:port"`` for each node that may be asked; None: see `resolve`.
+        addresses: One ``"host:port"`` for each node that may be called; None: see `net.resolve`.
         path: The path, normalized.
     """
 
@@ -39,42 +38,47 @@ class Location:
 
 
 def parse(url: str | os.PathLike[str]) -> Location:
-    """Reads a URL, or a path that begins with a slash.
+    """Parses a URL, or a path that begins with a slash.
 
     Args:
-        url: ``ignite://[host:port[,host:port]]/path``. The port is 10820 when left out.
+        url: ``ignite://[host:port[,host:port]]/path``. The default port is 10820.
 
     Returns:
-        The addresses (None when the URL has no host) and the path.
+        The addresses (None if the URL has no host) and the path.
 
     Raises:
-        InvalidRequestError: It is neither; or a host, or a part of the path breaks a rule.
+        InvalidRequestError: The text is neither a URL nor an absolute path, or a host or the path breaks a rule.
     """
     text = os.fspath(url)
     if text.startswith("/"):
         return Location(None, normalize(text))
-    if not text.startswith(SCHEME):
+    if not is_url(text):
         raise InvalidRequestError(
-            f"{text!r} names no file of the cluster. A URL is ignite://[host:port[,host:port]]/path. "
+            f"{text!r} is not a URL of a file in the cluster. A URL is ignite://[host:port[,host:port]]/path. "
             f"Write {SCHEME}/{text.lstrip('/')} to use the cluster of this job, or of the environment."
         )
     hosts, _, path = text[len(SCHEME) :].partition("/")
     return Location(parse_addresses(hosts) if hosts else None, normalize("/" + path))
 
 
+def is_url(text: str) -> bool:
+    """Whether a text begins with ``ignite://``, in upper or lower case."""
+    return text[: len(SCHEME)].lower() == SCHEME
+
+
 def normalize(path: str) -> str:
-    """Checks a path, and writes it in the one way in which the cluster knows it.
+    """Checks a path, and returns its normal form.
 
     Args:
-        path: A path that begins with a slash. Repeated and trailing slashes and ``.`` go, ``..`` takes the part before
-            it away.
+        path: A path that begins with a slash. Repeated and trailing slashes and ``.`` are removed, and ``..`` removes
+            the part before it.
 
     Returns:
         The path; ``"/"`` is the root.
 
     Raises:
-        InvalidRequestError: It does not begin with a slash, is longer than 4,096 bytes of UTF-8, or a part is longer
-            than 255, or has a NUL character or half a surrogate pair in it.
+        InvalidRequestError: The path does not begin with a slash, is longer than 4,096 bytes of UTF-8, has a part of
+            more than 255 bytes, or contains a NUL or half a surrogate pair.
     """
     if not path.startswith("/"):
         raise InvalidRequestError(f"path {path!r} is not absolute. A path begins with a slash. Write {'/' + path!r}.")
@@ -82,12 +86,14 @@ def normalize(path: str) -> str:
     try:
         encoded = result.encode()
     except UnicodeEncodeError:
-        raise InvalidRequestError(f"path {path!r} is no text. Paths are stored as UTF-8. Rename it.") from None
+        raise InvalidRequestError(
+            f"path {path!r} is not valid Unicode. Paths are stored as UTF-8. Rename the file."
+        ) from None
     longest = max(encoded.split(b"/"), key=len)
     if len(encoded) > _PATH_BYTES or len(longest) > _NAME_BYTES or b"\0" in encoded:
         raise InvalidRequestError(
-            f"path {path!r} of {len(encoded)} bytes, its longest part of {len(longest)}, cannot be used. A path has at "
-            f"most {_PATH_BYTES} bytes of UTF-8, each part at most {_NAME_BYTES}, and no NUL. Use a shorter one."
+            f"path {path!r} has {len(encoded)} bytes, and its longest part {len(longest)}. A path has at most "
+            f"{_PATH_BYTES} bytes of UTF-8, each part at most {_NAME_BYTES}, and no NUL. Use another path."
         )
     return result
 
@@ -98,30 +104,10 @@ def join(directory: str, name: str) -> str:
 
 
 def parent(path: str) -> str:
-    """The directory that a normalized path is in; the root is in itself."""
+    """Returns the directory of a normalized path; for the root, the root."""
     return path.rpartition("/")[0] or "/"
 
 
 def format_url(addresses: tuple[str, ...] | None, path: str) -> str:
     """The URL of a path."""
     return f"{SCHEME}{','.join(addresses or ())}{path}"
-
-
-def resolve(addresses: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The nodes that a URL means.
-
-    Args:
-        addresses: Those in the URL; None: in a job, the node that the task runs beside; else those in the environment
-            variable TENSORFLOW_IGNITE_ADDRESS; else ``localhost:10820``.
-
-    Returns:
-        One ``"host:port"`` for each node that may be asked.
-
-    Raises:
-        InvalidRequestError: The environment variable cannot be read.
-    """
-    if addresses:
-        return addresses
-    from tensorflow_ignite.train.context import context
-
-    return parse_addresses(context().node_address or None)

@@ -1,4 +1,4 @@
-"""Reading a file of the cluster: ranges, read ahead when they follow each other, from the nodes with the blocks."""
+"""Reading a file of the cluster: ranges, with prefetch if they follow each other, from the owners of the blocks."""
 
 from __future__ import annotations
 
@@ -12,33 +12,41 @@ from itertools import chain
 from types import TracebackType
 from typing import Any
 
-from tensorflow_ignite import forks
-from tensorflow_ignite.errors import FileChangedError, FileCorruptError, StorageError, StoredFileNotFoundError
-from tensorflow_ignite.rpc import NodeConnection
+from tensorflow_ignite.base import forks
+from tensorflow_ignite.errors import (
+    FileChangedError,
+    FileCorruptError,
+    FileLostError,
+    StorageError,
+    StoredFileNotFoundError,
+)
+from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.storage.blocks import get_block
+from tensorflow_ignite.storage.file_blocks import Block, BlockRange, Layout
 from tensorflow_ignite.storage.info import FileInfo
-from tensorflow_ignite.storage.layout import Block, Layout, Piece
 from tensorflow_ignite.storage.memory import BlockMemory
 from tensorflow_ignite.storage.workers import Workers
 from tensorflow_ignite.v1 import storage_pb2
 
-__all__ = ["Reader"]
+# Size of one read and write of a copy, in bytes.
+_COPY_BYTES = 4 * 1024 * 1024
 
-# Blocks that are on their way, or ahead of the reader, at once.
-_AHEAD = 4
-# Whole blocks that an open file keeps: those ahead, the one it is in, and one behind.
-_KEPT = _AHEAD + 2
-# A file that is no longer is read when it is opened: what many replace and read, as the names of checkpoints, is small.
+# Blocks in flight or prefetched at once.
+_MAX_PREFETCH = 4
+# Whole blocks that an open file caches: the prefetched ones, the present one, and the one before.
+_MAX_CACHED = _MAX_PREFETCH + 2
+# A file of at most this size, in bytes, is read when it is opened: files that are often replaced and read, such as the
+# list of checkpoints, are small.
 _SMALL = 64 * 1024
 
 
 class Reader:
-    """An open file, as it was when it was opened; made by `Files.open_reader`. Safe to use from several threads.
+    """An open file, as it was when it was opened; returned by `Files.open_reader`. Safe to use from several threads.
 
-    What is read is the content at the time of opening, whole; when somebody has replaced or removed the file since and
-    the blocks are gone, `FileChangedError` is raised, never a mix of old and new. A file of one block of at most 64 KiB
-    is there from its opening on, whatever becomes of it. Keeps at most 6 blocks in memory, and 4 more for each further
-    thread that reads at the same time.
+    Reads return the content at the time of opening. If the file was replaced or removed since, and its blocks were
+    removed, they raise `FileChangedError`, and never mix old and new content. A file of one block of at most 64 KiB is
+    read when it is opened, and stays readable. At most 6 blocks are in memory, and 4 more for each further thread that
+    reads at the same time.
     """
 
     def __init__(
@@ -47,21 +55,21 @@ class Reader:
         """Opens a file.
 
         Args:
-            connection: Of a `wire.FileStub`.
-            memory: For blocks of nodes on this host.
-            workers: Carry the blocks.
-            locate: Asks for the file with its holders; a GetFileResponse.
+            connection: Connection with a `wire.FileStub`.
+            memory: Memory for blocks of nodes on this host.
+            workers: Threads that transfer blocks.
+            locate: Returns the GetFileResponse of the file, with the owners of its blocks.
         """
         self._connection = connection
         self._memory = memory
         self._workers = workers
         self._locate = locate
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, int], Future[memoryview]] = OrderedDict()
+        self._cached: OrderedDict[tuple[str, int], Future[memoryview]] = OrderedDict()
         self._next = 0
-        self._ahead = 0
+        self._prefetch = 0
         self._closed = False
-        forks.remember(self)
+        forks.register(self)
         self._info: FileInfo
         self._layout: Layout
         while not self._open():
@@ -81,34 +89,35 @@ class Reader:
         """Reads a range into memory.
 
         Args:
-            offset: Of the first byte.
+            offset: Offset of the first byte in the file.
             buffer: Writable and contiguous; filled from its start.
 
         Returns:
-            Bytes read; fewer than the buffer has only at the end of the file, 0 behind it.
+            Bytes read; fewer than the size of the buffer only at the end of the file, 0 after the end.
 
         Raises:
-            FileChangedError: The file was replaced or removed, and its blocks are gone.
-            FileCorruptError: A block is lost, or is not what was written.
+            FileChangedError: The file was replaced or removed, and its blocks were removed.
+            FileLostError: All copies of a block are lost.
+            FileCorruptError: The checksum of a block is wrong.
             ConnectionFailedError: No node answers.
             RequestTimeoutError: No answer came in time.
-            ValueError: The reader is closed, or the offset negative.
+            ValueError: The reader is closed, or the offset is negative.
         """
         if buffer.nbytes == 0:
             return 0
         view = buffer.cast("B")
         count = 0
-        for piece, data in self._read(offset, len(view)):
-            view[piece.position : piece.position + piece.bytes] = data
-            count += piece.bytes
+        for part, data in self._read(offset, len(view)):
+            view[part.position : part.position + part.bytes] = data
+            count += part.bytes
         return count
 
     def read(self, offset: int, count: int) -> builtins.bytes:
         """Reads a range; like `read_into`.
 
         Args:
-            offset: Of the first byte.
-            count: Bytes; fewer come only at the end of the file.
+            offset: Offset of the first byte in the file.
+            count: Number of bytes; fewer are returned only at the end of the file.
 
         Returns:
             The bytes.
@@ -119,46 +128,53 @@ class Reader:
             return b""
         if first[0].bytes == min(count, self.bytes - offset):
             return builtins.bytes(first[1])
-        data = bytearray(min(count, self.bytes - offset))
-        view = memoryview(data)
-        for piece, part in chain((first,), parts):
-            view[piece.position : piece.position + piece.bytes] = part
-        return builtins.bytes(data)
+        result = bytearray(min(count, self.bytes - offset))
+        view = memoryview(result)
+        for part, data in chain((first,), parts):
+            view[part.position : part.position + part.bytes] = data
+        return builtins.bytes(result)
+
+    def block_offsets(self) -> Iterator[int]:
+        """Yields the offset of the first byte of each block."""
+        block = self._layout.block_at(0)
+        while block is not None:
+            yield block.start
+            block = self._layout.block_at(block.start + block.bytes)
 
     def refresh(self) -> FileInfo:
-        """Looks whether the file has grown since, as those do that somebody appends to.
+        """Gets the present size of a file that is being appended to.
 
         Returns:
-            The file as it is now; what was appended can be read from now on.
+            The file as it is now; appended bytes can be read from now on.
 
         Raises:
-            FileChangedError: It is another file now.
-            StoredFileNotFoundError: It is gone.
+            FileChangedError: The file was replaced.
+            StoredFileNotFoundError: The file was removed.
         """
         response = self._locate()
         layout = Layout(response.file.extents, response.holders)
         if not layout.continues(self._layout):
-            raise self._changed("is not the file any more that was opened")
+            raise self._changed("was replaced")
         with self._lock:
             end = self._layout.block_at(self._layout.bytes - 1)
-            if end is not None:  # it may have been short, and is longer now
-                self._kept.pop((end.extent, end.number), None)
+            if end is not None:  # the last block may have grown
+                self._cached.pop((end.extent, end.number), None)
             self._info = FileInfo.from_proto(response.file)
             self._layout = layout
         return self._info
 
     def close(self) -> None:
-        """Forgets what was read ahead; may be repeated."""
+        """Drops prefetched blocks; may be repeated."""
         with self._lock:
             self._closed = True
-            kept, self._kept = self._kept, OrderedDict()
-        for future in kept.values():
+            cached, self._cached = self._cached, OrderedDict()
+        for future in cached.values():
             future.cancel()
 
     def after_fork(self) -> None:
-        """In a forked child: what was on its way went to the parent."""
+        """In a forked child: blocks in flight go to the parent."""
         self._lock = threading.Lock()
-        self._kept = OrderedDict()
+        self._cached = OrderedDict()
 
     def __enter__(self) -> Reader:
         """Returns itself."""
@@ -171,7 +187,7 @@ class Reader:
         self.close()
 
     def _open(self) -> bool:
-        """Asks where the file is, and reads it if it is small; False: it was replaced in between, by a newer one."""
+        """Locates the file, and reads it if it is small; False: the file was replaced in between."""
         response = self._locate()
         self._info = FileInfo.from_proto(response.file)
         self._layout = Layout(response.file.extents, response.holders)
@@ -182,12 +198,12 @@ class Reader:
         try:
             there.set_result(self._fetch(block, 0, block.bytes))
         except StorageError as error:
-            # Damage is told to whoever reads it.
-            return not isinstance(self._explain(error), FileChangedError)
-        self._kept[block.extent, block.number] = there
+            # A lost or corrupt block is an error of read(), not of open.
+            return not isinstance(self._changed_or(error), FileChangedError)
+        self._cached[block.extent, block.number] = there
         return True
 
-    def _read(self, offset: int, count: int) -> Iterator[tuple[Piece, memoryview]]:
+    def _read(self, offset: int, count: int) -> Iterator[tuple[BlockRange, memoryview]]:
         """Yields the parts of a range, in order."""
         if self._closed:
             raise ValueError(f"{self._info.path} is closed. A reader reads until close(). Open the file again.")
@@ -201,106 +217,119 @@ class Reader:
             in_order = offset == self._next
             self._next = offset + count
             if not in_order:
-                self._ahead = 0
+                self._prefetch = 0
         try:
-            yield from self._parts(layout, list(layout.pieces(offset, count)), in_order)
+            yield from self._parts(layout, list(layout.ranges(offset, count)), in_order)
         except StorageError as error:
-            raise self._explain(error) from None
+            raise self._changed_or(error) from None
 
-    def _parts(self, layout: Layout, pieces: list[Piece], in_order: bool) -> Iterator[tuple[Piece, memoryview]]:
-        """Yields each piece with its data; the next ones are on their way meanwhile."""
-        if len(pieces) == 1 and not in_order:
-            yield pieces[0], self._part(pieces[0])
+    def _parts(
+        self, layout: Layout, ranges: list[BlockRange], in_order: bool
+    ) -> Iterator[tuple[BlockRange, memoryview]]:
+        """Yields each part with its data, while the next ones are in flight."""
+        if len(ranges) == 1 and not in_order:
+            yield ranges[0], self._part(ranges[0])
             return
-        flying: deque[tuple[Piece, Future[memoryview]]] = deque()
-        waiting = deque(pieces)
-        while waiting or flying:
-            while waiting and len(flying) < _AHEAD:
-                piece = waiting.popleft()
-                flying.append((piece, self._begin(piece, keep=in_order)))
-            piece, future = flying.popleft()
+        in_flight: deque[tuple[BlockRange, Future[memoryview]]] = deque()
+        waiting = deque(ranges)
+        while waiting or in_flight:
+            while waiting and len(in_flight) < _MAX_PREFETCH:
+                part = waiting.popleft()
+                in_flight.append((part, self._submit(part, cache=in_order)))
+            part, future = in_flight.popleft()
             if in_order:
-                self._read_ahead(layout, piece, len(flying))
+                self._prefetch_blocks(layout, part, len(in_flight))
             data = future.result()
-            yield piece, data[piece.offset : piece.offset + piece.bytes] if in_order else data
-            if in_order and piece.offset + piece.bytes == piece.block.bytes and waiting:
-                self._forget(piece.block)
+            yield part, data[part.offset : part.offset + part.bytes] if in_order else data
+            if in_order and part.offset + part.bytes == part.block.bytes and waiting:
+                self._evict(part.block)
 
-    def _begin(self, piece: Piece, *, keep: bool) -> Future[memoryview]:
-        """The whole block, kept for the reads that follow, or just the piece."""
-        if keep:
-            return self._whole(piece.block)
-        return self._workers.submit(partial(self._part, piece))
+    def _submit(self, part: BlockRange, *, cache: bool) -> Future[memoryview]:
+        """Starts the transfer of the whole block, which is then cached, or only of the part."""
+        if cache:
+            return self._whole(part.block)
+        return self._workers.submit(partial(self._part, part))
 
-    def _part(self, piece: Piece) -> memoryview:
-        """Just this part of a block, out of what is kept or from its node."""
+    def _part(self, part: BlockRange) -> memoryview:
+        """Returns this part of a block, from the cache or from its node."""
         with self._lock:
-            kept = self._kept.get((piece.block.extent, piece.block.number))
-        if kept is not None and kept.done() and not kept.cancelled() and kept.exception() is None:
-            return kept.result()[piece.offset : piece.offset + piece.bytes]
-        return self._fetch(piece.block, piece.offset, piece.bytes)
+            cached = self._cached.get((part.block.extent, part.block.number))
+        if cached is not None and cached.done() and not cached.cancelled() and cached.exception() is None:
+            return cached.result()[part.offset : part.offset + part.bytes]
+        return self._fetch(part.block, part.offset, part.bytes)
 
     def _whole(self, block: Block) -> Future[memoryview]:
         key = block.extent, block.number
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is not None and not (kept.done() and (kept.cancelled() or kept.exception() is not None)):
-                self._kept.move_to_end(key)
-                return kept
-            while len(self._kept) >= _KEPT:
-                self._kept.popitem(last=False)
+            cached = self._cached.get(key)
+            if cached is not None and not (cached.done() and (cached.cancelled() or cached.exception() is not None)):
+                self._cached.move_to_end(key)
+                return cached
+            while len(self._cached) >= _MAX_CACHED:
+                self._cached.popitem(last=False)
             future = self._workers.submit(partial(self._fetch, block, 0, block.bytes))
             if not self._closed:
-                self._kept[key] = future
+                self._cached[key] = future
             return future
 
-    def _read_ahead(self, layout: Layout, piece: Piece, flying: int) -> None:
-        """Lets the blocks behind those on their way come, ever more of them the longer the reads follow each other."""
+    def _prefetch_blocks(self, layout: Layout, part: BlockRange, in_flight: int) -> None:
+        """Prefetches the blocks after those in flight; their number doubles with each block of sequential reads."""
         with self._lock:
-            if piece.offset == 0 and piece.block.start > 0:
-                self._ahead = min(max(2 * self._ahead, 1), _AHEAD)
-            ahead = self._ahead
-        block: Block | None = piece.block
+            if part.offset == 0 and part.block.start > 0:
+                self._prefetch = min(max(2 * self._prefetch, 1), _MAX_PREFETCH)
+            ahead = self._prefetch
+        block: Block | None = part.block
         for number in range(ahead):
             block = block and layout.block_at(block.start + block.bytes)
             if block is None:
                 return
-            if number >= flying:
+            if number >= in_flight:
                 self._whole(block)
 
-    def _forget(self, block: Block) -> None:
+    def _evict(self, block: Block) -> None:
         with self._lock:
-            self._kept.pop((block.extent, block.number), None)
+            self._cached.pop((block.extent, block.number), None)
 
     def _fetch(self, block: Block, offset: int, count: int) -> memoryview:
-        # A block that grows while it is appended to has more than belongs to this file.
+        # A block of a file that is appended to may be longer than the part that this reader knows.
         whole = offset == 0 and count == block.bytes
         request = storage_pb2.ReadBlocksRequest(
             extent_id=block.extent, numbers=(block.number,), offset=offset, bytes=0 if whole else count
         )
-        data = get_block(self._connection, self._memory, request, count, block.holder)
+        data = get_block(self._connection, self._memory, request, count, block.owner)
         if len(data) < count:
             raise FileCorruptError(
                 f"block {block.number} of extent {block.extent} of {self._info.path} ends after {offset + len(data)} "
-                f"of {block.bytes} bytes. A block is as long as it was written. Check the cluster: "
+                f"of {block.bytes} bytes. A stored block has the length with which it was written. Check the cluster: "
                 "tensorflow-ignite fs check"
             )
         return data[:count]
 
-    def _explain(self, error: StorageError) -> StorageError:
-        """What it means that a block is not there: damage, or that the file is another one now."""
+    def _changed_or(self, error: StorageError) -> StorageError:
+        """Returns `FileChangedError` if the file was removed or replaced; otherwise the error, with the file's path."""
         try:
             extents = {extent.id for extent in self._locate().file.extents}
         except StoredFileNotFoundError:
             return self._changed("was removed")
         except Exception:
             return error
-        if {extent.id for extent in self._layout.extents} <= extents:
-            return error
-        return self._changed("was replaced")
+        if not {extent.id for extent in self._layout.extents} <= extents:
+            return self._changed("was replaced")
+        if type(error) is FileLostError and self._info.path not in str(error):
+            return FileLostError(f"{self._info.path} cannot be read: {error}")
+        return error
 
-    def _changed(self, what: str) -> FileChangedError:
+    def _changed(self, event: str) -> FileChangedError:
         return FileChangedError(
-            f"{self._info.path} {what} since it was opened with {self._layout.bytes} bytes. A reader gives the content "
-            "at the time of opening, or this error. Open it again."
+            f"{self._info.path} {event} since it was opened with {self._layout.bytes} bytes. A reader returns the "
+            "content at the time of opening, or this error. Open the file again."
         )
+
+
+def copy_bytes(reader: Any, writer: Any) -> None:
+    """Copies all bytes of an open file into a `Writer`."""
+    buffer = memoryview(bytearray(min(_COPY_BYTES, reader.bytes)))
+    position = 0
+    while count := reader.read_into(position, buffer):
+        writer.write(buffer[:count])
+        position += count

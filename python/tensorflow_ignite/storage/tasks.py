@@ -1,56 +1,53 @@
-"""Which task of a job this process is, for the cluster to tell whether it may still change files."""
+"""The key of the task that this process is, by which the cluster refuses changes by replaced tasks."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tensorflow_ignite.credentials import Credentials
-from tensorflow_ignite.rpc import NodeConnection
+from tensorflow_ignite import task
+from tensorflow_ignite.net.credentials import Credentials
+from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
-
-__all__ = ["TaskIdentity"]
 
 
 class TaskIdentity:
-    """The task's key, for the cluster that runs the task; another cluster does not know it."""
+    """The task's key in calls to the cluster that runs the task; calls to another cluster have none."""
 
     def __init__(
-        self, addresses: tuple[str, ...], timeout: float, own: bool, credentials: Credentials | None = None
+        self, addresses: tuple[str, ...], timeout: float, is_job_cluster: bool, credentials: Credentials | None = None
     ) -> None:
-        """Takes how to ask the cluster for its nodes.
+        """Makes no call yet.
 
         Args:
-            addresses: One ``"host:port"`` for each node that may be asked.
+            addresses: One ``"host:port"`` for each node of the cluster that may be called.
             timeout: Seconds for each call at one address.
-            own: It is known to be the cluster of the task.
-            credentials: Who asks.
+            is_job_cluster: The cluster is known to be the one that runs the task.
+            credentials: Credentials of the calls.
         """
         self._credentials = credentials
         self._addresses = addresses
         self._timeout = timeout
-        self._own: bool | None = own or None
+        self._is_job_cluster: bool | None = is_job_cluster or None
 
     def key(self) -> Any:
-        """The key; None outside a job, and for another cluster than the job's.
+        """Returns the key; None outside a job, and for another cluster than the job's.
 
         Raises:
-            ConnectionFailedError: No node answers; asked once, when the addresses alone do not tell.
+            ConnectionFailedError: No node answers. The first call of this method may list the nodes of the cluster.
         """
-        from tensorflow_ignite.train.context import context
-
-        task = context()
-        if not task.in_job:
+        here = task.current()
+        if not here.in_job:
             return None
-        if self._own is None:
-            self._own = task.node_address in self._addresses or task.node_address in self._nodes()
-        if not self._own:
+        if self._is_job_cluster is None:
+            self._is_job_cluster = here.node_address in self._addresses or here.node_address in self._nodes()
+        if not self._is_job_cluster:
             return None
         return agent_pb2.TaskKey(
-            job_id=task.job_id,
-            attempt=task.attempt,
-            role=task.role.upper(),
-            index=task.index,
-            incarnation=task.incarnation,
+            job_id=here.job_id,
+            attempt=here.attempt,
+            role=f"ROLE_{here.role.upper()}",
+            index=here.index,
+            incarnation=here.incarnation,
         )
 
     def _nodes(self) -> list[str]:

@@ -1,19 +1,17 @@
-"""TensorBoard as installed reads ``ignite://``.
+"""Makes an installed TensorBoard read ``ignite://``.
 
-It loads this module by its entry point `tensorboard_plugins`. Where TensorFlow is installed, TensorBoard imports it,
-and so makes it know the scheme; where it is not, TensorBoard reads through fsspec, which knows the scheme by an entry
-point as well. `python -m tensorflow_ignite.storage.tensorboard` is TensorBoard where neither of them is installed.
+TensorBoard loads this module by the entry point `tensorboard_plugins`. With TensorFlow, TensorBoard imports TensorFlow,
+which registers the scheme. Without TensorFlow, TensorBoard uses fsspec, which finds the scheme by an entry point.
+`python -m tensorflow_ignite.storage.tensorboard` runs TensorBoard if this package has no entry points.
 """
 
 from __future__ import annotations
 
 from tensorboard.plugins import base_plugin
 
-__all__ = ["SchemeLoader", "main"]
-
 
 class SchemeLoader(base_plugin.TBLoader):  # type: ignore[misc]
-    """Has nothing to show: being imported is all that it is for."""
+    """Shows nothing; TensorBoard imports this module to get it."""
 
 
 def main() -> None:

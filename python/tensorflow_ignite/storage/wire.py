@@ -1,7 +1,7 @@
-"""The two messages that carry blocks, written and read without the copies that generated code makes.
+"""Encoding and decoding of the two messages with blocks, without the copies that protobuf's code makes.
 
-A call that takes or gives a stream of messages is, with a single one, the same on the wire as a call that takes or
-gives one; so a block is one plain call.
+On the wire, a streaming call with a single message is the same as a call without streaming, so the transfer of one
+block is a unary call here.
 """
 
 from __future__ import annotations
@@ -17,36 +17,34 @@ from tensorflow_ignite.v1 import storage_pb2, storage_pb2_grpc
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = ["FileStub", "GotBlock", "encode_block"]
-
 _SERVICE = "/tensorflow_ignite.v1.FileService/"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _DATA, _CHECKSUM, _LAID = 2, 3, 4
 
 
 class GotBlock(NamedTuple):
-    """What came of a block.
+    """A response with a block.
 
     Attributes:
         data: The data, as a view of the message.
-        checksum: Of the data.
-        laid_bytes: Bytes that were laid into memory instead.
+        checksum: CRC-32 of the data.
+        written_bytes: Bytes that the node has written into shared memory instead.
     """
 
     data: memoryview
     checksum: int
-    laid_bytes: int
+    written_bytes: int
 
 
 class FileStub(storage_pb2_grpc.FileServiceStub):
     """The file service, with `put_block` and `get_block` for one block each, and `share` and `unshare` for memory.
 
-    `put_block` takes what `encode_block` made, or a PutBlocksRequest as bytes; `get_block` takes a ReadBlocksRequest
-    and gives a `GotBlock`.
+    `put_block` takes a PutBlocksRequest as bytes, as `encode_block` returns it; `get_block` takes a ReadBlocksRequest
+    and returns a `GotBlock`.
     """
 
     def __init__(self, channel: grpc.Channel) -> None:
-        """Takes a channel to a node."""
+        """Makes the methods of a channel to a node."""
         super().__init__(channel)  # type: ignore[no-untyped-call]
         self.put_block: Any = channel.unary_unary(
             f"{_SERVICE}PutBlocks", response_deserializer=storage_pb2.PutBlocksResponse.FromString
@@ -56,22 +54,19 @@ class FileStub(storage_pb2_grpc.FileServiceStub):
             request_serializer=storage_pb2.ReadBlocksRequest.SerializeToString,
             response_deserializer=decode_block,
         )
-        memory = storage_pb2_grpc.BlockMemoryStub(channel)  # type: ignore[no-untyped-call]
-        self.share, self.unshare = memory.Share, memory.Unshare
+        memory = storage_pb2_grpc.BlockMemoryServiceStub(channel)  # type: ignore[no-untyped-call]
+        self.share, self.unshare = memory.ShareMemory, memory.UnshareMemory
 
 
 def encode_block(extent: str, number: int, pieces: Sequence[ReadableBuffer], length: int, checksum: int) -> bytes:
-    """A PutBlocksRequest.
+    """Encodes a PutBlocksRequest, and copies each byte of the data once.
 
     Args:
         extent: Id of the extent.
-        number: Of the block.
+        number: Number of the block.
         pieces: The data.
-        length: Of all pieces together, in bytes.
+        length: Length of all pieces together, in bytes.
         checksum: CRC-32 of the data.
-
-    Returns:
-        The message, into which each byte of the data was copied once.
     """
     name = extent.encode()
     head = b"".join((b"\x0a", _varint(len(name)), name, b"\x10", _varint(number), b"\x1a", _varint(length)))
@@ -79,10 +74,10 @@ def encode_block(extent: str, number: int, pieces: Sequence[ReadableBuffer], len
 
 
 def decode_block(message: bytes) -> GotBlock:
-    """Reads a ReadBlocksResponse.
+    """Decodes a ReadBlocksResponse.
 
     Raises:
-        ValueError: It is no such message.
+        ValueError: The message is malformed.
     """
     view = memoryview(message)
     data, checksum, laid, position = view[:0], 0, 0, 0

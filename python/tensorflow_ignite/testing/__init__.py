@@ -1,4 +1,4 @@
-"""For tests, yours and ours: a real cluster on this machine that proves that it leaves nothing behind."""
+"""For tests of users and our own: a real cluster on this machine, which proves that it leaves nothing behind."""
 
 from tensorflow_ignite.node.runtime import NodeStartError
 from tensorflow_ignite.testing.cluster import LocalCluster

@@ -1,4 +1,4 @@
-"""A real Ignite cluster on this machine: every node a process of its own."""
+"""A real Ignite cluster on this machine: each node is a process of its own."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import tensorflow_ignite
-from tensorflow_ignite.credentials import Credentials
+from tensorflow_ignite.base.package import PACKAGE
+from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.testing import leaks
 from tensorflow_ignite.testing.leaks import LeakError
 from tensorflow_ignite.testing.node_process import LocalNode
@@ -25,7 +25,7 @@ from tensorflow_ignite.testing.ports import BLOCK, PortBlock
 
 START_TIMEOUT = 90.0
 STOP_TIMEOUT = 45.0
-# What a killed node's agent needs to notice, and to end its tasks.
+# Seconds in which a killed node's agent notices it, and ends its tasks.
 ORPHAN_TIMEOUT = 20.0
 _POLL = 0.05
 DATA_REGION_BYTES = 512 * 1024 * 1024
@@ -37,10 +37,10 @@ class LocalCluster:
     """Ignite server nodes with the service in them, as processes on loopback; a context manager.
 
         with LocalCluster(nodes=3) as cluster:
-            client = tensorflow_ignite.connect(cluster.address)
+            client = tfi.connect(cluster.address)
             cluster.kill_node(cluster.nodes[1])
 
-    Leaving it stops every node, proves that nothing of the cluster is left, and raises `LeakError` otherwise. The
+    Its end stops every node, proves that nothing of the cluster is left, and raises `LeakError` otherwise. The
     cluster ends with this process too, however this process ends.
 
     Attributes:
@@ -76,8 +76,8 @@ class LocalCluster:
                 -XX:TieredStopAtLevel=1``; for measurements give ``-XX:TieredStopAtLevel=4``.
             environment: Added to the environment of every node; with TENSORFLOW_IGNITE_TLS_CERTIFICATE and
                 TENSORFLOW_IGNITE_TLS_KEY nodes speak TLS, by a certificate that is good for 127.0.0.1.
-            credentials: Who this object is to the nodes when it asks them whether they are ready; see
-                `tensorflow_ignite.connect`. Default: nobody, whatever the environment or a profile holds.
+            credentials: With which this object asks the nodes whether they are ready; see
+                `tensorflow_ignite.connect`. Default: none, whatever the environment or a profile holds.
         """
         if not 1 <= nodes < BLOCK:
             raise ValueError(f"nodes={nodes}: a local cluster has 1 to {BLOCK - 1} nodes")
@@ -95,7 +95,7 @@ class LocalCluster:
         self._all: list[LocalNode] = []
         self._directory: Path | None = None
         self._ports: PortBlock | None = None
-        self._guard: subprocess.Popen[bytes] | None = None
+        self._cleanup: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> LocalCluster:
         """Starts the cluster."""
@@ -105,7 +105,7 @@ class LocalCluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Closes the cluster. An error that is already under way is not replaced by a `LeakError`, which is printed."""
+        """Closes the cluster; when the block has raised an error, a `LeakError` is only printed."""
         try:
             self.close()
         except LeakError as leak:
@@ -140,7 +140,7 @@ class LocalCluster:
         return addresses[0]
 
     def start(self) -> None:
-        """Starts the first nodes, together; returns when they all see each other and can run tasks, or say why not.
+        """Starts the first nodes, together; returns when they all see each other and can run tasks, or report why not.
 
         Raises:
             NodeStartError: One of them does not start.
@@ -160,7 +160,7 @@ class LocalCluster:
             raise
 
     def start_node(self, *, python: str | None = None) -> LocalNode:
-        """Starts one more node; returns when all see each other and it can run tasks, or says why not.
+        """Starts one more node; returns when all see each other and it can run tasks, or reports why not.
 
         Args:
             python: The interpreter that runs tasks there. Default: that of the cluster.
@@ -210,7 +210,7 @@ class LocalCluster:
         node.signal(signal.SIGSTOP)
 
     def resume_node(self, node: LocalNode) -> None:
-        """Lets a suspended node go on. One that the others have given up by then ends itself (exit code 70)."""
+        """Resumes a suspended node. One that has left the others' topology meanwhile ends itself (exit code 70)."""
         node.signal(signal.SIGCONT)
         node.suspended = False
 
@@ -264,8 +264,8 @@ class LocalCluster:
             found += [f"port {sockets[inode]}" for inode in leaks.listening_sockets().keys() & sockets.keys()]
             found += [f"shared memory {path}" for path in shared_memory if path.exists()]
             for node in self._all:
-                places = [node.task_directory] if node.killed else [node.task_directory, node.directory / "tmp"]
-                found += [f"file {path}" for place in places for path in leaks.files_below(place)]
+                folders = [node.task_directory] if node.killed else [node.task_directory, node.directory / "tmp"]
+                found += [f"file {path}" for folder in folders for path in leaks.files_below(folder)]
         finally:
             self._release(directory)
         if found:
@@ -278,8 +278,8 @@ class LocalCluster:
         else:
             self._directory = Path(tempfile.mkdtemp(prefix="tensorflow-ignite-cluster-")).resolve()
         keep = "keep" if self._given_directory else "remove"
-        self._guard = subprocess.Popen(
-            [sys.executable, "-m", "tensorflow_ignite.testing.guard", str(os.getpid()), str(self._directory), keep],
+        self._cleanup = subprocess.Popen(
+            [sys.executable, "-m", "tensorflow_ignite.testing.cleanup", str(os.getpid()), str(self._directory), keep],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -288,23 +288,23 @@ class LocalCluster:
         )
 
     def _release(self, directory: Path) -> None:
-        """Gives back what is left when all processes are gone; the guard last, which would do the same."""
+        """Releases what is left when all processes have ended; the clean-up process last, which would do the same."""
         leaks.kill_processes(directory)
         if self._ports is not None:
             self._ports.release()
         if self._given_directory is None:
             shutil.rmtree(directory, ignore_errors=True)
-        if self._guard is not None:
-            self._guard.kill()
-            self._guard.wait()
+        if self._cleanup is not None:
+            self._cleanup.kill()
+            self._cleanup.wait()
         self._all.clear()
-        self._directory = self._ports = self._guard = None
+        self._directory = self._ports = self._cleanup = None
 
     def _child_environment(self) -> dict[str, str]:
         """Ours, without settings of other nodes; our own package can be imported, installed or not."""
         prefixes = ("TENSORFLOW_IGNITE_", "IGNITE_", "TF_CONFIG")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
-        package_root = Path(tensorflow_ignite.__file__).resolve().parent.parent
+        package_root = PACKAGE.parent
         if package_root.name not in ("site-packages", "dist-packages"):
             paths = [str(package_root), *filter(None, [environment.get("PYTHONPATH")])]
             environment["PYTHONPATH"] = os.pathsep.join(paths)
@@ -340,33 +340,36 @@ class LocalCluster:
         self._all.append(node)
         return node
 
-    def _await(self, condition: Callable[[], bool], timeout: float, what: str) -> None:
+    def _await(self, condition: Callable[[], bool], timeout: float, problem: str) -> None:
         with self._changed:
             if self._changed.wait_for(condition, timeout):
                 return
         raise TimeoutError(
-            f"{what} after {timeout:.0f} s: "
+            f"{problem} after {timeout:.0f} s: "
             + ", ".join(f"{node!r} sees {len(node.known_nodes)}" for node in self._all)
             + f". Their logs are below {self.directory}."
         )
 
     def _await_agents(self, timeout: float = START_TIMEOUT) -> None:
-        """Waits until every node's agent runs, or is known not to come up: a node answers before that."""
+        """Waits until each node's agent runs or has failed: a node answers before that."""
         expected = {node.node_id for node in self.nodes if node.address is not None and not node.suspended}
         if not expected:
             return
+        # Imported here because it loads gRPC.
+        from tensorflow_ignite.jobs.client import connect
+
         deadline = time.monotonic() + timeout
-        with tensorflow_ignite.connect(self.address, credentials=self._credentials) as client:
+        with connect(self.address, credentials=self._credentials) as client:
             while True:
-                told = {node.id for node in client.nodes() if node.agent.pid or node.agent.error}
-                if expected <= told:
+                known = {node.id for node in client.nodes() if node.agent.pid or node.agent.error}
+                if expected <= known:
                     return
                 if time.monotonic() > deadline:
                     raise TimeoutError(
-                        f"no agent after {timeout:.0f} s on the nodes {', '.join(sorted(expected - told))}. "
+                        f"no agent after {timeout:.0f} s on the nodes {', '.join(sorted(expected - known))}. "
                         f"Their logs are below {self.directory}."
                     )
-                # The node table is no stream.
+                # The node table cannot be watched.
                 time.sleep(_POLL)
 
     def _stop(self, nodes: Sequence[LocalNode]) -> None:
@@ -379,12 +382,12 @@ class LocalCluster:
     def _stop_all(self) -> list[str]:
         """Stops all nodes together; returns what went wrong."""
         running = self.nodes
-        # A frozen node that the others have given up ends itself with a failure when it wakes up: nobody's fault.
+        # A suspended node that has left the topology of the others ends itself with an error when it resumes.
         excused = {node.name for node in running if node.suspended or not node.ready}
         self._stop([node for node in running if node.ready])
         for node in running:
             if not node.ready:
-                # It has nothing yet that would have to be stopped in order, and its start takes seconds.
+                # A node that starts has nothing to stop in order yet, and its start takes seconds.
                 node.expected_to_end = node.killed = True
                 node.signal(signal.SIGKILL)
         deadline = time.monotonic() + STOP_TIMEOUT

@@ -1,4 +1,4 @@
-"""Configurations of nodes, for tests that need another than the default."""
+"""Configurations of nodes, for tests that need more than the default."""
 
 from __future__ import annotations
 

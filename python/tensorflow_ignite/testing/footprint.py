@@ -12,7 +12,7 @@ from tensorflow_ignite.testing.leaks import LeakError
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a process holds at one moment, or the most that it may come to hold more.
+    """What a process holds at one moment, or the most by which that may grow.
 
     Attributes:
         resident_bytes: Memory of its own and shared, as far as it is in RAM.
@@ -28,7 +28,7 @@ class Footprint:
 
     @classmethod
     def of(cls, pid: int) -> Footprint:
-        """Looks at a process of this user."""
+        """Measures a process of this user."""
         process = psutil.Process(pid)
         maps = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
         return cls(
@@ -44,7 +44,7 @@ class Footprint:
         Args:
             later: What it holds then.
             tolerance: By how much each may have grown.
-            owner: Whose it is, for the message.
+            owner: The name of the process, for the message.
 
         Raises:
             LeakError: Something has grown by more than that.

@@ -19,21 +19,21 @@ _POLL = 0.05
 
 
 class LeakError(TensorFlowIgniteError):
-    """Something outlived what it belonged to.
+    """Something exists after its owner has ended.
 
     Attributes:
         leaks: One line for each thing that was left.
     """
 
     def __init__(self, owner: str, leaks: Iterable[str]) -> None:
-        """Names the owner and lists what it left."""
+        """Makes a message of the owner and of what it left."""
         self.leaks = list(leaks)
         super().__init__(f"{owner} left behind:\n" + "\n".join(f"  {leak}" for leak in self.leaks))
 
 
 @dataclass(frozen=True, kw_only=True)
 class MarkedProcess:
-    """A process found by a variable in its environment, which it hands on to all that it starts."""
+    """A process found by a variable in its environment, which all its children inherit."""
 
     pid: int
     command: str
@@ -51,7 +51,7 @@ def marked_processes(directory: Path) -> list[MarkedProcess]:
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
-        # A process that ends meanwhile, or belongs to somebody else, is none of ours.
+        # A process that has ended meanwhile, or belongs to another user, is not of the cluster.
         with contextlib.suppress(OSError):
             environment = _environment(Path(entry.path))
             task = environment.get(TASK_MARKER)
@@ -79,13 +79,13 @@ def await_no_processes(directory: Path, timeout: float) -> list[MarkedProcess]:
     """
     deadline = time.monotonic() + timeout
     while (left := marked_processes(directory)) and time.monotonic() < deadline:
-        # Nothing tells the end of a process that is not a child.
+        # The end of a process that is not a child cannot be waited for here.
         time.sleep(_POLL)
     return left
 
 
 def kill_processes(directory: Path, timeout: float = 10.0) -> None:
-    """Kills all that is left of the cluster, and what that may start in the meantime."""
+    """Kills all processes of the cluster, and those that they start meanwhile."""
     deadline = time.monotonic() + timeout
     while (left := marked_processes(directory)) and time.monotonic() < deadline:
         for process in left:
@@ -95,7 +95,7 @@ def kill_processes(directory: Path, timeout: float = 10.0) -> None:
 
 
 def listening_sockets(pids: Iterable[int] | None = None) -> dict[str, int]:
-    """Listening TCP sockets, by inode, with their ports: a socket's identity, which another's equal port has not.
+    """Listening TCP sockets, by inode, with their ports: another socket of the same port has another inode.
 
     Args:
         pids: Only those that these processes hold; None: all of this machine.

@@ -1,4 +1,4 @@
-"""One node of a cluster: a process, and what it tells of itself."""
+"""One node of a cluster: a process, and the events that it prints."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LocalNode:
         console: What the node printed on standard error.
         known_nodes: The ids of the nodes that this one last saw in the cluster.
         ended: Whether the process is gone.
-        expected_to_end: Whether somebody has asked for that.
+        expected_to_end: Whether the test has stopped or killed it.
         suspended: Whether it is stopped by SIGSTOP.
     """
 
@@ -76,7 +76,7 @@ class LocalNode:
                 stderr=console,
                 cwd=directory,
                 env={**environment, "TMPDIR": str(temporary)},
-                # Ctrl-C in a terminal goes to the owner, who stops the nodes in order.
+                # Ctrl-C in a terminal goes to the owner, which stops the nodes in order.
                 start_new_session=True,
             )
         self._reader = threading.Thread(target=self._read, name=f"events of {name}", daemon=True)
@@ -108,7 +108,7 @@ class LocalNode:
         )
 
     def join(self) -> None:
-        """Waits until nothing reads from the process any more; it has ended."""
+        """Waits for the end of the thread that reads the output of the process, which has ended."""
         self._reader.join()
 
     def _read(self) -> None:

@@ -1,4 +1,4 @@
-"""A block of free ports for one cluster, asked of the operating system."""
+"""A block of free ports for one cluster."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ _TRIES = 200
 class PortBlock:
     """Adjacent free ports on loopback, below those that the system hands out by itself.
 
-    Ignite refuses port 0, so its discovery needs numbers that are known beforehand. The first port of a block stays
-    bound for as long as the block is held: that is the claim by which two clusters never take the same block and grow
-    into one. The others are for the nodes.
+    Ignite refuses port 0, so its discovery needs known ports. The first port of a block stays bound until `release`, so
+    that two clusters never use the same block and become one. The nodes use the others.
     """
 
     def __init__(self) -> None:
@@ -28,7 +27,7 @@ class PortBlock:
             OSError: No block of free ports was found.
         """
         blocks = list(range(_LOWEST, _first_ephemeral_port() - BLOCK, BLOCK))
-        # Where to begin to look is left to chance, so that clusters started together seldom try the same block.
+        # In random order, so that clusters started together seldom try the same block.
         for first in random.sample(blocks, min(_TRIES, len(blocks))):
             claim = _claim(first)
             if claim is not None:
@@ -44,18 +43,18 @@ class PortBlock:
         return f"127.0.0.1:{self.first}..{self.last}"
 
     def release(self) -> None:
-        """Gives the block back."""
+        """Frees the block."""
         self._claim.close()
 
 
 def _claim(first: int) -> socket.socket | None:
-    """Binds the first port of the block, and tells by binding them that the others are free."""
+    """Binds the first port of a block; None when the others cannot be bound, too."""
     claim = socket.socket()
     try:
         claim.bind(("127.0.0.1", first))
         for port in range(first + 1, first + BLOCK):
             with contextlib.closing(socket.socket()) as probe:
-                # As Ignite binds: a connection of an earlier cluster that is still winding up is no obstacle.
+                # As Ignite binds: a connection of an earlier cluster in TIME_WAIT is no obstacle.
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(("127.0.0.1", port))
     except OSError:

@@ -4,40 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.train import keras3
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, find_directory
-from tensorflow_ignite.train.due import Due
 from tensorflow_ignite.train.progress import report_figures
+from tensorflow_ignite.train.schedule import CheckpointSchedule
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
 
 class CheckpointCallback:
-    """Makes ``fit`` go on where it was interrupted: in the middle of an epoch too.
+    """Makes ``fit`` resume where it was interrupted, also in the middle of an epoch.
 
         model.fit(rows, epochs=20, steps_per_epoch=steps, callbacks=[tfi.train.CheckpointCallback(every_steps=100)])
 
-    Saves the model, its optimizer, and the place in the training, under the rules of
+    Saves the model, its optimizer, and the position in the training, under the rules of
     :func:`tensorflow_ignite.train.checkpoint`: every worker of the job passes the callback, and the directory is the
-    same storage for all. It also tells the job the steps done and, after each epoch, its figures. One callback serves
-    one ``fit``; a second ``fit`` needs a callback with a directory of its own.
+    same storage for all. It also reports the finished steps to the job and, after each epoch, the metrics. One callback
+    serves one ``fit``; a second ``fit`` needs another callback with another directory.
 
     Works with models of tf_keras under every strategy, and with models of Keras 3 in one process and under
     MultiWorkerMirroredStrategy, where it also applies :func:`tensorflow_ignite.train.fix_keras_fit`. ``fit`` of
     Keras 3 does not run under parameter servers.
 
-    When training goes on within an epoch, the steps done before are not repeated, and the dataset is read from its
+    If training resumes within an epoch, the finished steps are not repeated, but the dataset is read from its
     beginning: shuffle it.
 
     Attributes:
-        checkpoint: What saves; None before ``fit``.
+        checkpoint: The checkpoints; None before ``fit``.
     """
 
-    # tf_keras: figures may come as they are, tensors or promises of them; they are not fetched at every step.
+    # For tf_keras: `logs` may have tensors or remote values, which are not fetched at every step.
     _supports_tf_logs = True
 
     def __init__(
@@ -49,13 +50,13 @@ class CheckpointCallback:
         keep: int = 3,
         directory: str | None = None,
     ) -> None:
-        """Says when to save; a last time is at the end of ``fit``.
+        """Sets when to save; the last save is always at the end of ``fit``.
 
         Args:
-            every_steps: Whenever a multiple of so many steps, counted over all epochs, has been reached.
-            every_seconds: When so many seconds have passed since the last save ended.
-            every_epoch: After each epoch. None: yes, unless steps or seconds are given.
-            keep: Checkpoints that are kept; older ones are removed.
+            every_steps: Save whenever a multiple of this many steps, counted over all epochs, has been reached.
+            every_seconds: Save after this many seconds since the last save ended.
+            every_epoch: Save after each epoch. None: yes, unless steps or seconds are given.
+            keep: Number of checkpoints to keep; older ones are removed.
             directory: As for :func:`tensorflow_ignite.train.checkpoint`.
 
         Raises:
@@ -63,9 +64,10 @@ class CheckpointCallback:
         """
         if every_epoch is False and every_steps is None and every_seconds is None:
             raise InvalidRequestError(
-                "CheckpointCallback(every_epoch=False) never saves; give every_steps or every_seconds"
+                "CheckpointCallback(every_epoch=False) never saves within fit. At least one of every_epoch, "
+                "every_steps and every_seconds must be set. Give every_steps or every_seconds"
             )
-        self._due = Due(every_steps, every_seconds)
+        self._schedule = CheckpointSchedule(every_steps, every_seconds)
         self._every_epoch = every_epoch if every_epoch is not None else every_steps is None and every_seconds is None
         self._keep = keep
         self._directory = find_directory(directory)
@@ -74,16 +76,16 @@ class CheckpointCallback:
         self.params: dict[str, Any] = {}
         self._epoch_variable: tf.Variable | None = None
         self._batch_variable: tf.Variable | None = None
-        # Steps of all epochs before this one, and steps done in this one.
+        # Steps of all earlier epochs, and finished steps of this epoch.
         self._steps_before = 0
         self._batch = 0
         self._skip = 0
         self._epoch = 0
         self._optimizer_aside: Any = None
-        self._saved_place: tuple[int, int] | None = None
+        self._saved_position: tuple[int, int] | None = None
         self._figures: dict[str, float] = {}
         if "keras" in sys.modules:
-            # Before fit begins: it would fail before it first calls a callback.
+            # Before fit begins, because fit fails before it calls a callback.
             keras3.fix_if_faulty()
 
     def set_params(self, params: dict[str, Any]) -> None:
@@ -95,11 +97,11 @@ class CheckpointCallback:
         self.model = model
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Restores, and tells ``fit`` where to go on."""
+        """Restores the newest checkpoint, and sets the position at which ``fit`` starts."""
         if self.checkpoint is not None:
             raise TensorFlowIgniteError(
-                "this CheckpointCallback has served a fit before. It keeps the place in one training, and a second "
-                "fit has places of its own. Make another one, with another directory: CheckpointCallback(directory=...)"
+                "this CheckpointCallback has served a fit before. A callback keeps the position of one training. "
+                "Create another one, with another directory: CheckpointCallback(directory=...)"
             )
         import tensorflow as tf
 
@@ -116,7 +118,7 @@ class CheckpointCallback:
                 "epoch": self._epoch_variable,
                 "batch": self._batch_variable,
             },
-            self._due,
+            self._schedule,
             keep=self._keep,
             directory=self._directory,
             strategy=strategy,
@@ -130,15 +132,18 @@ class CheckpointCallback:
         if steps and batch >= steps:
             epoch, batch = epoch + 1, 0
         self._epoch, self._skip = epoch, batch
-        self._saved_place = epoch, batch
+        self._saved_position = epoch, batch
         self._steps_before = self.checkpoint.resumed_from_step - batch
-        if keras3.made(self.model):
+        if keras3.is_model(self.model):
             keras3.start_at(self.model, epoch, batch)
         else:
-            self.model._training_state = _StartAt(epoch, batch)
+            # `fit` of tf_keras gets its start position from this object.
+            self.model._training_state = SimpleNamespace(
+                maybe_load_initial_counters_from_ckpt=lambda *_args, **_kwargs: (epoch, batch)
+            )
             if epoch >= self.params.get("epochs", 0) and not self.model.built:
-                # With nothing left to do fit would still ask the optimizer to finish off variables, which a model
-                # without a given input shape does not have yet.
+                # No step is left, but fit still calls the optimizer's finalize_variable_values, which needs variables,
+                # and a model without an input shape has none yet.
                 self._optimizer_aside, self.model.optimizer = self.model.optimizer, None
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -146,7 +151,7 @@ class CheckpointCallback:
         self._epoch, self._batch = epoch, 0
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Saves when it is time."""
+        """Saves if a checkpoint is due."""
         assert self.checkpoint is not None
         if batch < self._skip:
             return
@@ -157,12 +162,12 @@ class CheckpointCallback:
             self._save(self._epoch, self._batch)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Saves when that was asked for."""
+        """Reports the metrics, and saves if `every_epoch` is set."""
         self._steps_before += self._batch
         self._batch = self._skip = 0
         self._figures = {}
         for name, value in (logs or {}).items():
-            # What is no number is not for the job to know.
+            # Values that are not numbers are not reported.
             with contextlib.suppress(TypeError, ValueError):
                 self._figures[name] = float(value)
         self._report(self._steps_before)
@@ -171,14 +176,14 @@ class CheckpointCallback:
             self._save(self._epoch, 0)
 
     def on_train_end(self, logs: Any = None) -> None:
-        """Saves what has been done since the last save."""
-        if keras3.made(self.model):
+        """Saves if a step was done since the last save."""
+        if keras3.is_model(self.model):
             self.model._initial_epoch = 0
         else:
             self.model._training_state = None
             if self._optimizer_aside is not None:
                 self.model.optimizer = self._optimizer_aside
-        if self._saved_place != (self._epoch, 0):
+        if self._saved_position != (self._epoch, 0):
             self._save(self._epoch, 0)
 
     def _save(self, epoch: int, batch: int) -> None:
@@ -188,13 +193,13 @@ class CheckpointCallback:
         self._epoch_variable.assign(epoch)
         self._batch_variable.assign(batch)
         self.checkpoint.save(self._steps_before + batch)
-        self._saved_place = epoch, batch
+        self._saved_position = epoch, batch
 
     def _report(self, step: int) -> None:
         epochs, steps = self.params.get("epochs"), self.params.get("steps")
         report_figures(step, epochs * steps if epochs and steps else None, self._figures)
 
-    # The rest of what fit, evaluate and predict ask of a callback.
+    # The other methods that fit, evaluate and predict call.
 
     def _nothing(self, *_args: Any, **_kwargs: Any) -> None:
         """Called by Keras."""
@@ -210,13 +215,3 @@ class CheckpointCallback:
         return False
 
     _implements_predict_batch_hooks = _implements_test_batch_hooks
-
-
-class _StartAt:
-    """What ``fit`` of tf_keras asks, right after ``on_train_begin``, for the place to begin at."""
-
-    def __init__(self, epoch: int, batch: int) -> None:
-        self._place = epoch, batch
-
-    def maybe_load_initial_counters_from_ckpt(self, *_args: Any, **_kwargs: Any) -> tuple[int, int]:
-        return self._place

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.storage import paths
+from tensorflow_ignite.task import current
 from tensorflow_ignite.train import distribution
-from tensorflow_ignite.train.context import context
-from tensorflow_ignite.train.due import Due
 from tensorflow_ignite.train.fence import Writer
 from tensorflow_ignite.train.progress import report_checkpoint
+from tensorflow_ignite.train.schedule import CheckpointSchedule
 from tensorflow_ignite.train.store import Store
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def checkpoint(
     directory: str | None = None,
     **trackables: Any,
 ) -> TrainCheckpoint:
-    """Restores the newest complete checkpoint, and saves further ones while the training goes on.
+    """Restores the newest checkpoint that all workers can read, and saves further ones while the training goes on.
 
         with strategy.scope():
             model = build_model()
@@ -39,78 +40,81 @@ def checkpoint(
         for step in checkpoint.steps(total_steps):
             train_step(iterator)
 
-    Call it once, after the variables have been made, before the first training step, and on every worker of the job:
-    the workers restore the same checkpoint, and save together. The directory must be the same storage for all workers
-    of a ``multi-worker-mirrored`` job, as the cluster's own is; of a ``parameter-server`` job only the client process
-    uses it. A job may go on
-    with another number of workers than it was saved with. The position in the dataset is not part of a checkpoint.
+    Call it once, after the variables have been created, before the first training step, and on every worker of the job:
+    the workers restore the same checkpoint, and save together. All workers of a ``multi-worker-mirrored`` job must use
+    the same storage, such as the cluster's files; in a ``parameter-server`` job only the client process uses the
+    directory. A job may resume with another number of workers. The position in the dataset is not part of a checkpoint.
 
     Args:
         every_steps: Save whenever a multiple of this many steps has been reached.
-        every_seconds: Save when so many seconds have passed since the last save ended. When neither is given: 60.
-        keep: Checkpoints that are kept; older ones are removed.
-        directory: Where checkpoints are kept, a path or an address that TensorFlow can write. None: the job's
-            ``--checkpoint-directory``, which is in the cluster itself when the job names none. ``""``: nothing is
-            restored and nothing saved, which is also what happens outside a job when no directory is given; one line
-            says so.
-        **trackables: What to save, by name: models, optimizers, variables, anything that ``tf.train.Checkpoint`` takes.
+        every_seconds: Save after this many seconds since the last save ended. If neither is given: 60.
+        keep: Number of checkpoints to keep; older ones are removed.
+        directory: Directory of the checkpoints, a path or URL that TensorFlow can write. None: the job's
+            ``--checkpoint-directory``, by default a directory in the cluster. ``""``, or None outside a job: nothing is
+            restored or saved, and one line of the log says so.
+        **trackables: Objects to save, by name: models, optimizers, variables, all that ``tf.train.Checkpoint`` accepts.
 
     Returns:
-        The restored checkpoint; see there for the loop.
+        The restored checkpoint; its class describes the loop.
 
     Raises:
         InvalidRequestError: An argument breaks a rule.
-        TensorFlowIgniteError: The newest checkpoint does not fit the trackables, the workers do not see the same
-            directory, or a later attempt of the job writes there.
+        DataLossError: The directory has checkpoints, and none of them can be read whole by all workers. Training never
+            begins anew in a directory that has checkpoints.
+        TensorFlowIgniteError: The newest checkpoint does not match the trackables, or a later attempt of the job writes
+            there.
     """
     return TrainCheckpoint(
-        trackables, Due.of(every_steps, every_seconds), keep=keep, directory=find_directory(directory)
+        trackables, CheckpointSchedule.of(every_steps, every_seconds), keep=keep, directory=find_directory(directory)
     )
 
 
 class TrainCheckpoint:
-    """The checkpoints of one training; made by :func:`checkpoint`.
+    """The checkpoints of one training; returned by :func:`checkpoint`.
 
     Attributes:
-        directory: Where they are; empty when nothing is saved.
-        step: Steps done, a scalar ``tf.Variable`` of int64, saved and restored with the rest. Unlike
-            ``optimizer.iterations`` of Keras it loses no counts when workers train at their own pace.
-        resumed_from_step: The step of the checkpoint that was restored; 0 when there was none.
-        saved_step: The step of the newest checkpoint, saved or restored; 0 when there is none.
+        directory: Directory of the checkpoints; empty if nothing is saved.
+        step: Number of finished steps, a scalar ``tf.Variable`` of int64, saved and restored with the other objects.
+            Unlike ``optimizer.iterations`` of Keras it loses no counts when workers train at different speeds.
+        resumed_from_step: The step of the restored checkpoint; 0 if there was none.
+        saved_step: The step of the newest checkpoint, saved or restored; 0 if there is none.
     """
 
     def __init__(
         self,
         trackables: dict[str, Any],
-        due: Due,
+        schedule: CheckpointSchedule,
         *,
         keep: int,
         directory: str,
         strategy: tf.distribute.Strategy | None = None,
     ) -> None:
-        """Restores; use :func:`checkpoint`."""
+        """Restores the newest checkpoint; use :func:`checkpoint`."""
         import tensorflow as tf
 
         if not trackables:
             raise InvalidRequestError(
-                "checkpoint() was given nothing to save; it takes what belongs to the training by name. "
+                "checkpoint() was given nothing to save. Objects to save are keyword arguments. "
                 "Example: tfi.train.checkpoint(model=model, optimizer=optimizer)"
             )
         reserved = sorted({"step", "save_counter"} & set(trackables))
         if reserved:
             raise InvalidRequestError(
-                f"checkpoint() keeps {reserved[0]!r} itself, so nothing else can have this name. Give yours another"
+                f"checkpoint() cannot save an object named {reserved[0]!r}. The names step and save_counter are "
+                "reserved. Give the object another name"
             )
         if keep < 1:
-            raise InvalidRequestError(f"keep={keep} would keep no checkpoint; give a whole number above 0")
+            raise InvalidRequestError(
+                f"keep={keep} would keep no checkpoint. At least 1 is kept. Give a whole number above 0"
+            )
         self.directory = directory
         self.resumed_from_step = 0
-        self._due = due
+        self._schedule = schedule
         self.saved_step = 0
         self._store: Store | None = None
         strategy = strategy or _strategy(tf)
         with strategy.scope():
-            # The training's own counter: every replica would add the same.
+            # Every replica adds the same steps, so only the first one counts.
             self.step: tf.Variable = tf.Variable(
                 0,
                 dtype=tf.int64,
@@ -122,33 +126,33 @@ class TrainCheckpoint:
             _log.warning(
                 "tensorflow_ignite: %s saves no checkpoints, since no directory was given for them. "
                 "Give one: tfi.train.checkpoint(directory=...), or run the script in a job, which has one",
-                context().task,
+                current().task,
             )
-            due.start(0)
+            schedule.start(0)
             return
         self._store = Store(directory, {"step": self.step, **trackables}, strategy, keep, _writer())
         if self._store.workers > 1:
-            due.meet_through(self._store.first_workers_word)
+            schedule.agree_through(self._store.chief_decision)
         if self._store.restore():
             self.resumed_from_step = self.saved_step = self.steps_done
             report_checkpoint(resumed_from_step=self.resumed_from_step)
-        due.start(self.saved_step)
+        schedule.start(self.saved_step)
 
     @property
     def steps_done(self) -> int:
-        """What stands in :attr:`step`."""
+        """The value of :attr:`step`."""
         return int(self.step.read_value())
 
     def steps(self, total_steps: int) -> Iterator[int]:
-        """The numbers of the steps still to do, and a checkpoint whenever one is due after a step, and after the last.
+        """Yields the numbers of the remaining steps; saves a checkpoint after a step if due, and after the last step.
 
-        Leaving the loop early saves nothing; call :meth:`save` for that, on every worker.
+        Leaving the loop early saves nothing; then call :meth:`save` on every worker.
 
         Args:
-            total_steps: Steps in all, those done before the checkpoint included.
+            total_steps: Number of all steps, including those before the restored checkpoint.
 
         Yields:
-            The number of the step to do now, from 1 or from behind the restored checkpoint to ``total_steps``.
+            The number of the next step, from 1 or the step after the restored checkpoint to ``total_steps``.
         """
         for number in range(self.steps_done + 1, total_steps + 1):
             yield number
@@ -157,10 +161,10 @@ class TrainCheckpoint:
             self.save()
 
     def save_if_due(self, step: int | None = None) -> bool:
-        """Saves when it is time; to be called after every step, or every few, by every worker for the same steps.
+        """Saves if a checkpoint is due; every worker must call it after the same steps.
 
         Args:
-            step: Steps done, put into :attr:`step`; None: it stands there already.
+            step: Number of finished steps, assigned to :attr:`step`; None: the script has assigned it.
 
         Returns:
             Whether a checkpoint was saved.
@@ -176,21 +180,21 @@ class TrainCheckpoint:
         return True
 
     def due(self, step: int) -> bool:
-        """Whether it is time to save; to be asked by every worker for the same steps.
+        """Whether a checkpoint is due; every worker must call it for the same steps.
 
         Args:
-            step: Steps done.
+            step: Number of finished steps.
         """
-        return self._store is not None and self._due.check(step)
+        return self._store is not None and self._schedule.check(step)
 
     def save(self, step: int | None = None) -> None:
         """Saves now; every worker must call it at the same step.
 
-        Under parameter servers it waits for all work that has been scheduled, so that the checkpoint is of one moment.
-        A process that is killed meanwhile leaves the checkpoint before it whole.
+        Under parameter servers it waits for all scheduled work, so that the checkpoint is consistent. If the process is
+        killed meanwhile, the previous checkpoint stays complete.
 
         Args:
-            step: Steps done, put into :attr:`step`; None: it stands there already.
+            step: Number of finished steps, assigned to :attr:`step`; None: the script has assigned it.
 
         Raises:
             TensorFlowIgniteError: A later attempt of the job writes into the directory.
@@ -201,33 +205,35 @@ class TrainCheckpoint:
             return
         saved_here = self._store.save()
         self.saved_step = self.steps_done
-        self._due.start(self.saved_step)
+        self._schedule.start(self.saved_step)
         if saved_here:
             report_checkpoint(checkpoint_step=self.saved_step)
 
 
 def find_directory(directory: str | None) -> str:
-    """The directory given, else the job's; empty: none."""
-    return context().checkpoint_directory if directory is None else str(directory)
+    """Returns the argument, else the job's directory; empty: none."""
+    found = current().checkpoint_directory if directory is None else str(directory)
+    # TensorFlow knows the scheme in lower case only.
+    return paths.parse(found).url if paths.is_url(found) else found
 
 
 def _writer() -> Writer:
-    here = context()
+    here = current()
     return Writer(here.job_id, here.attempt, here.incarnation, uuid.uuid4().hex)
 
 
 def _strategy(tf: Any) -> tf.distribute.Strategy:
-    """The strategy whose variables are saved: the one in scope, else that of :func:`strategy`."""
+    """The strategy of the saved variables: the one in scope, else that of :func:`strategy`."""
     if tf.distribute.has_strategy():
         return tf.distribute.get_strategy()
-    made = distribution.made()
+    made = distribution.existing()
     if made is not None:
         return made
     cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver().cluster_spec().as_dict()
     if sum(map(len, cluster.values())) > 1:
         raise TensorFlowIgniteError(
-            f"{context().task} makes checkpoints, but which strategy its variables belong to is not known. Tasks of "
-            f"one cluster ({', '.join(cluster)}) must save together. Use tfi.train.strategy(), or call it inside "
-            "`with strategy.scope():`"
+            f"{current().task} cannot save checkpoints: which strategy its variables belong to is not known. Tasks of "
+            f"one cluster ({', '.join(cluster)}) must save together. Use tfi.train.strategy(), or call checkpoint() "
+            "inside `with strategy.scope():`"
         )
     return tf.distribute.get_strategy()

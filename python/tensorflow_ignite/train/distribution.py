@@ -1,4 +1,4 @@
-"""The distribution strategy that fits the process, with TensorFlow's pitfalls out of the way."""
+"""The distribution strategy of this process."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
+from tensorflow_ignite import task
 from tensorflow_ignite.errors import TensorFlowIgniteError
-from tensorflow_ignite.train.context import MULTI_WORKER_MIRRORED, PARAMETER_SERVER, context
+from tensorflow_ignite.task import MULTI_WORKER_MIRRORED, PARAMETER_SERVER
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -17,14 +18,14 @@ _strategy: Any = None
 
 
 def strategy() -> tf.distribute.Strategy:
-    """The strategy of this process; call it before any other use of TensorFlow.
+    """Returns the strategy of this process; call it before any other use of TensorFlow.
 
     In a ``multi-worker-mirrored`` job a ``tf.distribute.MultiWorkerMirroredStrategy``, in the client process of a
     ``parameter-server`` job a ``tf.distribute.ParameterServerStrategy``, outside a job TensorFlow's default strategy.
-    Every call returns the same object. It waits until all tasks of the job answer.
+    Every call returns the same object. The first call waits until all tasks of the job answer.
 
     Raises:
-        TensorFlowIgniteError: If TensorFlow was used before, or this task runs no script.
+        TensorFlowIgniteError: TensorFlow was used before, or this task runs no script.
     """
     global _strategy
     with _lock:
@@ -33,29 +34,29 @@ def strategy() -> tf.distribute.Strategy:
         return _strategy
 
 
-def made() -> Any:
-    """The strategy that :func:`strategy` returned before; None: nobody has asked for it yet."""
+def existing() -> Any:
+    """The strategy that :func:`strategy` has returned; None before its first call."""
     return _strategy
 
 
 def _create() -> Any:
     import tensorflow as tf
 
-    here = context()
+    here = task.current()
     if not here.in_job:
         return tf.distribute.get_strategy()
     if here.kind == MULTI_WORKER_MIRRORED:
         return _multi_worker_mirrored(tf)
-    if here.kind == PARAMETER_SERVER and here.role in ("client", "chief"):
+    if here.kind == PARAMETER_SERVER and here.role == "client":
         return tf.distribute.ParameterServerStrategy(tf.distribute.cluster_resolver.TFConfigClusterResolver())
     raise TensorFlowIgniteError(
-        f"{here.task} has no strategy: in a job of kind {here.kind!r} only the client process runs the script. "
+        f"{here.task} has no strategy. In a job of kind {here.kind!r} only the client process runs the script. "
         f"Call tfi.train.strategy() in the submitted script only"
     )
 
 
 def _multi_worker_mirrored(tf: Any) -> Any:
-    """MultiWorkerMirroredStrategy replaces the handler of SIGTERM by one that ignores it; it is put back."""
+    """Creates the strategy, and restores the handler of SIGTERM, which TensorFlow replaces by one that ignores it."""
     main = threading.current_thread() is threading.main_thread()
     terminate = signal.getsignal(signal.SIGTERM) if main else None
     try:
@@ -64,8 +65,8 @@ def _multi_worker_mirrored(tf: Any) -> Any:
         if "program startup" not in str(error):
             raise
         raise TensorFlowIgniteError(
-            f"the strategy of {context().task} cannot be made any more: {error} MultiWorkerMirroredStrategy must "
-            f"exist before TensorFlow runs its first operation. Call tfi.train.strategy() at the top of the script"
+            f"the strategy of {task.current().task} cannot be created: {error} MultiWorkerMirroredStrategy must exist "
+            f"before TensorFlow runs its first operation. Call tfi.train.strategy() at the top of the script"
         ) from error
     if main:
         signal.signal(signal.SIGTERM, terminate if terminate is not None else signal.SIG_DFL)

@@ -1,44 +1,37 @@
-"""Keeps an earlier attempt that still runs from writing into the checkpoints of a later one.
+"""Prevents that an earlier attempt, which still runs, writes into the checkpoints of a later attempt.
 
-The directory of the checkpoints holds a file ``attempt`` with the name of the process that may write there. Who
-starts writes its own name into it; who saves looks first whether it still stands there. A process that was cut off
-from its cluster, and has been replaced without knowing it, learns so at its next save.
+The directory of the checkpoints has a file ``attempt`` with the identity of the process that may write there. A
+process writes its identity at its start, and compares the file with it before each save. So a process that was cut off
+from its cluster and replaced gets an error at its next save.
 
-The files of the cluster itself have a stronger fence, in the node: it compares the process with the job's row in the
-very transaction that would make a file visible. The file stands there all the same, as it also tells apart two calls
-in one job that were given the same directory.
+Directories inside the cluster have a stronger fence, in the node: the transaction that publishes a file compares the
+task with the job's row. The file ``attempt`` is used there too, since it also detects two calls in one job with the
+same directory.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import asdict, dataclass
-from typing import Protocol
 
-from tensorflow_ignite.errors import AttemptSupersededError, TensorFlowIgniteError
+from tensorflow_ignite.errors import AttemptSupersededError, DataLossError, TensorFlowIgniteError
+from tensorflow_ignite.train.directory import DirectoryFiles
 
 MARKER = "attempt"
 
-
-class Files(Protocol):
-    """What a fence needs of a file system."""
-
-    def read(self, path: str) -> str | None:
-        """The text of a file; None when there is none."""
-
-    def replace(self, path: str, text: str) -> None:
-        """Puts a file in the place of another, in one step, and makes its directory when that is missing."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Writer:
-    """Who writes checkpoints.
+    """Identity of a process that writes checkpoints.
 
     Attributes:
-        job: Id of the job; empty outside.
+        job: Id of the job; empty outside a job.
         attempt: Number of the attempt.
         incarnation: Number of the process within the attempt.
-        run: Anything that tells this process from any other.
+        run: A text that is unique for each process.
     """
 
     job: str
@@ -47,7 +40,7 @@ class Writer:
     run: str
 
     def __str__(self) -> str:
-        """For messages."""
+        """Returns the identity for messages."""
         if not self.job:
             return f"a process outside any job ({self.run})"
         return f"attempt {self.attempt} (process {self.incarnation}) of job {self.job}"
@@ -64,60 +57,66 @@ class Writer:
 class Fence:
     """The right of one process to write into a directory of checkpoints."""
 
-    def __init__(self, directory: str, writer: Writer, files: Files) -> None:
-        """Nothing is written yet; see :meth:`claim`."""
+    def __init__(self, directory: str, writer: Writer, files: DirectoryFiles) -> None:
+        """Writes nothing yet; see :meth:`claim`."""
         self._directory = directory
         self._path = f"{directory.rstrip('/')}/{MARKER}"
         self._writer = writer
         self._files = files
 
     def claim(self) -> None:
-        """Takes the directory over from whoever had it.
+        """Takes the directory over from its present owner.
 
         Raises:
-            AttemptSupersededError: A later attempt of the same job has it.
+            AttemptSupersededError: A later attempt of the same job owns it.
         """
-        holder = self._holder()
-        if holder is not None and holder.supersedes(self._writer):
-            raise self._superseded(holder)
+        owner = self._owner()
+        if owner is not None and owner.supersedes(self._writer):
+            raise self._superseded(owner)
         self._files.replace(self._path, json.dumps(asdict(self._writer)))
 
     def check(self) -> None:
-        """Makes sure, before a save, that the directory has not been taken over.
+        """Checks, before a save, that no other process has taken the directory over.
 
         Raises:
-            AttemptSupersededError: By a later attempt of the same job.
-            TensorFlowIgniteError: By another call in this job, another job, or a process outside any.
+            AttemptSupersededError: A later attempt of the same job has.
+            TensorFlowIgniteError: Another call in this job, another job, or a process outside any job has.
         """
-        holder = self._holder()
-        if holder is None:
+        owner = self._owner()
+        if owner is None:
             self.claim()
-        elif holder != self._writer:
-            raise self._superseded(holder)
+        elif owner != self._writer:
+            raise self._superseded(owner)
 
-    def _holder(self) -> Writer | None:
-        text = self._files.read(self._path)
+    def _owner(self) -> Writer | None:
+        try:
+            text = self._files.read(self._path)
+        except DataLossError as error:
+            # The process that owned the directory finds the next owner's identity at its next save.
+            _log.warning("tensorflow_ignite: %s is written anew, since it cannot be read: %s", self._path, error)
+            return None
         if not text:
             return None
         try:
-            told = json.loads(text)
-            return Writer(str(told["job"]), int(told["attempt"]), int(told["incarnation"]), str(told["run"]))
+            record = json.loads(text)
+            return Writer(str(record["job"]), int(record["attempt"]), int(record["incarnation"]), str(record["run"]))
         except (ValueError, KeyError, TypeError) as error:
             raise TensorFlowIgniteError(
-                f"{self._path} does not tell who writes checkpoints into this directory: {error!r}. This package "
-                "keeps a file of that name there, so that no two attempts write at once. Remove the file when it is "
-                "not of this package, or choose another --checkpoint-directory"
+                f"{self._path} does not name the process that writes checkpoints into this directory: {error!r}. This "
+                "package keeps a file of that name there, so that no two attempts write at once. Remove the file if "
+                "another program has written it, or choose another --checkpoint-directory"
             ) from error
 
-    def _superseded(self, holder: Writer) -> TensorFlowIgniteError:
-        what = (
-            f"{self._writer} saves no checkpoint in {self._directory}: {holder} has taken the directory over. "
-            "Only the last one to start there may write."
+    def _superseded(self, owner: Writer) -> TensorFlowIgniteError:
+        event = (
+            f"{self._writer} saves no checkpoint in {self._directory}: {owner} has taken the directory over. "
+            "Only the process that started there last may write."
         )
-        if holder.supersedes(self._writer):
-            return AttemptSupersededError(f"{what} This process has been replaced, and can end")
-        if holder.job == self._writer.job:
-            return TensorFlowIgniteError(f"{what} Give each call a directory of its own: directory=...")
+        if owner.supersedes(self._writer):
+            return AttemptSupersededError(f"{event} This process has been replaced: end it")
+        if owner.job == self._writer.job:
+            return TensorFlowIgniteError(f"{event} Give each call a directory of its own: directory=...")
         return TensorFlowIgniteError(
-            f"{what} Without --checkpoint-directory each job has one of its own; or name another one"
+            f"{event} Without --checkpoint-directory each job has one of its own. Leave it out, or name another "
+            "directory"
         )

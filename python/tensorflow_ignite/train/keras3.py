@@ -1,4 +1,4 @@
-"""What is particular to models of Keras 3: how their ``fit`` is made to resume, and to run under several workers."""
+"""Changes to ``fit`` of Keras 3: resuming at a step, and running under several workers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 from tensorflow_ignite.errors import TensorFlowIgniteError
 
 
-def made(model: Any) -> bool:
+def is_model(model: Any) -> bool:
     """Whether this is a model of Keras 3; imports nothing."""
     keras = sys.modules.get("keras")
     return keras is not None and isinstance(model, keras.Model)
 
 
 def start_at(model: Any, epoch: int, batch: int) -> None:
-    """Makes the ``fit`` that just called ``on_train_begin`` begin here; the batches before are passed over.
+    """Makes the ``fit`` that has called ``on_train_begin`` start at a later batch; the batches before are skipped.
 
     Args:
         model: The model that is being fitted.
-        epoch: Epochs done.
-        batch: Batches done of the next one.
+        epoch: Number of finished epochs.
+        batch: Number of finished batches of the next epoch.
     """
     model._initial_epoch = epoch
     train = model.train_function
     executions = batch // model.steps_per_execution
 
-    def pass_over(_iterator: Any) -> dict[str, Any]:
+    def skip_batch(_iterator: Any) -> dict[str, Any]:
         nonlocal executions
         executions -= 1
         if executions <= 0:
@@ -35,19 +35,19 @@ def start_at(model: Any, epoch: int, batch: int) -> None:
         return {}
 
     if executions:
-        model.train_function = pass_over
+        model.train_function = skip_batch
 
 
 def fix_keras_fit() -> bool:
-    """Makes ``fit`` of Keras 3 work under MultiWorkerMirroredStrategy; to be called before it.
+    """Makes ``fit`` of Keras 3 work under MultiWorkerMirroredStrategy; call it before ``fit``.
 
-    Keras 3 builds a model from a batch that it reduces over the workers, which a batch cannot be, and reduces the
-    figures of a step along an axis that they do not have. The corrections take one worker's batch for the first, and
-    the mean over the workers for the second. They replace two functions of Keras, only where they are faulty; other
-    strategies keep the original.
+    Keras 3 has two faults there: to build a model it reduces a batch over the workers, which fails, and it reduces the
+    metrics of a step along an axis that they do not have. The corrections use the batch of one worker, and the mean
+    over the workers. They replace two functions of Keras, and only if these have the faults; other strategies use the
+    original functions.
 
     Returns:
-        Whether this Keras had the faults, and has them no more.
+        Whether this Keras had a fault that is now corrected.
 
     Raises:
         TensorFlowIgniteError: Keras 3 does not run on TensorFlow.
@@ -56,14 +56,14 @@ def fix_keras_fit() -> bool:
 
     if keras.backend.backend() != "tensorflow":
         raise TensorFlowIgniteError(
-            f"fit of Keras {keras.__version__} runs on {keras.backend.backend()} here. Its workers can train together "
-            "on TensorFlow only. Set KERAS_BACKEND=tensorflow"
+            f"fit of Keras {keras.__version__} runs on {keras.backend.backend()} here. Several workers can train "
+            "together on TensorFlow only. Set KERAS_BACKEND=tensorflow"
         )
     return fix_if_faulty()
 
 
 def fix_if_faulty() -> bool:
-    """As :func:`fix_keras_fit`, for a Keras that has been imported."""
+    """As :func:`fix_keras_fit`, if Keras was imported."""
     trainer = sys.modules.get("keras.src.backend.tensorflow.trainer")
     if trainer is None:
         return False
@@ -71,8 +71,8 @@ def fix_if_faulty() -> bool:
     return any(fixed)
 
 
-def _faulty(function: Any, fault: str) -> bool:
-    """Whether the source of a function holds the fault; a Keras that was mended, or changed, is left alone."""
+def _has_fault(function: Any, fault: str) -> bool:
+    """Whether the source of a function contains the fault; other versions of Keras are not changed."""
     try:
         return fault in inspect.getsource(function)
     except (OSError, TypeError):
@@ -88,7 +88,7 @@ def _several_workers(strategy: Any) -> bool:
 def _fix_build(trainer: Any) -> bool:
     model = trainer.TensorFlowTrainer
     original = model._maybe_symbolic_build
-    if not _faulty(original, "data_batch = self.distribute_strategy.reduce("):
+    if not _has_fault(original, "data_batch = self.distribute_strategy.reduce("):
         return False
 
     def build(self: Any, iterator: Any = None, data_batch: Any = None) -> None:
@@ -109,7 +109,7 @@ def _fix_build(trainer: Any) -> bool:
 
 def _fix_reduce(trainer: Any) -> bool:
     original = trainer.reduce_per_replica
-    if not _faulty(original, 'strategy.reduce("MEAN", v, axis=0)'):
+    if not _has_fault(original, 'strategy.reduce("MEAN", v, axis=0)'):
         return False
 
     def reduce_per_replica(values: Any, strategy: Any, reduction: str) -> Any:

@@ -1,4 +1,4 @@
-"""Tells the job how far a script has come."""
+"""Reports the progress of a script to its job."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from tensorflow_ignite.v1 import job_pb2
 
 PROGRESS_VARIABLE = "TENSORFLOW_IGNITE_PROGRESS"
 
-# A step may take a millisecond; nobody reads progress that often.
+# A step may take a millisecond; the agent reads the file much less often.
 SECONDS_BETWEEN_WRITES = 0.2
 
 
 def report(step: int, total_steps: int | None = None, *, force: bool = False, **metrics: SupportsFloat) -> None:
-    """Tells the job the step reached and any figures; shown by ``describe``, ``attach`` and ``submit --wait``.
+    """Reports the step and any metrics to the job; ``describe``, ``attach`` and ``submit --wait`` show them.
 
-    Cheap enough to call at every step: at most five reports a second are written, and the last one always is.
-    Outside a job nothing happens.
+    May be called at every step: at most five reports a second are written, and always the last one. Outside a job it
+    does nothing.
 
     Args:
-        step: Steps done.
-        total_steps: Steps in all, when known.
+        step: Number of finished steps.
+        total_steps: Number of all steps, if known.
         force: Write at once.
-        **metrics: Figures by name, such as ``loss=0.3``; numbers or scalar tensors.
+        **metrics: Values by name, such as ``loss=0.3``; numbers or scalar tensors.
 
     Raises:
-        TypeError: If a metric is not a number.
+        TypeError: A metric is not a number.
     """
     report_figures(step, total_steps, metrics, force=force)
 
@@ -42,7 +42,7 @@ def report(step: int, total_steps: int | None = None, *, force: bool = False, **
 def report_figures(
     step: int, total_steps: int | None, metrics: Mapping[str, SupportsFloat], *, force: bool = False
 ) -> None:
-    """As :func:`report`, with figures of any name."""
+    """As :func:`report`, with metrics of any name."""
     path = os.environ.get(PROGRESS_VARIABLE)
     if not path:
         return
@@ -56,9 +56,9 @@ def report_figures(
 
 
 def report_checkpoint(*, resumed_from_step: int | None = None, checkpoint_step: int | None = None) -> None:
-    """Tells the job at once of a checkpoint that was restored or saved; the last report's step and figures stay.
+    """Reports a restored or saved checkpoint to the job at once; step and metrics of the last report stay.
 
-    Outside a job nothing happens.
+    Outside a job it does nothing.
 
     Args:
         resumed_from_step: The step of the checkpoint that was restored.
@@ -70,7 +70,7 @@ def report_checkpoint(*, resumed_from_step: int | None = None, checkpoint_step: 
 
 
 class _Writer:
-    """Replaces the progress file, the newest report only, not more often than is useful."""
+    """Writes the newest report into the progress file, at most every `SECONDS_BETWEEN_WRITES`."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -110,7 +110,7 @@ class _Writer:
     def flush(self) -> None:
         with self._lock:
             self._timer = None
-            # A progress file that cannot be written later than the script's own call must not end the script.
+            # An error of a delayed write must not end the script.
             with contextlib.suppress(OSError):
                 self._write()
 
@@ -127,7 +127,7 @@ class _Writer:
 
 
 def replace(path: str, text: str) -> None:
-    """Puts a file in the place of ``path``; a reader sees the old text or the new, never a part."""
+    """Replaces a file; a reader gets the old or the new text, never a part."""
     handle, temporary = tempfile.mkstemp(prefix=".progress-", dir=os.path.dirname(path) or ".")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
 """A worker or parameter server of a parameter-server job: a plain TensorFlow server beside the data.
 
-`python -m tensorflow_ignite.train.server` reads TF_CONFIG, and serves until it is ended. The user's script runs
-elsewhere, in the client process, and places its work here.
+`python -m tensorflow_ignite.train.server` reads TF_CONFIG, and serves until it is terminated. The user's script runs in
+the client process, which sends work to this server.
 """
 
 import json
@@ -11,19 +11,19 @@ from typing import Any
 
 
 def main() -> None:
-    """Serves for ever; SIGTERM ends the process at once, there is nothing to save here.
+    """Serves until SIGTERM, which ends the process at once: there is nothing to save.
 
     Raises:
-        SystemExit: TF_CONFIG names no place in a cluster.
+        SystemExit: TF_CONFIG names no task of a cluster.
     """
-    cluster, role, index = _place(os.environ.get("TF_CONFIG", ""))
+    cluster, role, index = _parse_config(os.environ.get("TF_CONFIG", ""))
 
     import tensorflow as tf
 
-    from tensorflow_ignite.data import remote
+    from tensorflow_ignite.data import pyfunc
 
-    # Before the server can be asked for the first dataset.
-    remote.register()
+    # Before the server gets its first dataset.
+    pyfunc.register()
     server = tf.distribute.Server(
         tf.train.ClusterSpec(cluster), job_name=role, task_index=index, protocol="grpc", start=True
     )
@@ -31,7 +31,7 @@ def main() -> None:
     server.join()
 
 
-def _place(text: str) -> tuple[dict[str, list[str]], str, int]:
+def _parse_config(text: str) -> tuple[dict[str, list[str]], str, int]:
     try:
         config: dict[str, Any] = json.loads(text)
         cluster, role, index = config["cluster"], config["task"]["type"], int(config["task"]["index"])
@@ -39,8 +39,8 @@ def _place(text: str) -> tuple[dict[str, list[str]], str, int]:
             raise IndexError(f"no {role} {index} in the cluster")
     except (ValueError, KeyError, TypeError, IndexError) as error:
         sys.exit(
-            f"TF_CONFIG names no place in a cluster: {error!r}; it holds JSON with 'cluster' and 'task', and is set "
-            "for every task of a job; submit a parameter-server job rather than start this by hand"
+            f"TF_CONFIG names no task of a cluster: {error!r}. It is JSON with 'cluster' and 'task', which a job sets "
+            "for each of its tasks. Submit a parameter-server job instead of starting this program"
         )
     return cluster, role, index
 

@@ -1,43 +1,50 @@
-"""How a checkpoint comes onto storage and back, for one process, for joint workers, and for a coordinator."""
+"""Writing checkpoints to storage and restoring them: one process, several workers together, or a coordinator."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from tensorflow_ignite.errors import AttemptSupersededError, TensorFlowIgniteError
+from tensorflow_ignite.errors import AttemptSupersededError, DataLossError, TensorFlowIgniteError
+from tensorflow_ignite.storage import paths
 from tensorflow_ignite.storage.paths import SCHEME
-from tensorflow_ignite.train.context import context
+from tensorflow_ignite.task import current
+from tensorflow_ignite.train.directory import NAME, CheckpointDirectory
 from tensorflow_ignite.train.fence import Fence, Writer
 
-#: The coordinator's device under parameter servers. What passes through it is written where the client process runs;
-#: else every parameter server would write its part, and need the directory as well.
+#: The coordinator's device under parameter servers. With it, the client process writes all variables; otherwise every
+#: parameter server would write its part, and need access to the directory.
 _COORDINATOR = "/job:chief/replica:0/task:0/device:CPU:0"
 
-_NAME = "ckpt"
+# Announced instead of a number if there are checkpoints: none is whole, or only the chief can read them.
+_NONE_WHOLE = -1
+_NONE_SHARED = -2
+
+_log = logging.getLogger(__name__)
 
 
 class Store:
     """One directory of checkpoints.
 
-    Under MultiWorkerMirroredStrategy saving is a joint act, since reading some variables needs all workers: each
-    writes, the first one into the directory, the others into a scratch directory that is removed. The first worker
-    also tells which checkpoint all restore.
+    Under MultiWorkerMirroredStrategy all workers save together, since reading some variables needs all of them: the
+    chief writes into the directory, the others into a temporary directory that is removed. The chief also decides which
+    checkpoint all workers restore.
 
     Attributes:
-        workers: Processes that save together.
+        workers: Number of processes that save together.
     """
 
     def __init__(self, directory: str, trackables: dict[str, Any], strategy: Any, keep: int, writer: Writer) -> None:
-        """Takes the directory over; the first worker does.
+        """Takes the directory over, on the chief.
 
         Raises:
             AttemptSupersededError: A later attempt of the same job writes there.
-            TensorFlowIgniteError: The directory is in the cluster, and TensorFlow cannot be made to reach it.
+            TensorFlowIgniteError: The directory is in the cluster, and TensorFlow cannot use ``ignite://``.
         """
         import tensorflow as tf
 
@@ -51,60 +58,136 @@ class Store:
         self._strategy = strategy
         self._checkpoint = tf.train.Checkpoint(**trackables)
         with strategy.scope():
-            # Made now, as the making of a variable is a joint act too.
+            # Created now, because all workers must create a variable together.
             _ = self._checkpoint.save_counter
-        self.workers, self._first = _place(tf, strategy)
-        # Only a coordinator's variables are on other machines.
+        self.workers, self._is_chief = _position(tf, strategy)
+        # Only the variables of a coordinator are on other machines.
         self._coordinated = isinstance(strategy, tf.distribute.ParameterServerStrategy)
         self._options = tf.train.CheckpointOptions(experimental_io_device=_COORDINATOR if self._coordinated else None)
+        self._keep = keep
+        self._files = _GFiles(tf)
         self._fence: Fence | None = None
+        self._found: CheckpointDirectory | None = None
+        # Made when it is known which checkpoint it continues.
         self._manager: Any = None
-        if self._first:
-            self._fence = Fence(directory, writer, _Files(tf))
-            with self._refusals():
+        if self._is_chief:
+            self._fence = Fence(directory, writer, self._files)
+            with self._translated_errors():
                 self._fence.claim()
                 _remove_unfinished(tf, directory)
-            self._manager = tf.train.CheckpointManager(self._checkpoint, directory, keep, checkpoint_name=_NAME)
-        self._agree = self._make_agree() if self.workers > 1 else None
+                self._found = CheckpointDirectory(directory, self._files)
+        self._chief_only = self._make_sum(chief_only=True) if self.workers > 1 else None
+        self._sum = self._make_sum(chief_only=False) if self.workers > 1 else None
 
-    def first_workers_word(self, value: int) -> int:
-        """What the first worker called this with, on all workers; they must all call it."""
-        return value if self._agree is None else int(self._agree(self._tf.constant(value, self._tf.int64)))
+    def chief_decision(self, value: int) -> int:
+        """Returns the chief's argument on all workers; all of them must call it."""
+        return value if self._chief_only is None else int(self._chief_only(self._tf.constant(value, self._tf.int64)))
+
+    def _is_somewhere(self, here: bool) -> bool:
+        """Whether the argument is true on any worker; all of them must call it."""
+        return here if self._sum is None else int(self._sum(self._tf.constant(int(here), self._tf.int64))) > 0
 
     def restore(self) -> bool:
-        """Restores the newest complete checkpoint, the same one on all workers.
+        """Restores the newest checkpoint that all workers can read, the same one on all of them.
+
+        The chief announces one whole checkpoint after the other, until no worker has failed to restore it.
 
         Returns:
-            Whether there was one.
+            Whether there was a checkpoint.
 
         Raises:
-            TensorFlowIgniteError: It does not fit what is to be restored, or this worker does not see it.
+            DataLossError: There are checkpoints, and none of them is whole.
+            TensorFlowIgniteError: The checkpoint does not match the objects, or this worker cannot read it.
         """
-        number = self.first_workers_word(self._newest() if self._first else 0)
-        if number == 0:
-            return False
-        path = f"{self._directory.rstrip('/')}/{_NAME}-{number}"
+        found = self._found
+        candidates = found.whole() if found is not None else iter(())
+        nothing = _NONE_WHOLE if found is not None and found.numbers else 0
+        while True:
+            number = self.chief_decision(next(candidates, nothing))
+            if number < 0:
+                raise self._unreadable(number)
+            if number == 0:
+                self._manage()
+                return False
+            fault, mismatch = self._restore(number)
+            failed = self._is_somewhere(bool(fault))
+            if mismatch is not None:
+                raise mismatch
+            if not failed:
+                self._continue_behind(number)
+                return True
+            if found is not None:
+                nothing = nothing if fault else _NONE_SHARED
+                found.reject(number, fault or "another worker cannot read it, and its output says why")
+
+    def _restore(self, number: int) -> tuple[str, TensorFlowIgniteError | None]:
+        """Restores a checkpoint; returns why it cannot be read here, or why it does not match the objects."""
+        path = f"{self._directory.rstrip('/')}/{NAME}-{number}"
         if not self._tf.io.gfile.exists(f"{path}.index"):
-            raise TensorFlowIgniteError(
-                f"{context().task} cannot resume: the first worker of {self.workers} restores {path}, and here there "
-                "is no such checkpoint. All workers read and write one and the same directory. Submit the job without "
-                "--checkpoint-directory, then it is in the cluster, or with one on storage that every node shares"
-            )
+            fault = f"{path} does not exist here, and the first worker of {self.workers} has it"
+            _log.warning("tensorflow_ignite: %s cannot resume: %s", current().task, fault)
+            return fault, None
         try:
             self._checkpoint.restore(path, options=self._options).assert_existing_objects_matched()
         except (AssertionError, ValueError) as error:
-            raise TensorFlowIgniteError(
-                f"{context().task} cannot resume from {path}: {_first_line(error)}. Everything that is restored must "
-                "be in the checkpoint, under the same names and with the same shapes. Train with the model that was "
-                "saved, or choose another --checkpoint-directory"
-            ) from error
-        return True
+            mismatch = TensorFlowIgniteError(
+                f"{current().task} cannot resume from {path}: {_first_line(error)}. The checkpoint must have every "
+                "restored object, under the same name and with the same shape. Train with the model that was saved, or "
+                "choose another --checkpoint-directory"
+            )
+            mismatch.__cause__ = error
+            return "", mismatch
+        except self._tf.errors.OpError as error:
+            # Nodes that left meanwhile have taken files with them; every other error is one of this attempt.
+            fault = CheckpointDirectory(self._directory, self._files).fault(number)
+            if not fault:
+                raise
+            _log.warning("tensorflow_ignite: %s cannot resume from %s: %s", current().task, path, _first_line(error))
+            return fault, None
+        return "", None
+
+    def _unreadable(self, announced: int) -> TensorFlowIgniteError:
+        """The error when there are checkpoints, and none that all workers can read."""
+        faults = "the output of the first worker names what each of them lacks"
+        if self._found is not None:
+            faults = "; ".join(f"{NAME}-{number}: {each}" for number, each in self._found.faults.items())
+        if announced == _NONE_SHARED:
+            return TensorFlowIgniteError(
+                f"{current().task} cannot resume: the first worker of {self.workers} has checkpoints in "
+                f"{self._directory}, and another worker cannot read them ({faults}). All workers read and write the "
+                "same directory. Submit the job without --checkpoint-directory, so that checkpoints are in the "
+                "cluster, or with a directory on storage that every node shares"
+            )
+        return DataLossError(
+            f"{current().task} cannot resume: no checkpoint in {self._directory} is whole ({faults}). Training does "
+            "not begin anew in a directory that has checkpoints. Submit the job with another --checkpoint-directory, "
+            "or remove this one to train from the first step"
+        )
+
+    def _continue_behind(self, number: int) -> None:
+        """Makes later saves follow a restored checkpoint, with numbers that no other checkpoint has.
+
+        A save under the number of a checkpoint that is not whole would mix the files of both if it is interrupted.
+        """
+        highest = self.chief_decision(self._found.numbers[0] if self._found is not None else 0)
+        if highest > number:
+            self._checkpoint.save_counter.assign(highest)
+        if self._found is not None:
+            with self._translated_errors():
+                self._found.point_to(number)
+        self._manage()
+
+    def _manage(self) -> None:
+        if self._is_chief:
+            self._manager = self._tf.train.CheckpointManager(
+                self._checkpoint, self._directory, self._keep, checkpoint_name=NAME
+            )
 
     def save(self) -> bool:
-        """Saves; all workers must.
+        """Saves a checkpoint; all workers must call it.
 
         Returns:
-            Whether it was this process that wrote into the directory.
+            Whether this process wrote into the directory.
 
         Raises:
             AttemptSupersededError: A later attempt of the job writes there.
@@ -113,55 +196,45 @@ class Store:
         if self._coordinated:
             self._tf.distribute.coordinator.ClusterCoordinator(self._strategy).join()
         if self._fence is not None:
-            with self._refusals():
+            with self._translated_errors():
                 self._fence.check()
                 self._manager.save(options=self._options)
             return True
         scratch = tempfile.mkdtemp(prefix="tensorflow-ignite-checkpoint-")
         try:
             self._checkpoint.save_counter.assign_add(1)
-            self._checkpoint.write(f"{scratch}/{_NAME}", options=self._options)
+            self._checkpoint.write(f"{scratch}/{NAME}", options=self._options)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return False
 
     @contextlib.contextmanager
-    def _refusals(self) -> Iterator[None]:
-        """Gives the refusal of a node, which comes through TensorFlow, its own class again."""
+    def _translated_errors(self) -> Iterator[None]:
+        """Turns the error of a node, which TensorFlow has translated, into the class of this package."""
         try:
             yield
         except self._tf.errors.PermissionDeniedError as error:
             if not self._in_cluster:
                 raise
             raise AttemptSupersededError(
-                f"{context().task} saves no checkpoint in {self._directory}: {_first_line(error)}"
+                f"{current().task} saves no checkpoint in {self._directory}: {_first_line(error)}"
             ) from error
 
-    def _newest(self) -> int:
-        """Number of the newest checkpoint whose files are all there; 0: none."""
-        for path in reversed(self._manager.checkpoints):
-            with contextlib.suppress(self._tf.errors.OpError):
-                # The index is written last, by a rename; its reader does not look for the data.
-                self._tf.train.load_checkpoint(path)
-                if self._tf.io.gfile.glob(f"{path}.data-*"):
-                    return int(path.rpartition("-")[2])
-        return 0
-
-    def _make_agree(self) -> Any:
+    def _make_sum(self, *, chief_only: bool) -> Any:
         tf, strategy = self._tf, self._strategy
 
-        def agree(value: Any) -> Any:
-            def own_word() -> Any:
+        def total(value: Any) -> Any:
+            def local_value() -> Any:
                 first = tf.distribute.get_replica_context().replica_id_in_sync_group == 0
-                return tf.where(first, value, tf.zeros_like(value))
+                return tf.where(first, value, tf.zeros_like(value)) if chief_only else value
 
-            return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(own_word), axis=None)
+            return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(local_value), axis=None)
 
-        return tf.function(agree)
+        return tf.function(total)
 
 
-def _place(tf: Any, strategy: Any) -> tuple[int, bool]:
-    """How many processes save together under a strategy, and whether this is the first of them."""
+def _position(tf: Any, strategy: Any) -> tuple[int, bool]:
+    """Number of processes that save together under a strategy, and whether this process is their chief."""
     if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
         return 1, True
     resolver = strategy.cluster_resolver
@@ -174,22 +247,25 @@ def _place(tf: Any, strategy: Any) -> tuple[int, bool]:
 
 
 def _remove_unfinished(tf: Any, directory: str) -> None:
-    """Removes what killed processes had begun to write; it can be as large as a checkpoint."""
+    """Removes unfinished checkpoints of killed processes."""
     for name in tf.io.gfile.listdir(directory):
-        if re.fullmatch(rf"{_NAME}-\d+_temp/?", name):
+        if re.fullmatch(rf"{NAME}-\d+_temp/?", name):
             tf.io.gfile.rmtree(f"{directory.rstrip('/')}/{name}")
 
 
 def _first_line(error: BaseException) -> str:
-    """What TensorFlow complains of, without the object that it prints behind it."""
+    """The error's text in one line of at most 400 characters; TensorFlow prints whole objects after it."""
     return re.sub(r"\s+", " ", str(error).strip()).rstrip(".")[:400]
 
 
-class _Files:
-    """Small files, through TensorFlow: the directory may be on any storage that it reaches."""
+class _GFiles:
+    """`DirectoryFiles` through TensorFlow, for any storage that TensorFlow supports."""
 
     def __init__(self, tf: Any) -> None:
         self._tf = tf
+
+    def names(self, directory: str) -> list[str]:
+        return list(self._tf.io.gfile.listdir(directory))
 
     def read(self, path: str) -> str | None:
         try:
@@ -197,6 +273,8 @@ class _Files:
                 return str(file.read())
         except self._tf.errors.NotFoundError:
             return None
+        except self._tf.errors.DataLossError as error:
+            raise DataLossError(_first_line(error)) from error
 
     def replace(self, path: str, text: str) -> None:
         gfile = self._tf.io.gfile
@@ -204,3 +282,13 @@ class _Files:
         with gfile.GFile(f"{path}.new", "w") as file:
             file.write(text)
         gfile.rename(f"{path}.new", path, overwrite=True)
+
+    def fault(self, path: str) -> str:
+        if path.startswith(SCHEME):
+            from tensorflow_ignite.storage import verification
+            from tensorflow_ignite.storage.files import Files
+
+            location = paths.parse(path)
+            return verification.find_fault(Files.at(location.addresses), location.path)
+        # Other storage either has all bytes of a file, or fails when they are read.
+        return "" if self._tf.io.gfile.stat(path).length else "it is empty"

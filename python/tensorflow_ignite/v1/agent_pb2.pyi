@@ -112,7 +112,7 @@ class StartTaskResponse(_message.Message):
     def __init__(self) -> None: ...
 
 class TaskContext(_message.Message):
-    __slots__ = ("job_id", "attempt", "role", "index", "cache", "node_address", "checkpoint_directory", "workers", "assignment_digest", "job_name", "kind", "incarnation", "token")
+    __slots__ = ("job_id", "attempt", "role", "index", "cache", "node_address", "checkpoint_directory", "workers", "assignment_digest", "job_name", "kind", "incarnation", "token", "allow_data_loss")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
@@ -126,6 +126,7 @@ class TaskContext(_message.Message):
     KIND_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_DATA_LOSS_FIELD_NUMBER: _ClassVar[int]
     job_id: str
     attempt: int
     role: _job_pb2.Role
@@ -139,7 +140,8 @@ class TaskContext(_message.Message):
     kind: _job_pb2.JobKind
     incarnation: int
     token: str
-    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., cache: _Optional[str] = ..., node_address: _Optional[str] = ..., checkpoint_directory: _Optional[str] = ..., workers: _Optional[_Iterable[_Union[WorkerAssignment, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., job_name: _Optional[str] = ..., kind: _Optional[_Union[_job_pb2.JobKind, str]] = ..., incarnation: _Optional[int] = ..., token: _Optional[str] = ...) -> None: ...
+    allow_data_loss: bool
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., cache: _Optional[str] = ..., node_address: _Optional[str] = ..., checkpoint_directory: _Optional[str] = ..., workers: _Optional[_Iterable[_Union[WorkerAssignment, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., job_name: _Optional[str] = ..., kind: _Optional[_Union[_job_pb2.JobKind, str]] = ..., incarnation: _Optional[int] = ..., token: _Optional[str] = ..., allow_data_loss: bool = ...) -> None: ...
 
 class WorkerAssignment(_message.Message):
     __slots__ = ("index", "node_id", "partitions", "rows")

@@ -65,15 +65,15 @@ class AgentServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def Heartbeat(self, request, context):
-        """Keeps the lease. When none has come for lease_timeout the agent kills every task, and reports them FAILED.
+        """Renews the lease. Without a heartbeat for lease_timeout the agent kills every task, and reports it as FAILED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReservePorts(self, request, context):
-        """Binds one port for each task, without listening, and holds it until the attempt is stopped. Repeating it for a
-        task returns the port already held. ABORTED: the attempt is already being stopped here.
+        """Binds one port for each task, without listening, and holds it until the attempt is stopped. A repeated call for a
+        task returns the port that is already held. ABORTED: this agent is already stopping the attempt.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -89,15 +89,17 @@ class AgentServiceServicer(object):
 
     def StopAttempt(self, request, context):
         """SIGTERM, grace, SIGKILL for the process tree of every task of the attempt; releases ports and removes the
-        attempt's files. Answers when nothing of it is left, and Watch has told the end of each task. Idempotent.
+        attempt's files. Answers when nothing of the attempt is left, and Watch has reported the end of each task.
+        Idempotent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Every task that the agent knows, then each change: states, progress, output in order. The end of a task is told
-        after its last output. One watcher at a time; a new one takes over and is told everything still known.
+        """Every task that the agent knows, then each change: states, progress, output in order. The end of a task comes after
+        its last output. Only one caller watches at a time: a new call ends the earlier one, and receives everything that is
+        still known.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -39,7 +39,7 @@ EXISTING_CACHE_REPLACE: ExistingCache
 EXISTING_CACHE_APPEND: ExistingCache
 
 class ReadCommand(_message.Message):
-    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows", "nulls", "on_mismatch", "schema", "where", "sql", "parameters", "uncounted", "follow")
+    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows", "nulls", "on_mismatch", "schema", "where", "sql", "parameters", "uncounted", "follow", "accept_data_loss")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
@@ -54,6 +54,7 @@ class ReadCommand(_message.Message):
     PARAMETERS_FIELD_NUMBER: _ClassVar[int]
     UNCOUNTED_FIELD_NUMBER: _ClassVar[int]
     FOLLOW_FIELD_NUMBER: _ClassVar[int]
+    ACCEPT_DATA_LOSS_FIELD_NUMBER: _ClassVar[int]
     cache: str
     columns: _containers.RepeatedScalarFieldContainer[str]
     key: bool
@@ -68,7 +69,8 @@ class ReadCommand(_message.Message):
     parameters: _containers.RepeatedCompositeFieldContainer[Parameter]
     uncounted: bool
     follow: bool
-    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ..., nulls: _Optional[_Union[Nulls, str]] = ..., on_mismatch: _Optional[_Union[Mismatch, str]] = ..., schema: _Optional[bytes] = ..., where: _Optional[str] = ..., sql: _Optional[str] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ..., uncounted: bool = ..., follow: bool = ...) -> None: ...
+    accept_data_loss: bool
+    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ..., nulls: _Optional[_Union[Nulls, str]] = ..., on_mismatch: _Optional[_Union[Mismatch, str]] = ..., schema: _Optional[bytes] = ..., where: _Optional[str] = ..., sql: _Optional[str] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ..., uncounted: bool = ..., follow: bool = ..., accept_data_loss: bool = ...) -> None: ...
 
 class Parameter(_message.Message):
     __slots__ = ("bool_value", "int_value", "double_value", "string_value", "bytes_value")

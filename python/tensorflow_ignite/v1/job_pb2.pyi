@@ -14,185 +14,189 @@ DESCRIPTOR: _descriptor.FileDescriptor
 class ErrorCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ERROR_CODE_UNSPECIFIED: _ClassVar[ErrorCode]
-    INVALID_REQUEST: _ClassVar[ErrorCode]
-    CACHE_NOT_FOUND: _ClassVar[ErrorCode]
-    CACHE_EMPTY: _ClassVar[ErrorCode]
-    CODE_NOT_FOUND: _ClassVar[ErrorCode]
-    CODE_INVALID: _ClassVar[ErrorCode]
-    JOB_NOT_FOUND: _ClassVar[ErrorCode]
-    JOB_FINISHED: _ClassVar[ErrorCode]
-    NO_AGENT: _ClassVar[ErrorCode]
-    CLUSTER_NOT_ACTIVE: _ClassVar[ErrorCode]
-    PARTITION_NOT_LOCAL: _ClassVar[ErrorCode]
-    COLUMN_NOT_FOUND: _ClassVar[ErrorCode]
-    UNSUPPORTED_TYPE: _ClassVar[ErrorCode]
-    SCHEMA_UNKNOWN: _ClassVar[ErrorCode]
-    ROW_MISMATCH: _ClassVar[ErrorCode]
-    CACHE_EXISTS: _ClassVar[ErrorCode]
-    INTERNAL_ERROR: _ClassVar[ErrorCode]
-    SHARING_UNAVAILABLE: _ClassVar[ErrorCode]
-    SQL_INVALID: _ClassVar[ErrorCode]
-    FILE_NOT_FOUND: _ClassVar[ErrorCode]
-    FILE_EXISTS: _ClassVar[ErrorCode]
-    NOT_A_DIRECTORY: _ClassVar[ErrorCode]
-    IS_A_DIRECTORY: _ClassVar[ErrorCode]
-    DIRECTORY_NOT_EMPTY: _ClassVar[ErrorCode]
-    FILE_CHANGED: _ClassVar[ErrorCode]
-    FILE_CORRUPT: _ClassVar[ErrorCode]
-    ATTEMPT_SUPERSEDED: _ClassVar[ErrorCode]
-    JOB_NOT_FINISHED: _ClassVar[ErrorCode]
-    STORAGE_FULL: _ClassVar[ErrorCode]
-    UNAUTHENTICATED: _ClassVar[ErrorCode]
-    PERMISSION_DENIED: _ClassVar[ErrorCode]
-    LIMIT_EXCEEDED: _ClassVar[ErrorCode]
+    ERROR_CODE_INVALID_REQUEST: _ClassVar[ErrorCode]
+    ERROR_CODE_CACHE_NOT_FOUND: _ClassVar[ErrorCode]
+    ERROR_CODE_CACHE_EMPTY: _ClassVar[ErrorCode]
+    ERROR_CODE_CODE_NOT_FOUND: _ClassVar[ErrorCode]
+    ERROR_CODE_CODE_INVALID: _ClassVar[ErrorCode]
+    ERROR_CODE_JOB_NOT_FOUND: _ClassVar[ErrorCode]
+    ERROR_CODE_JOB_FINISHED: _ClassVar[ErrorCode]
+    ERROR_CODE_NO_AGENT: _ClassVar[ErrorCode]
+    ERROR_CODE_CLUSTER_NOT_ACTIVE: _ClassVar[ErrorCode]
+    ERROR_CODE_PARTITION_NOT_LOCAL: _ClassVar[ErrorCode]
+    ERROR_CODE_COLUMN_NOT_FOUND: _ClassVar[ErrorCode]
+    ERROR_CODE_UNSUPPORTED_TYPE: _ClassVar[ErrorCode]
+    ERROR_CODE_SCHEMA_UNKNOWN: _ClassVar[ErrorCode]
+    ERROR_CODE_ROW_MISMATCH: _ClassVar[ErrorCode]
+    ERROR_CODE_CACHE_EXISTS: _ClassVar[ErrorCode]
+    ERROR_CODE_INTERNAL_ERROR: _ClassVar[ErrorCode]
+    ERROR_CODE_SHARING_UNAVAILABLE: _ClassVar[ErrorCode]
+    ERROR_CODE_SQL_INVALID: _ClassVar[ErrorCode]
+    ERROR_CODE_FILE_NOT_FOUND: _ClassVar[ErrorCode]
+    ERROR_CODE_FILE_EXISTS: _ClassVar[ErrorCode]
+    ERROR_CODE_NOT_A_DIRECTORY: _ClassVar[ErrorCode]
+    ERROR_CODE_IS_A_DIRECTORY: _ClassVar[ErrorCode]
+    ERROR_CODE_DIRECTORY_NOT_EMPTY: _ClassVar[ErrorCode]
+    ERROR_CODE_FILE_CHANGED: _ClassVar[ErrorCode]
+    ERROR_CODE_FILE_CORRUPT: _ClassVar[ErrorCode]
+    ERROR_CODE_ATTEMPT_SUPERSEDED: _ClassVar[ErrorCode]
+    ERROR_CODE_JOB_NOT_FINISHED: _ClassVar[ErrorCode]
+    ERROR_CODE_STORAGE_FULL: _ClassVar[ErrorCode]
+    ERROR_CODE_UNAUTHENTICATED: _ClassVar[ErrorCode]
+    ERROR_CODE_PERMISSION_DENIED: _ClassVar[ErrorCode]
+    ERROR_CODE_LIMIT_EXCEEDED: _ClassVar[ErrorCode]
+    ERROR_CODE_DATA_LOST: _ClassVar[ErrorCode]
+    ERROR_CODE_FILE_LOST: _ClassVar[ErrorCode]
+    ERROR_CODE_JOB_UNREADABLE: _ClassVar[ErrorCode]
 
 class JobKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     JOB_KIND_UNSPECIFIED: _ClassVar[JobKind]
-    MULTI_WORKER_MIRRORED: _ClassVar[JobKind]
-    PARAMETER_SERVER: _ClassVar[JobKind]
+    JOB_KIND_MULTI_WORKER_MIRRORED: _ClassVar[JobKind]
+    JOB_KIND_PARAMETER_SERVER: _ClassVar[JobKind]
 
 class JobState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     JOB_STATE_UNSPECIFIED: _ClassVar[JobState]
-    PENDING: _ClassVar[JobState]
-    RESERVING: _ClassVar[JobState]
-    STARTING: _ClassVar[JobState]
-    RUNNING: _ClassVar[JobState]
-    ENDING: _ClassVar[JobState]
-    SUCCEEDED: _ClassVar[JobState]
-    FAILED: _ClassVar[JobState]
-    STOPPED: _ClassVar[JobState]
-    RESTARTING: _ClassVar[JobState]
+    JOB_STATE_PENDING: _ClassVar[JobState]
+    JOB_STATE_RESERVING: _ClassVar[JobState]
+    JOB_STATE_STARTING: _ClassVar[JobState]
+    JOB_STATE_RUNNING: _ClassVar[JobState]
+    JOB_STATE_ENDING: _ClassVar[JobState]
+    JOB_STATE_SUCCEEDED: _ClassVar[JobState]
+    JOB_STATE_FAILED: _ClassVar[JobState]
+    JOB_STATE_STOPPED: _ClassVar[JobState]
+    JOB_STATE_RESTARTING: _ClassVar[JobState]
+    JOB_STATE_UNREADABLE: _ClassVar[JobState]
 
 class CauseKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     CAUSE_KIND_UNSPECIFIED: _ClassVar[CauseKind]
-    CRASH: _ClassVar[CauseKind]
-    NODE_LEFT: _ClassVar[CauseKind]
-    DATA_MOVED: _ClassVar[CauseKind]
-    DATA_LOST: _ClassVar[CauseKind]
-    START_TIMEOUT: _ClassVar[CauseKind]
-    STOP_REQUEST: _ClassVar[CauseKind]
-    DONE: _ClassVar[CauseKind]
+    CAUSE_KIND_CRASH: _ClassVar[CauseKind]
+    CAUSE_KIND_NODE_LEFT: _ClassVar[CauseKind]
+    CAUSE_KIND_DATA_MOVED: _ClassVar[CauseKind]
+    CAUSE_KIND_DATA_LOST: _ClassVar[CauseKind]
+    CAUSE_KIND_START_TIMEOUT: _ClassVar[CauseKind]
+    CAUSE_KIND_STOP_REQUEST: _ClassVar[CauseKind]
+    CAUSE_KIND_DONE: _ClassVar[CauseKind]
 
 class OnJoin(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ON_JOIN_UNSPECIFIED: _ClassVar[OnJoin]
-    RESTART: _ClassVar[OnJoin]
-    IGNORE: _ClassVar[OnJoin]
-    AT_CHECKPOINT: _ClassVar[OnJoin]
+    ON_JOIN_RESTART: _ClassVar[OnJoin]
+    ON_JOIN_IGNORE: _ClassVar[OnJoin]
+    ON_JOIN_AT_CHECKPOINT: _ClassVar[OnJoin]
 
 class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ROLE_UNSPECIFIED: _ClassVar[Role]
-    CLIENT: _ClassVar[Role]
-    CHIEF: _ClassVar[Role]
-    WORKER: _ClassVar[Role]
-    PS: _ClassVar[Role]
-    EVALUATOR: _ClassVar[Role]
+    ROLE_CLIENT: _ClassVar[Role]
+    ROLE_WORKER: _ClassVar[Role]
+    ROLE_PS: _ClassVar[Role]
 
 class TaskState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     TASK_STATE_UNSPECIFIED: _ClassVar[TaskState]
-    TASK_PLACED: _ClassVar[TaskState]
-    TASK_RESERVED: _ClassVar[TaskState]
-    TASK_RUNNING: _ClassVar[TaskState]
-    TASK_SUCCEEDED: _ClassVar[TaskState]
-    TASK_FAILED: _ClassVar[TaskState]
-    TASK_STOPPED: _ClassVar[TaskState]
-    TASK_LOST: _ClassVar[TaskState]
+    TASK_STATE_PLACED: _ClassVar[TaskState]
+    TASK_STATE_RESERVED: _ClassVar[TaskState]
+    TASK_STATE_RUNNING: _ClassVar[TaskState]
+    TASK_STATE_SUCCEEDED: _ClassVar[TaskState]
+    TASK_STATE_FAILED: _ClassVar[TaskState]
+    TASK_STATE_STOPPED: _ClassVar[TaskState]
+    TASK_STATE_LOST: _ClassVar[TaskState]
 
 class AttemptPhase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ATTEMPT_PHASE_UNSPECIFIED: _ClassVar[AttemptPhase]
-    RESERVE: _ClassVar[AttemptPhase]
-    RUN: _ClassVar[AttemptPhase]
-    STOP: _ClassVar[AttemptPhase]
+    ATTEMPT_PHASE_RESERVE: _ClassVar[AttemptPhase]
+    ATTEMPT_PHASE_RUN: _ClassVar[AttemptPhase]
+    ATTEMPT_PHASE_STOP: _ClassVar[AttemptPhase]
 
 class Quorum(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     QUORUM_UNSPECIFIED: _ClassVar[Quorum]
-    MAJORITY: _ClassVar[Quorum]
-    NONE: _ClassVar[Quorum]
+    QUORUM_MAJORITY: _ClassVar[Quorum]
+    QUORUM_NONE: _ClassVar[Quorum]
 ERROR_CODE_UNSPECIFIED: ErrorCode
-INVALID_REQUEST: ErrorCode
-CACHE_NOT_FOUND: ErrorCode
-CACHE_EMPTY: ErrorCode
-CODE_NOT_FOUND: ErrorCode
-CODE_INVALID: ErrorCode
-JOB_NOT_FOUND: ErrorCode
-JOB_FINISHED: ErrorCode
-NO_AGENT: ErrorCode
-CLUSTER_NOT_ACTIVE: ErrorCode
-PARTITION_NOT_LOCAL: ErrorCode
-COLUMN_NOT_FOUND: ErrorCode
-UNSUPPORTED_TYPE: ErrorCode
-SCHEMA_UNKNOWN: ErrorCode
-ROW_MISMATCH: ErrorCode
-CACHE_EXISTS: ErrorCode
-INTERNAL_ERROR: ErrorCode
-SHARING_UNAVAILABLE: ErrorCode
-SQL_INVALID: ErrorCode
-FILE_NOT_FOUND: ErrorCode
-FILE_EXISTS: ErrorCode
-NOT_A_DIRECTORY: ErrorCode
-IS_A_DIRECTORY: ErrorCode
-DIRECTORY_NOT_EMPTY: ErrorCode
-FILE_CHANGED: ErrorCode
-FILE_CORRUPT: ErrorCode
-ATTEMPT_SUPERSEDED: ErrorCode
-JOB_NOT_FINISHED: ErrorCode
-STORAGE_FULL: ErrorCode
-UNAUTHENTICATED: ErrorCode
-PERMISSION_DENIED: ErrorCode
-LIMIT_EXCEEDED: ErrorCode
+ERROR_CODE_INVALID_REQUEST: ErrorCode
+ERROR_CODE_CACHE_NOT_FOUND: ErrorCode
+ERROR_CODE_CACHE_EMPTY: ErrorCode
+ERROR_CODE_CODE_NOT_FOUND: ErrorCode
+ERROR_CODE_CODE_INVALID: ErrorCode
+ERROR_CODE_JOB_NOT_FOUND: ErrorCode
+ERROR_CODE_JOB_FINISHED: ErrorCode
+ERROR_CODE_NO_AGENT: ErrorCode
+ERROR_CODE_CLUSTER_NOT_ACTIVE: ErrorCode
+ERROR_CODE_PARTITION_NOT_LOCAL: ErrorCode
+ERROR_CODE_COLUMN_NOT_FOUND: ErrorCode
+ERROR_CODE_UNSUPPORTED_TYPE: ErrorCode
+ERROR_CODE_SCHEMA_UNKNOWN: ErrorCode
+ERROR_CODE_ROW_MISMATCH: ErrorCode
+ERROR_CODE_CACHE_EXISTS: ErrorCode
+ERROR_CODE_INTERNAL_ERROR: ErrorCode
+ERROR_CODE_SHARING_UNAVAILABLE: ErrorCode
+ERROR_CODE_SQL_INVALID: ErrorCode
+ERROR_CODE_FILE_NOT_FOUND: ErrorCode
+ERROR_CODE_FILE_EXISTS: ErrorCode
+ERROR_CODE_NOT_A_DIRECTORY: ErrorCode
+ERROR_CODE_IS_A_DIRECTORY: ErrorCode
+ERROR_CODE_DIRECTORY_NOT_EMPTY: ErrorCode
+ERROR_CODE_FILE_CHANGED: ErrorCode
+ERROR_CODE_FILE_CORRUPT: ErrorCode
+ERROR_CODE_ATTEMPT_SUPERSEDED: ErrorCode
+ERROR_CODE_JOB_NOT_FINISHED: ErrorCode
+ERROR_CODE_STORAGE_FULL: ErrorCode
+ERROR_CODE_UNAUTHENTICATED: ErrorCode
+ERROR_CODE_PERMISSION_DENIED: ErrorCode
+ERROR_CODE_LIMIT_EXCEEDED: ErrorCode
+ERROR_CODE_DATA_LOST: ErrorCode
+ERROR_CODE_FILE_LOST: ErrorCode
+ERROR_CODE_JOB_UNREADABLE: ErrorCode
 JOB_KIND_UNSPECIFIED: JobKind
-MULTI_WORKER_MIRRORED: JobKind
-PARAMETER_SERVER: JobKind
+JOB_KIND_MULTI_WORKER_MIRRORED: JobKind
+JOB_KIND_PARAMETER_SERVER: JobKind
 JOB_STATE_UNSPECIFIED: JobState
-PENDING: JobState
-RESERVING: JobState
-STARTING: JobState
-RUNNING: JobState
-ENDING: JobState
-SUCCEEDED: JobState
-FAILED: JobState
-STOPPED: JobState
-RESTARTING: JobState
+JOB_STATE_PENDING: JobState
+JOB_STATE_RESERVING: JobState
+JOB_STATE_STARTING: JobState
+JOB_STATE_RUNNING: JobState
+JOB_STATE_ENDING: JobState
+JOB_STATE_SUCCEEDED: JobState
+JOB_STATE_FAILED: JobState
+JOB_STATE_STOPPED: JobState
+JOB_STATE_RESTARTING: JobState
+JOB_STATE_UNREADABLE: JobState
 CAUSE_KIND_UNSPECIFIED: CauseKind
-CRASH: CauseKind
-NODE_LEFT: CauseKind
-DATA_MOVED: CauseKind
-DATA_LOST: CauseKind
-START_TIMEOUT: CauseKind
-STOP_REQUEST: CauseKind
-DONE: CauseKind
+CAUSE_KIND_CRASH: CauseKind
+CAUSE_KIND_NODE_LEFT: CauseKind
+CAUSE_KIND_DATA_MOVED: CauseKind
+CAUSE_KIND_DATA_LOST: CauseKind
+CAUSE_KIND_START_TIMEOUT: CauseKind
+CAUSE_KIND_STOP_REQUEST: CauseKind
+CAUSE_KIND_DONE: CauseKind
 ON_JOIN_UNSPECIFIED: OnJoin
-RESTART: OnJoin
-IGNORE: OnJoin
-AT_CHECKPOINT: OnJoin
+ON_JOIN_RESTART: OnJoin
+ON_JOIN_IGNORE: OnJoin
+ON_JOIN_AT_CHECKPOINT: OnJoin
 ROLE_UNSPECIFIED: Role
-CLIENT: Role
-CHIEF: Role
-WORKER: Role
-PS: Role
-EVALUATOR: Role
+ROLE_CLIENT: Role
+ROLE_WORKER: Role
+ROLE_PS: Role
 TASK_STATE_UNSPECIFIED: TaskState
-TASK_PLACED: TaskState
-TASK_RESERVED: TaskState
-TASK_RUNNING: TaskState
-TASK_SUCCEEDED: TaskState
-TASK_FAILED: TaskState
-TASK_STOPPED: TaskState
-TASK_LOST: TaskState
+TASK_STATE_PLACED: TaskState
+TASK_STATE_RESERVED: TaskState
+TASK_STATE_RUNNING: TaskState
+TASK_STATE_SUCCEEDED: TaskState
+TASK_STATE_FAILED: TaskState
+TASK_STATE_STOPPED: TaskState
+TASK_STATE_LOST: TaskState
 ATTEMPT_PHASE_UNSPECIFIED: AttemptPhase
-RESERVE: AttemptPhase
-RUN: AttemptPhase
-STOP: AttemptPhase
+ATTEMPT_PHASE_RESERVE: AttemptPhase
+ATTEMPT_PHASE_RUN: AttemptPhase
+ATTEMPT_PHASE_STOP: AttemptPhase
 QUORUM_UNSPECIFIED: Quorum
-MAJORITY: Quorum
-NONE: Quorum
+QUORUM_MAJORITY: Quorum
+QUORUM_NONE: Quorum
 
 class JobSpec(_message.Message):
     __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext")
@@ -294,16 +298,18 @@ class Job(_message.Message):
     def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., kept_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., logs_stored: bool = ..., owner: _Optional[str] = ...) -> None: ...
 
 class Event(_message.Message):
-    __slots__ = ("at", "attempt", "state", "text")
+    __slots__ = ("number", "at", "attempt", "state", "text")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
     AT_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
+    number: int
     at: _timestamp_pb2.Timestamp
     attempt: int
     state: JobState
     text: str
-    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt: _Optional[int] = ..., state: _Optional[_Union[JobState, str]] = ..., text: _Optional[str] = ...) -> None: ...
+    def __init__(self, number: _Optional[int] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt: _Optional[int] = ..., state: _Optional[_Union[JobState, str]] = ..., text: _Optional[str] = ...) -> None: ...
 
 class Attempt(_message.Message):
     __slots__ = ("number", "phase", "tasks", "assignment_digest", "started_at", "running_at", "finished_at", "ending_at", "cause_kind", "cause", "last_step", "resumed_from_step", "moved_at", "moved_digest", "moved_checkpoint_step")
@@ -358,7 +364,7 @@ class Task(_message.Message):
     def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., node_address: _Optional[str] = ...) -> None: ...
 
 class TaskStatus(_message.Message):
-    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "hopeless", "agent_lost", "token_digest")
+    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest")
     STATE_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -371,7 +377,7 @@ class TaskStatus(_message.Message):
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
     LOG_COMPLETE_FIELD_NUMBER: _ClassVar[int]
     LOG_DROPPED_BYTES_FIELD_NUMBER: _ClassVar[int]
-    HOPELESS_FIELD_NUMBER: _ClassVar[int]
+    FAILED_PERMANENTLY_FIELD_NUMBER: _ClassVar[int]
     AGENT_LOST_FIELD_NUMBER: _ClassVar[int]
     TOKEN_DIGEST_FIELD_NUMBER: _ClassVar[int]
     state: TaskState
@@ -386,10 +392,10 @@ class TaskStatus(_message.Message):
     progress: Progress
     log_complete: bool
     log_dropped_bytes: int
-    hopeless: bool
+    failed_permanently: bool
     agent_lost: bool
     token_digest: bytes
-    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., hopeless: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ...) -> None: ...
 
 class Progress(_message.Message):
     __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step")
@@ -431,7 +437,7 @@ class NodeReport(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., node_id: _Optional[str] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., reached: _Optional[_Union[AttemptPhase, str]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version")
+    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops")
     ID_FIELD_NUMBER: _ClassVar[int]
     CONSISTENT_ID_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
@@ -439,6 +445,7 @@ class Node(_message.Message):
     HOST_NAME_FIELD_NUMBER: _ClassVar[int]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     PLUGIN_VERSION_FIELD_NUMBER: _ClassVar[int]
+    LOOPS_FIELD_NUMBER: _ClassVar[int]
     id: str
     consistent_id: str
     order: int
@@ -446,7 +453,20 @@ class Node(_message.Message):
     host_name: str
     agent: AgentInfo
     plugin_version: str
-    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ...) -> None: ...
+    loops: _containers.RepeatedCompositeFieldContainer[NodeLoop]
+    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ...) -> None: ...
+
+class NodeLoop(_message.Message):
+    __slots__ = ("name", "error", "completed_at", "failures")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    COMPLETED_AT_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    error: str
+    completed_at: _timestamp_pb2.Timestamp
+    failures: int
+    def __init__(self, name: _Optional[str] = ..., error: _Optional[str] = ..., completed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., failures: _Optional[int] = ...) -> None: ...
 
 class AgentInfo(_message.Message):
     __slots__ = ("pid", "python", "python_version", "package_version", "tensorflow_version", "error")
@@ -463,6 +483,18 @@ class AgentInfo(_message.Message):
     tensorflow_version: str
     error: str
     def __init__(self, pid: _Optional[int] = ..., python: _Optional[str] = ..., python_version: _Optional[str] = ..., package_version: _Optional[str] = ..., tensorflow_version: _Optional[str] = ..., error: _Optional[str] = ...) -> None: ...
+
+class CacheLoss(_message.Message):
+    __slots__ = ("cache", "deployment_id", "partitions", "lost_at")
+    CACHE_FIELD_NUMBER: _ClassVar[int]
+    DEPLOYMENT_ID_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    LOST_AT_FIELD_NUMBER: _ClassVar[int]
+    cache: str
+    deployment_id: str
+    partitions: _containers.RepeatedScalarFieldContainer[int]
+    lost_at: _timestamp_pb2.Timestamp
+    def __init__(self, cache: _Optional[str] = ..., deployment_id: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ..., lost_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class UploadCodeRequest(_message.Message):
     __slots__ = ("digest", "chunk")
@@ -527,10 +559,12 @@ class StopJobResponse(_message.Message):
     def __init__(self, job: _Optional[_Union[Job, _Mapping]] = ...) -> None: ...
 
 class RemoveJobRequest(_message.Message):
-    __slots__ = ("job_id",)
+    __slots__ = ("job_id", "force")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
     job_id: str
-    def __init__(self, job_id: _Optional[str] = ...) -> None: ...
+    force: bool
+    def __init__(self, job_id: _Optional[str] = ..., force: bool = ...) -> None: ...
 
 class RemoveJobResponse(_message.Message):
     __slots__ = ("job",)
@@ -589,3 +623,15 @@ class ListNodesResponse(_message.Message):
     NODES_FIELD_NUMBER: _ClassVar[int]
     nodes: _containers.RepeatedCompositeFieldContainer[Node]
     def __init__(self, nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ...) -> None: ...
+
+class AcceptDataLossRequest(_message.Message):
+    __slots__ = ("cache",)
+    CACHE_FIELD_NUMBER: _ClassVar[int]
+    cache: str
+    def __init__(self, cache: _Optional[str] = ...) -> None: ...
+
+class AcceptDataLossResponse(_message.Message):
+    __slots__ = ("partitions",)
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    partitions: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, partitions: _Optional[_Iterable[int]] = ...) -> None: ...

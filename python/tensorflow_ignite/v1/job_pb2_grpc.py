@@ -25,7 +25,7 @@ if _version_not_supported:
     )
 
 
-class NodeApiStub(object):
+class NodeApiServiceStub(object):
     """Missing associated documentation comment in .proto file."""
 
     def __init__(self, channel):
@@ -35,57 +35,62 @@ class NodeApiStub(object):
             channel: A grpc.Channel.
         """
         self.UploadCode = channel.stream_unary(
-                '/tensorflow_ignite.v1.NodeApi/UploadCode',
+                '/tensorflow_ignite.v1.NodeApiService/UploadCode',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.UploadCodeRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.UploadCodeResponse.FromString,
                 _registered_method=True)
         self.SubmitJob = channel.unary_unary(
-                '/tensorflow_ignite.v1.NodeApi/SubmitJob',
+                '/tensorflow_ignite.v1.NodeApiService/SubmitJob',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.SubmitJobRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.SubmitJobResponse.FromString,
                 _registered_method=True)
         self.GetJob = channel.unary_unary(
-                '/tensorflow_ignite.v1.NodeApi/GetJob',
+                '/tensorflow_ignite.v1.NodeApiService/GetJob',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.GetJobRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.GetJobResponse.FromString,
                 _registered_method=True)
         self.ListJobs = channel.unary_unary(
-                '/tensorflow_ignite.v1.NodeApi/ListJobs',
+                '/tensorflow_ignite.v1.NodeApiService/ListJobs',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListJobsRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListJobsResponse.FromString,
                 _registered_method=True)
         self.StopJob = channel.unary_unary(
-                '/tensorflow_ignite.v1.NodeApi/StopJob',
+                '/tensorflow_ignite.v1.NodeApiService/StopJob',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.StopJobRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.StopJobResponse.FromString,
                 _registered_method=True)
         self.RemoveJob = channel.unary_unary(
-                '/tensorflow_ignite.v1.NodeApi/RemoveJob',
+                '/tensorflow_ignite.v1.NodeApiService/RemoveJob',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.RemoveJobRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.RemoveJobResponse.FromString,
                 _registered_method=True)
         self.WatchJob = channel.unary_stream(
-                '/tensorflow_ignite.v1.NodeApi/WatchJob',
+                '/tensorflow_ignite.v1.NodeApiService/WatchJob',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.WatchJobRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.WatchJobResponse.FromString,
                 _registered_method=True)
         self.StreamLogs = channel.unary_stream(
-                '/tensorflow_ignite.v1.NodeApi/StreamLogs',
+                '/tensorflow_ignite.v1.NodeApiService/StreamLogs',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.StreamLogsRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.StreamLogsResponse.FromString,
                 _registered_method=True)
         self.ListNodes = channel.unary_unary(
-                '/tensorflow_ignite.v1.NodeApi/ListNodes',
+                '/tensorflow_ignite.v1.NodeApiService/ListNodes',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesResponse.FromString,
                 _registered_method=True)
+        self.AcceptDataLoss = channel.unary_unary(
+                '/tensorflow_ignite.v1.NodeApiService/AcceptDataLoss',
+                request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossResponse.FromString,
+                _registered_method=True)
 
 
-class NodeApiServicer(object):
+class NodeApiServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def UploadCode(self, request_iterator, context):
-        """Stores one code archive in the cluster under its digest. The first message carries the digest, every one a
+        """Stores one code archive in the cluster under its digest. The first message contains the digest, every message a
         chunk of at most 1 MiB. Idempotent. INVALID_ARGUMENT when the bytes do not match the digest or exceed the limit.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -94,7 +99,8 @@ class NodeApiServicer(object):
 
     def SubmitJob(self, request, context):
         """Validates the specification and writes the job into the job table. The same request_id gives the same job.
-        NOT_FOUND: no such cache or code. FAILED_PRECONDITION: the cache is empty, no node can run tasks.
+        NOT_FOUND: no such cache or code. FAILED_PRECONDITION: the cache is empty, no node can run tasks. DATA_LOSS: a cache
+        of the job has lost partitions, and allow_data_loss is not set.
         INVALID_ARGUMENT: the specification breaks a rule.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -116,31 +122,33 @@ class NodeApiServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def StopJob(self, request, context):
-        """Asks for the end of a job; watch it to learn when its processes are proven gone. Stopping a job that is already
-        stopping is not an error. FAILED_PRECONDITION: the job is already over.
+        """Requests the end of a job; WatchJob reports when its processes are proven gone. Stopping a job that is already
+        stopping is not an error. FAILED_PRECONDITION: the job is in a final state already.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RemoveJob(self, request, context):
-        """Removes a job that is over and all that it has left: its files below /jobs/ID, its output, its code when no other
-        job has it, its row. What a time of retention would do later. FAILED_PRECONDITION: the job is not over, or another
-        job that is not over keeps its checkpoints among its files.
+        """Removes a job in a final state with its files below /jobs/ID, its output, its row, and its code if no other job uses
+        it. After the retention time the cluster does the same. FAILED_PRECONDITION: the job is not in a final state, or
+        another job that is not in one keeps its checkpoints among these files. With force, also a job whose row is unreadable,
+        or has values of a later version: its tasks end, since its row is removed first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchJob(self, request, context):
-        """The job now, and again after each change, until it is over.
+        """The job now, and again after each change, until its final state.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StreamLogs(self, request, context):
-        """The output of a job's tasks from the first line on, as long as the job is kept. With follow, until the job is over and its output complete.
+        """The output of a job's tasks from the first line on, as long as the job is kept. With follow, until the job is in a
+        final state and its output is complete.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -153,8 +161,16 @@ class NodeApiServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AcceptDataLoss(self, request, context):
+        """Accepts that partitions of a cache have lost all their copies: from now on the remaining rows are the whole cache, for
+        all callers. Not an error if nothing is lost. NOT_FOUND: no such cache.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
 
-def add_NodeApiServicer_to_server(servicer, server):
+
+def add_NodeApiServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'UploadCode': grpc.stream_unary_rpc_method_handler(
                     servicer.UploadCode,
@@ -201,15 +217,20 @@ def add_NodeApiServicer_to_server(servicer, server):
                     request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesResponse.SerializeToString,
             ),
+            'AcceptDataLoss': grpc.unary_unary_rpc_method_handler(
+                    servicer.AcceptDataLoss,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
-            'tensorflow_ignite.v1.NodeApi', rpc_method_handlers)
+            'tensorflow_ignite.v1.NodeApiService', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('tensorflow_ignite.v1.NodeApi', rpc_method_handlers)
+    server.add_registered_method_handlers('tensorflow_ignite.v1.NodeApiService', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class NodeApi(object):
+class NodeApiService(object):
     """Missing associated documentation comment in .proto file."""
 
     @staticmethod
@@ -226,7 +247,7 @@ class NodeApi(object):
         return grpc.experimental.stream_unary(
             request_iterator,
             target,
-            '/tensorflow_ignite.v1.NodeApi/UploadCode',
+            '/tensorflow_ignite.v1.NodeApiService/UploadCode',
             tensorflow__ignite_dot_v1_dot_job__pb2.UploadCodeRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.UploadCodeResponse.FromString,
             options,
@@ -253,7 +274,7 @@ class NodeApi(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/tensorflow_ignite.v1.NodeApi/SubmitJob',
+            '/tensorflow_ignite.v1.NodeApiService/SubmitJob',
             tensorflow__ignite_dot_v1_dot_job__pb2.SubmitJobRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.SubmitJobResponse.FromString,
             options,
@@ -280,7 +301,7 @@ class NodeApi(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/tensorflow_ignite.v1.NodeApi/GetJob',
+            '/tensorflow_ignite.v1.NodeApiService/GetJob',
             tensorflow__ignite_dot_v1_dot_job__pb2.GetJobRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.GetJobResponse.FromString,
             options,
@@ -307,7 +328,7 @@ class NodeApi(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/tensorflow_ignite.v1.NodeApi/ListJobs',
+            '/tensorflow_ignite.v1.NodeApiService/ListJobs',
             tensorflow__ignite_dot_v1_dot_job__pb2.ListJobsRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.ListJobsResponse.FromString,
             options,
@@ -334,7 +355,7 @@ class NodeApi(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/tensorflow_ignite.v1.NodeApi/StopJob',
+            '/tensorflow_ignite.v1.NodeApiService/StopJob',
             tensorflow__ignite_dot_v1_dot_job__pb2.StopJobRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.StopJobResponse.FromString,
             options,
@@ -361,7 +382,7 @@ class NodeApi(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/tensorflow_ignite.v1.NodeApi/RemoveJob',
+            '/tensorflow_ignite.v1.NodeApiService/RemoveJob',
             tensorflow__ignite_dot_v1_dot_job__pb2.RemoveJobRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.RemoveJobResponse.FromString,
             options,
@@ -388,7 +409,7 @@ class NodeApi(object):
         return grpc.experimental.unary_stream(
             request,
             target,
-            '/tensorflow_ignite.v1.NodeApi/WatchJob',
+            '/tensorflow_ignite.v1.NodeApiService/WatchJob',
             tensorflow__ignite_dot_v1_dot_job__pb2.WatchJobRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.WatchJobResponse.FromString,
             options,
@@ -415,7 +436,7 @@ class NodeApi(object):
         return grpc.experimental.unary_stream(
             request,
             target,
-            '/tensorflow_ignite.v1.NodeApi/StreamLogs',
+            '/tensorflow_ignite.v1.NodeApiService/StreamLogs',
             tensorflow__ignite_dot_v1_dot_job__pb2.StreamLogsRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.StreamLogsResponse.FromString,
             options,
@@ -442,9 +463,36 @@ class NodeApi(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/tensorflow_ignite.v1.NodeApi/ListNodes',
+            '/tensorflow_ignite.v1.NodeApiService/ListNodes',
             tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AcceptDataLoss(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.NodeApiService/AcceptDataLoss',
+            tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossResponse.FromString,
             options,
             channel_credentials,
             insecure,

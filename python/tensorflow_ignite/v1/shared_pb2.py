@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from tensorflow_ignite.v1 import data_pb2 as tensorflow__ignite_dot_v1_dot_data__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tensorflow_ignite/v1/shared.proto\x12\x14tensorflow_ignite.v1\x1a\x1ftensorflow_ignite/v1/data.proto\"|\n\rSharedRequest\x12\x30\n\x04open\x18\x01 \x01(\x0b\x32 .tensorflow_ignite.v1.OpenSharedH\x00\x12.\n\x05offer\x18\x02 \x01(\x0b\x32\x1d.tensorflow_ignite.v1.SegmentH\x00\x42\t\n\x07request\"\\\n\nOpenShared\x12\x32\n\x07\x63ommand\x18\x01 \x01(\x0b\x32!.tensorflow_ignite.v1.ReadCommand\x12\x0b\n\x03pid\x18\x02 \x01(\x05\x12\r\n\x05nonce\x18\x03 \x01(\x0c\">\n\x07Segment\x12\n\n\x02id\x18\x01 \x01(\x05\x12\n\n\x02\x66\x64\x18\x02 \x01(\x05\x12\r\n\x05\x62ytes\x18\x03 \x01(\x03\x12\x0c\n\x04once\x18\x04 \x01(\x08\"\xa7\x01\n\x0bSharedBatch\x12\x0e\n\x06schema\x18\x01 \x01(\x0c\x12\x30\n\x05\x62\x61tch\x18\x02 \x01(\x0b\x32!.tensorflow_ignite.v1.BatchLayout\x12\x0f\n\x07segment\x18\x03 \x01(\x05\x12\x13\n\x0bneeds_bytes\x18\x04 \x01(\x03\x12\x30\n\x06result\x18\x05 \x01(\x0b\x32 .tensorflow_ignite.v1.ReadResult2b\n\x0cSharedMemory\x12R\n\x04Read\x12#.tensorflow_ignite.v1.SharedRequest\x1a!.tensorflow_ignite.v1.SharedBatch(\x01\x30\x01\x42\x1a\n\x16io.tensorflowignite.v1P\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tensorflow_ignite/v1/shared.proto\x12\x14tensorflow_ignite.v1\x1a\x1ftensorflow_ignite/v1/data.proto\"\x8e\x01\n\x15ReadIntoMemoryRequest\x12:\n\x05start\x18\x01 \x01(\x0b\x32).tensorflow_ignite.v1.ReadIntoMemoryStartH\x00\x12.\n\x05offer\x18\x02 \x01(\x0b\x32\x1d.tensorflow_ignite.v1.SegmentH\x00\x42\t\n\x07request\"e\n\x13ReadIntoMemoryStart\x12\x32\n\x07\x63ommand\x18\x01 \x01(\x0b\x32!.tensorflow_ignite.v1.ReadCommand\x12\x0b\n\x03pid\x18\x02 \x01(\x05\x12\r\n\x05nonce\x18\x03 \x01(\x0c\">\n\x07Segment\x12\n\n\x02id\x18\x01 \x01(\x05\x12\n\n\x02\x66\x64\x18\x02 \x01(\x05\x12\r\n\x05\x62ytes\x18\x03 \x01(\x03\x12\x0c\n\x04once\x18\x04 \x01(\x08\"\xb2\x01\n\x16ReadIntoMemoryResponse\x12\x0e\n\x06schema\x18\x01 \x01(\x0c\x12\x30\n\x05\x62\x61tch\x18\x02 \x01(\x0b\x32!.tensorflow_ignite.v1.BatchLayout\x12\x0f\n\x07segment\x18\x03 \x01(\x05\x12\x13\n\x0bneeds_bytes\x18\x04 \x01(\x03\x12\x30\n\x06result\x18\x05 \x01(\x0b\x32 .tensorflow_ignite.v1.ReadResult2\x86\x01\n\x13SharedMemoryService\x12o\n\x0eReadIntoMemory\x12+.tensorflow_ignite.v1.ReadIntoMemoryRequest\x1a,.tensorflow_ignite.v1.ReadIntoMemoryResponse(\x01\x30\x01\x42\x1a\n\x16io.tensorflowignite.v1P\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,14 +33,14 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tensorflow_ignite.v1.shared
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\026io.tensorflowignite.v1P\001'
-  _globals['_SHAREDREQUEST']._serialized_start=92
-  _globals['_SHAREDREQUEST']._serialized_end=216
-  _globals['_OPENSHARED']._serialized_start=218
-  _globals['_OPENSHARED']._serialized_end=310
-  _globals['_SEGMENT']._serialized_start=312
-  _globals['_SEGMENT']._serialized_end=374
-  _globals['_SHAREDBATCH']._serialized_start=377
-  _globals['_SHAREDBATCH']._serialized_end=544
-  _globals['_SHAREDMEMORY']._serialized_start=546
-  _globals['_SHAREDMEMORY']._serialized_end=644
+  _globals['_READINTOMEMORYREQUEST']._serialized_start=93
+  _globals['_READINTOMEMORYREQUEST']._serialized_end=235
+  _globals['_READINTOMEMORYSTART']._serialized_start=237
+  _globals['_READINTOMEMORYSTART']._serialized_end=338
+  _globals['_SEGMENT']._serialized_start=340
+  _globals['_SEGMENT']._serialized_end=402
+  _globals['_READINTOMEMORYRESPONSE']._serialized_start=405
+  _globals['_READINTOMEMORYRESPONSE']._serialized_end=583
+  _globals['_SHAREDMEMORYSERVICE']._serialized_start=586
+  _globals['_SHAREDMEMORYSERVICE']._serialized_end=720
 # @@protoc_insertion_point(module_scope)

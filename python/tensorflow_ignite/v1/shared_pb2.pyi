@@ -6,15 +6,15 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class SharedRequest(_message.Message):
-    __slots__ = ("open", "offer")
-    OPEN_FIELD_NUMBER: _ClassVar[int]
+class ReadIntoMemoryRequest(_message.Message):
+    __slots__ = ("start", "offer")
+    START_FIELD_NUMBER: _ClassVar[int]
     OFFER_FIELD_NUMBER: _ClassVar[int]
-    open: OpenShared
+    start: ReadIntoMemoryStart
     offer: Segment
-    def __init__(self, open: _Optional[_Union[OpenShared, _Mapping]] = ..., offer: _Optional[_Union[Segment, _Mapping]] = ...) -> None: ...
+    def __init__(self, start: _Optional[_Union[ReadIntoMemoryStart, _Mapping]] = ..., offer: _Optional[_Union[Segment, _Mapping]] = ...) -> None: ...
 
-class OpenShared(_message.Message):
+class ReadIntoMemoryStart(_message.Message):
     __slots__ = ("command", "pid", "nonce")
     COMMAND_FIELD_NUMBER: _ClassVar[int]
     PID_FIELD_NUMBER: _ClassVar[int]
@@ -36,7 +36,7 @@ class Segment(_message.Message):
     once: bool
     def __init__(self, id: _Optional[int] = ..., fd: _Optional[int] = ..., bytes: _Optional[int] = ..., once: bool = ...) -> None: ...
 
-class SharedBatch(_message.Message):
+class ReadIntoMemoryResponse(_message.Message):
     __slots__ = ("schema", "batch", "segment", "needs_bytes", "result")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     BATCH_FIELD_NUMBER: _ClassVar[int]

@@ -25,7 +25,7 @@ if _version_not_supported:
     )
 
 
-class SharedMemoryStub(object):
+class SharedMemoryServiceStub(object):
     """Missing associated documentation comment in .proto file."""
 
     def __init__(self, channel):
@@ -34,19 +34,19 @@ class SharedMemoryStub(object):
         Args:
             channel: A grpc.Channel.
         """
-        self.Read = channel.stream_stream(
-                '/tensorflow_ignite.v1.SharedMemory/Read',
-                request_serializer=tensorflow__ignite_dot_v1_dot_shared__pb2.SharedRequest.SerializeToString,
-                response_deserializer=tensorflow__ignite_dot_v1_dot_shared__pb2.SharedBatch.FromString,
+        self.ReadIntoMemory = channel.stream_stream(
+                '/tensorflow_ignite.v1.SharedMemoryService/ReadIntoMemory',
+                request_serializer=tensorflow__ignite_dot_v1_dot_shared__pb2.ReadIntoMemoryRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_shared__pb2.ReadIntoMemoryResponse.FromString,
                 _registered_method=True)
 
 
-class SharedMemoryServicer(object):
+class SharedMemoryServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
-    def Read(self, request_iterator, context):
-        """The rows of ReadCommand.partitions, which must be primary on the node. The reader opens, then offers segments as
-        they become free. The node fills them in turn and answers one SharedBatch for each batch; the last answer has result
+    def ReadIntoMemory(self, request_iterator, context):
+        """The rows of ReadCommand.partitions, which must be primary on the node. The reader sends the start, then offers
+        segments as they become free. The node fills them in turn and answers once for each batch; the last answer has result
         set. Errors are those of DoGet.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -54,26 +54,26 @@ class SharedMemoryServicer(object):
         raise NotImplementedError('Method not implemented!')
 
 
-def add_SharedMemoryServicer_to_server(servicer, server):
+def add_SharedMemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Read': grpc.stream_stream_rpc_method_handler(
-                    servicer.Read,
-                    request_deserializer=tensorflow__ignite_dot_v1_dot_shared__pb2.SharedRequest.FromString,
-                    response_serializer=tensorflow__ignite_dot_v1_dot_shared__pb2.SharedBatch.SerializeToString,
+            'ReadIntoMemory': grpc.stream_stream_rpc_method_handler(
+                    servicer.ReadIntoMemory,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_shared__pb2.ReadIntoMemoryRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_shared__pb2.ReadIntoMemoryResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
-            'tensorflow_ignite.v1.SharedMemory', rpc_method_handlers)
+            'tensorflow_ignite.v1.SharedMemoryService', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('tensorflow_ignite.v1.SharedMemory', rpc_method_handlers)
+    server.add_registered_method_handlers('tensorflow_ignite.v1.SharedMemoryService', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class SharedMemory(object):
+class SharedMemoryService(object):
     """Missing associated documentation comment in .proto file."""
 
     @staticmethod
-    def Read(request_iterator,
+    def ReadIntoMemory(request_iterator,
             target,
             options=(),
             channel_credentials=None,
@@ -86,9 +86,9 @@ class SharedMemory(object):
         return grpc.experimental.stream_stream(
             request_iterator,
             target,
-            '/tensorflow_ignite.v1.SharedMemory/Read',
-            tensorflow__ignite_dot_v1_dot_shared__pb2.SharedRequest.SerializeToString,
-            tensorflow__ignite_dot_v1_dot_shared__pb2.SharedBatch.FromString,
+            '/tensorflow_ignite.v1.SharedMemoryService/ReadIntoMemory',
+            tensorflow__ignite_dot_v1_dot_shared__pb2.ReadIntoMemoryRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_shared__pb2.ReadIntoMemoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,5 +1,6 @@
 import datetime
 
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from tensorflow_ignite.v1 import agent_pb2 as _agent_pb2
 from google.protobuf.internal import containers as _containers
@@ -14,22 +15,22 @@ DESCRIPTOR: _descriptor.FileDescriptor
 class FileKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     FILE_KIND_UNSPECIFIED: _ClassVar[FileKind]
-    REGULAR_FILE: _ClassVar[FileKind]
-    DIRECTORY: _ClassVar[FileKind]
+    FILE_KIND_REGULAR: _ClassVar[FileKind]
+    FILE_KIND_DIRECTORY: _ClassVar[FileKind]
 
 class WriteMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     WRITE_MODE_UNSPECIFIED: _ClassVar[WriteMode]
-    REPLACE: _ClassVar[WriteMode]
-    CREATE: _ClassVar[WriteMode]
-    APPEND: _ClassVar[WriteMode]
+    WRITE_MODE_REPLACE: _ClassVar[WriteMode]
+    WRITE_MODE_CREATE: _ClassVar[WriteMode]
+    WRITE_MODE_APPEND: _ClassVar[WriteMode]
 FILE_KIND_UNSPECIFIED: FileKind
-REGULAR_FILE: FileKind
-DIRECTORY: FileKind
+FILE_KIND_REGULAR: FileKind
+FILE_KIND_DIRECTORY: FileKind
 WRITE_MODE_UNSPECIFIED: WriteMode
-REPLACE: WriteMode
-CREATE: WriteMode
-APPEND: WriteMode
+WRITE_MODE_REPLACE: WriteMode
+WRITE_MODE_CREATE: WriteMode
+WRITE_MODE_APPEND: WriteMode
 
 class ShareMemoryRequest(_message.Message):
     __slots__ = ("pid", "fd", "bytes", "nonce")
@@ -59,7 +60,7 @@ class UnshareMemoryResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class MemoryPlace(_message.Message):
+class MemoryRange(_message.Message):
     __slots__ = ("memory", "offset", "bytes")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
@@ -206,8 +207,8 @@ class BeginWriteResponse(_message.Message):
     block_bytes: int
     offset: int
     head: bytes
-    writer_timeout: float
-    def __init__(self, extent_id: _Optional[str] = ..., block_bytes: _Optional[int] = ..., offset: _Optional[int] = ..., head: _Optional[bytes] = ..., writer_timeout: _Optional[float] = ...) -> None: ...
+    writer_timeout: _duration_pb2.Duration
+    def __init__(self, extent_id: _Optional[str] = ..., block_bytes: _Optional[int] = ..., offset: _Optional[int] = ..., head: _Optional[bytes] = ..., writer_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class ReserveBlocksRequest(_message.Message):
     __slots__ = ("extent_id", "blocks")
@@ -224,18 +225,18 @@ class ReserveBlocksResponse(_message.Message):
     def __init__(self, holders: _Optional[_Union[BlockHolders, _Mapping]] = ...) -> None: ...
 
 class PutBlocksRequest(_message.Message):
-    __slots__ = ("extent_id", "number", "data", "checksum", "place")
+    __slots__ = ("extent_id", "number", "data", "checksum", "range")
     EXTENT_ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     CHECKSUM_FIELD_NUMBER: _ClassVar[int]
-    PLACE_FIELD_NUMBER: _ClassVar[int]
+    RANGE_FIELD_NUMBER: _ClassVar[int]
     extent_id: str
     number: int
     data: bytes
     checksum: int
-    place: MemoryPlace
-    def __init__(self, extent_id: _Optional[str] = ..., number: _Optional[int] = ..., data: _Optional[bytes] = ..., checksum: _Optional[int] = ..., place: _Optional[_Union[MemoryPlace, _Mapping]] = ...) -> None: ...
+    range: MemoryRange
+    def __init__(self, extent_id: _Optional[str] = ..., number: _Optional[int] = ..., data: _Optional[bytes] = ..., checksum: _Optional[int] = ..., range: _Optional[_Union[MemoryRange, _Mapping]] = ...) -> None: ...
 
 class PutBlocksResponse(_message.Message):
     __slots__ = ()
@@ -272,30 +273,30 @@ class AbandonWriteResponse(_message.Message):
     def __init__(self) -> None: ...
 
 class ReadBlocksRequest(_message.Message):
-    __slots__ = ("extent_id", "numbers", "offset", "bytes", "place")
+    __slots__ = ("extent_id", "numbers", "offset", "bytes", "range")
     EXTENT_ID_FIELD_NUMBER: _ClassVar[int]
     NUMBERS_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
-    PLACE_FIELD_NUMBER: _ClassVar[int]
+    RANGE_FIELD_NUMBER: _ClassVar[int]
     extent_id: str
     numbers: _containers.RepeatedScalarFieldContainer[int]
     offset: int
     bytes: int
-    place: MemoryPlace
-    def __init__(self, extent_id: _Optional[str] = ..., numbers: _Optional[_Iterable[int]] = ..., offset: _Optional[int] = ..., bytes: _Optional[int] = ..., place: _Optional[_Union[MemoryPlace, _Mapping]] = ...) -> None: ...
+    range: MemoryRange
+    def __init__(self, extent_id: _Optional[str] = ..., numbers: _Optional[_Iterable[int]] = ..., offset: _Optional[int] = ..., bytes: _Optional[int] = ..., range: _Optional[_Union[MemoryRange, _Mapping]] = ...) -> None: ...
 
 class ReadBlocksResponse(_message.Message):
-    __slots__ = ("number", "data", "checksum", "laid_bytes")
+    __slots__ = ("number", "data", "checksum", "written_bytes")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     CHECKSUM_FIELD_NUMBER: _ClassVar[int]
-    LAID_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_BYTES_FIELD_NUMBER: _ClassVar[int]
     number: int
     data: bytes
     checksum: int
-    laid_bytes: int
-    def __init__(self, number: _Optional[int] = ..., data: _Optional[bytes] = ..., checksum: _Optional[int] = ..., laid_bytes: _Optional[int] = ...) -> None: ...
+    written_bytes: int
+    def __init__(self, number: _Optional[int] = ..., data: _Optional[bytes] = ..., checksum: _Optional[int] = ..., written_bytes: _Optional[int] = ...) -> None: ...
 
 class CheckBlocksRequest(_message.Message):
     __slots__ = ()

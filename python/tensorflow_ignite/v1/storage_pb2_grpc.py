@@ -105,29 +105,30 @@ class FileServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def GetFile(self, request, context):
-        """What is at a path. FILE_NOT_FOUND, NOT_A_DIRECTORY (a file stands in the way).
+        """The file or directory at a path. FILE_NOT_FOUND, NOT_A_DIRECTORY (a parent in the path is a file).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListDirectory(self, request, context):
-        """The entries of a directory, in the order of their names' bytes; of a file, itself, by its whole path. FILE_NOT_FOUND,
-        NOT_A_DIRECTORY.
+        """The entries of a directory, sorted by the bytes of their names; for a file the file itself, with its whole path.
+        FILE_NOT_FOUND, NOT_A_DIRECTORY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def MakeDirectory(self, request, context):
-        """FILE_EXISTS (with exist_ok only when it is a file), FILE_NOT_FOUND (no parent, without parents), NOT_A_DIRECTORY.
+        """FILE_EXISTS (with exist_ok only if it is a file), FILE_NOT_FOUND (no parent, and parents is not set),
+        NOT_A_DIRECTORY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RemoveFile(self, request, context):
-        """Removes a file, an empty directory, or with recursive a whole directory, in one step; memory is freed afterwards.
+        """Removes a file, an empty directory, or with recursive a whole directory, in one step; memory is freed later.
         FILE_NOT_FOUND, DIRECTORY_NOT_EMPTY, INVALID_REQUEST (the root), IS_A_DIRECTORY and NOT_A_DIRECTORY (see `kind`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -144,61 +145,64 @@ class FileServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def BeginWrite(self, request, context):
-        """Begins to write; nothing is visible yet. FILE_NOT_FOUND (no parent, without parents), IS_A_DIRECTORY, FILE_EXISTS.
+        """Begins to write; nothing is visible yet. FILE_NOT_FOUND (no parent, and parents is not set), IS_A_DIRECTORY,
+        FILE_EXISTS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReserveBlocks(self, request, context):
-        """Says that the writer is alive, reserves room for further blocks, and tells which nodes hold them. A writer that has
-        not said so for writer_timeout is dead: its blocks are removed. FILE_CHANGED: it is held for dead.
+        """Keeps the writer alive, reserves further blocks, and returns the nodes that hold them. A writer that makes no such
+        call for writer_timeout is abandoned: its blocks are removed. FILE_CHANGED: the writer was abandoned.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutBlocks(self, request_iterator, context):
-        """Stores blocks below the number reserved; one that is there is replaced. Any node takes any block, the holder
-        spares a hop. STORAGE_FULL: the node's memory for files is used up but for what is kept free.
+        """Stores blocks below the reserved number; an existing block is replaced. Every node accepts every block; the block's
+        holder is the shortest way. STORAGE_FULL: only the reserve of the node's memory for files is left.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PublishWrite(self, request, context):
-        """Makes what has been written visible: the file is replaced, or made, or grows, in one step; may be repeated as the
-        extent grows. FILE_CHANGED: since the last time somebody else has replaced, removed or appended to the file, or the
-        writer is held for dead. FILE_EXISTS: mode CREATE, and somebody was faster. FILE_NOT_FOUND: the parent is gone.
+        """Makes the written blocks visible: the file is replaced, created or extended in one step; may be repeated as the
+        extent grows. FILE_CHANGED: since the last publication another caller has replaced, removed or appended to the file,
+        or the writer was abandoned. FILE_EXISTS: mode CREATE, and another caller has created the file. FILE_NOT_FOUND: the
+        parent was removed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AbandonWrite(self, request, context):
-        """Ends a writer without publishing; what it had published stays. Never fails for a writer that is gone.
+        """Ends a writer without publishing; earlier publications stay. Succeeds for a writer that has ended, too.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReadBlocks(self, request, context):
-        """Blocks, or a part of one, in the order asked for. Any node gives any block, the holder spares a hop. FILE_CORRUPT: a
-        block is lost, or is not what was written. FILE_CHANGED: the extent is not of any file any more.
+        """Blocks, or a part of one block, in the requested order. Every node returns every block; the block's holder is the
+        shortest way. FILE_LOST: all copies of a block are lost. FILE_CORRUPT: a block differs from the written one.
+        FILE_CHANGED: the extent belongs to no file any more.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CheckBlocks(self, request, context):
-        """What this node holds of all blocks, each checked against its checksum.
+        """All blocks of this node, each checked against its checksum.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetUsage(self, request, context):
-        """Bytes and numbers of files and directories, below a path, and the space of the store.
+        """Number of files and directories below a path, and their bytes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -635,8 +639,8 @@ class FileService(object):
             _registered_method=True)
 
 
-class BlockMemoryStub(object):
-    """Blocks without messages, for processes on the node's own host.
+class BlockMemoryServiceStub(object):
+    """Blocks in shared memory instead of messages, for processes on the node's own host.
     """
 
     def __init__(self, channel):
@@ -645,65 +649,65 @@ class BlockMemoryStub(object):
         Args:
             channel: A grpc.Channel.
         """
-        self.Share = channel.unary_unary(
-                '/tensorflow_ignite.v1.BlockMemory/Share',
+        self.ShareMemory = channel.unary_unary(
+                '/tensorflow_ignite.v1.BlockMemoryService/ShareMemory',
                 request_serializer=tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryResponse.FromString,
                 _registered_method=True)
-        self.Unshare = channel.unary_unary(
-                '/tensorflow_ignite.v1.BlockMemory/Unshare',
+        self.UnshareMemory = channel.unary_unary(
+                '/tensorflow_ignite.v1.BlockMemoryService/UnshareMemory',
                 request_serializer=tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryResponse.FromString,
                 _registered_method=True)
 
 
-class BlockMemoryServicer(object):
-    """Blocks without messages, for processes on the node's own host.
+class BlockMemoryServiceServicer(object):
+    """Blocks in shared memory instead of messages, for processes on the node's own host.
     """
 
-    def Share(self, request, context):
-        """Shares memory of the caller (made and named as in shared.proto) with the node: PutBlocks may take blocks out of it,
-        and ReadBlocks lay them there, until the connection of this call ends. SHARING_UNAVAILABLE: the node cannot map it.
-        LIMIT_EXCEEDED: so much memory is shared with it already.
+    def ShareMemory(self, request, context):
+        """Shares memory of the caller (created and named as in shared.proto) with the node: PutBlocks can read blocks from it,
+        and ReadBlocks write blocks into it, until the connection of this call ends. SHARING_UNAVAILABLE: the node cannot map
+        it. LIMIT_EXCEEDED: too much memory is shared with the node already.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Unshare(self, request, context):
-        """Has the node let go of memory that this connection shares; of a name that is unknown, nothing.
+    def UnshareMemory(self, request, context):
+        """Unmaps memory that this connection shares; does nothing for an unknown name.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
 
-def add_BlockMemoryServicer_to_server(servicer, server):
+def add_BlockMemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Share': grpc.unary_unary_rpc_method_handler(
-                    servicer.Share,
+            'ShareMemory': grpc.unary_unary_rpc_method_handler(
+                    servicer.ShareMemory,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryResponse.SerializeToString,
             ),
-            'Unshare': grpc.unary_unary_rpc_method_handler(
-                    servicer.Unshare,
+            'UnshareMemory': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnshareMemory,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
-            'tensorflow_ignite.v1.BlockMemory', rpc_method_handlers)
+            'tensorflow_ignite.v1.BlockMemoryService', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('tensorflow_ignite.v1.BlockMemory', rpc_method_handlers)
+    server.add_registered_method_handlers('tensorflow_ignite.v1.BlockMemoryService', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class BlockMemory(object):
-    """Blocks without messages, for processes on the node's own host.
+class BlockMemoryService(object):
+    """Blocks in shared memory instead of messages, for processes on the node's own host.
     """
 
     @staticmethod
-    def Share(request,
+    def ShareMemory(request,
             target,
             options=(),
             channel_credentials=None,
@@ -716,7 +720,7 @@ class BlockMemory(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/tensorflow_ignite.v1.BlockMemory/Share',
+            '/tensorflow_ignite.v1.BlockMemoryService/ShareMemory',
             tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_storage__pb2.ShareMemoryResponse.FromString,
             options,
@@ -730,7 +734,7 @@ class BlockMemory(object):
             _registered_method=True)
 
     @staticmethod
-    def Unshare(request,
+    def UnshareMemory(request,
             target,
             options=(),
             channel_credentials=None,
@@ -743,7 +747,7 @@ class BlockMemory(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/tensorflow_ignite.v1.BlockMemory/Unshare',
+            '/tensorflow_ignite.v1.BlockMemoryService/UnshareMemory',
             tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_storage__pb2.UnshareMemoryResponse.FromString,
             options,

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from tensorflow_ignite.v1 import data_pb2 as tensorflow__ignite_dot_v1_dot_data__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1etensorflow_ignite/v1/tcp.proto\x12\x14tensorflow_ignite.v1\x1a\x1ftensorflow_ignite/v1/data.proto\"=\n\x07ReadTcp\x12\x32\n\x07\x63ommand\x18\x01 \x01(\x0b\x32!.tensorflow_ignite.v1.ReadCommand\"\x84\x01\n\tTcpAnswer\x12\x39\n\nconnection\x18\x01 \x01(\x0b\x32#.tensorflow_ignite.v1.TcpConnectionH\x00\x12\x32\n\x06result\x18\x02 \x01(\x0b\x32 .tensorflow_ignite.v1.ReadResultH\x00\x42\x08\n\x06\x61nswer\"<\n\rTcpConnection\x12\x0c\n\x04port\x18\x01 \x01(\x05\x12\r\n\x05token\x18\x02 \x01(\x0c\x12\x0e\n\x06schema\x18\x03 \x01(\x0c\x32S\n\x07TcpRows\x12H\n\x04Read\x12\x1d.tensorflow_ignite.v1.ReadTcp\x1a\x1f.tensorflow_ignite.v1.TcpAnswer0\x01\x42\x1a\n\x16io.tensorflowignite.v1P\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1etensorflow_ignite/v1/tcp.proto\x12\x14tensorflow_ignite.v1\x1a\x1ftensorflow_ignite/v1/data.proto\"H\n\x12ReadOverTcpRequest\x12\x32\n\x07\x63ommand\x18\x01 \x01(\x0b\x32!.tensorflow_ignite.v1.ReadCommand\"\x90\x01\n\x13ReadOverTcpResponse\x12\x39\n\nconnection\x18\x01 \x01(\x0b\x32#.tensorflow_ignite.v1.TcpConnectionH\x00\x12\x32\n\x06result\x18\x02 \x01(\x0b\x32 .tensorflow_ignite.v1.ReadResultH\x00\x42\n\n\x08response\"<\n\rTcpConnection\x12\x0c\n\x04port\x18\x01 \x01(\x05\x12\r\n\x05token\x18\x02 \x01(\x0c\x12\x0e\n\x06schema\x18\x03 \x01(\x0c\x32v\n\x0eTcpRowsService\x12\x64\n\x0bReadOverTcp\x12(.tensorflow_ignite.v1.ReadOverTcpRequest\x1a).tensorflow_ignite.v1.ReadOverTcpResponse0\x01\x42\x1a\n\x16io.tensorflowignite.v1P\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,12 +33,12 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tensorflow_ignite.v1.tcp_pb
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\026io.tensorflowignite.v1P\001'
-  _globals['_READTCP']._serialized_start=89
-  _globals['_READTCP']._serialized_end=150
-  _globals['_TCPANSWER']._serialized_start=153
-  _globals['_TCPANSWER']._serialized_end=285
-  _globals['_TCPCONNECTION']._serialized_start=287
-  _globals['_TCPCONNECTION']._serialized_end=347
-  _globals['_TCPROWS']._serialized_start=349
-  _globals['_TCPROWS']._serialized_end=432
+  _globals['_READOVERTCPREQUEST']._serialized_start=89
+  _globals['_READOVERTCPREQUEST']._serialized_end=161
+  _globals['_READOVERTCPRESPONSE']._serialized_start=164
+  _globals['_READOVERTCPRESPONSE']._serialized_end=308
+  _globals['_TCPCONNECTION']._serialized_start=310
+  _globals['_TCPCONNECTION']._serialized_end=370
+  _globals['_TCPROWSSERVICE']._serialized_start=372
+  _globals['_TCPROWSSERVICE']._serialized_end=490
 # @@protoc_insertion_point(module_scope)

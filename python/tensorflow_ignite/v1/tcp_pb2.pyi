@@ -6,13 +6,13 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class ReadTcp(_message.Message):
+class ReadOverTcpRequest(_message.Message):
     __slots__ = ("command",)
     COMMAND_FIELD_NUMBER: _ClassVar[int]
     command: _data_pb2.ReadCommand
     def __init__(self, command: _Optional[_Union[_data_pb2.ReadCommand, _Mapping]] = ...) -> None: ...
 
-class TcpAnswer(_message.Message):
+class ReadOverTcpResponse(_message.Message):
     __slots__ = ("connection", "result")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     RESULT_FIELD_NUMBER: _ClassVar[int]

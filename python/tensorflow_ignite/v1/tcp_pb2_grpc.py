@@ -25,7 +25,7 @@ if _version_not_supported:
     )
 
 
-class TcpRowsStub(object):
+class TcpRowsServiceStub(object):
     """Missing associated documentation comment in .proto file."""
 
     def __init__(self, channel):
@@ -34,45 +34,46 @@ class TcpRowsStub(object):
         Args:
             channel: A grpc.Channel.
         """
-        self.Read = channel.unary_stream(
-                '/tensorflow_ignite.v1.TcpRows/Read',
-                request_serializer=tensorflow__ignite_dot_v1_dot_tcp__pb2.ReadTcp.SerializeToString,
-                response_deserializer=tensorflow__ignite_dot_v1_dot_tcp__pb2.TcpAnswer.FromString,
+        self.ReadOverTcp = channel.unary_stream(
+                '/tensorflow_ignite.v1.TcpRowsService/ReadOverTcp',
+                request_serializer=tensorflow__ignite_dot_v1_dot_tcp__pb2.ReadOverTcpRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_tcp__pb2.ReadOverTcpResponse.FromString,
                 _registered_method=True)
 
 
-class TcpRowsServicer(object):
+class TcpRowsServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
-    def Read(self, request, context):
-        """The rows of ReadCommand.partitions, which must be primary on the node. Errors are those of DoGet. The last answer, when
-        all rows have been sent, has result set. A node waits 10 s for the connection, then ends the call (INVALID_ARGUMENT).
+    def ReadOverTcp(self, request, context):
+        """The rows of ReadCommand.partitions, which must be primary on the node. Errors are those of DoGet. The last answer,
+        after all rows have been sent, has result set. A node waits 10 s for the connection, then ends the call
+        (INVALID_ARGUMENT).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
 
-def add_TcpRowsServicer_to_server(servicer, server):
+def add_TcpRowsServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Read': grpc.unary_stream_rpc_method_handler(
-                    servicer.Read,
-                    request_deserializer=tensorflow__ignite_dot_v1_dot_tcp__pb2.ReadTcp.FromString,
-                    response_serializer=tensorflow__ignite_dot_v1_dot_tcp__pb2.TcpAnswer.SerializeToString,
+            'ReadOverTcp': grpc.unary_stream_rpc_method_handler(
+                    servicer.ReadOverTcp,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_tcp__pb2.ReadOverTcpRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_tcp__pb2.ReadOverTcpResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
-            'tensorflow_ignite.v1.TcpRows', rpc_method_handlers)
+            'tensorflow_ignite.v1.TcpRowsService', rpc_method_handlers)
     server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('tensorflow_ignite.v1.TcpRows', rpc_method_handlers)
+    server.add_registered_method_handlers('tensorflow_ignite.v1.TcpRowsService', rpc_method_handlers)
 
 
  # This class is part of an EXPERIMENTAL API.
-class TcpRows(object):
+class TcpRowsService(object):
     """Missing associated documentation comment in .proto file."""
 
     @staticmethod
-    def Read(request,
+    def ReadOverTcp(request,
             target,
             options=(),
             channel_credentials=None,
@@ -85,9 +86,9 @@ class TcpRows(object):
         return grpc.experimental.unary_stream(
             request,
             target,
-            '/tensorflow_ignite.v1.TcpRows/Read',
-            tensorflow__ignite_dot_v1_dot_tcp__pb2.ReadTcp.SerializeToString,
-            tensorflow__ignite_dot_v1_dot_tcp__pb2.TcpAnswer.FromString,
+            '/tensorflow_ignite.v1.TcpRowsService/ReadOverTcp',
+            tensorflow__ignite_dot_v1_dot_tcp__pb2.ReadOverTcpRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_tcp__pb2.ReadOverTcpResponse.FromString,
             options,
             channel_credentials,
             insecure,

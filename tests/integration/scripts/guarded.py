@@ -5,13 +5,14 @@ usage: guarded.py DIRECTORY [fail]
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.storage.paths import parse
-from tensorflow_ignite.train.context import own_token
+from tensorflow_ignite.task import task_token
 
 context = tfi.train.context()
 place = parse(f"{context.checkpoint_directory}/of-{context.index}")
@@ -47,9 +48,12 @@ with tfi.connect(context.node_address) as client:
         "elsewhere": refused(lambda: write("/elsewhere")),
         "stop": refused(lambda: client.job(context.job_id).stop(timeout=1)),
         "submit": refused(lambda: client.submit(__file__, cache=context.cache, allow_plaintext=True)),
-        "token": own_token()[0],
+        "token": task_token()[0],
     }
 (Path(sys.argv[1]) / f"guarded-{context.index}.json").write_text(json.dumps(found))
 print(f"task {context.index} has looked around", flush=True)
 if sys.argv[2:] == ["fail"]:
+    # The first failure ends the other tasks.
+    while len([*Path(sys.argv[1]).glob("guarded-*.json")]) < context.num_workers:
+        time.sleep(0.05)
     raise RuntimeError("broken on purpose")

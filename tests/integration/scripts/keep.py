@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.storage.paths import parse
-from tensorflow_ignite.train.context import CONTEXT_VARIABLE, context
+from tensorflow_ignite.task import CONTEXT_VARIABLE
+from tensorflow_ignite.train.context import context
 
 LIMIT_SECONDS = 120
 
@@ -20,9 +21,9 @@ if here.index == 0:
     place = parse(here.checkpoint_directory)
     with Files.at(place.addresses).open_writer(f"{place.path}/ckpt-{here.attempt}", parents=True) as writer:
         writer.write(f"of attempt {here.attempt}".encode())
-    told = folder / f"context-{here.attempt}.json"
-    told.with_suffix(".part").write_text(Path(os.environ[CONTEXT_VARIABLE]).read_text())
-    told.with_suffix(".part").rename(told)
+    report = folder / f"context-{here.attempt}.json"
+    report.with_suffix(".part").write_text(Path(os.environ[CONTEXT_VARIABLE]).read_text())
+    report.with_suffix(".part").rename(report)
 print(f"{here.task} keeps its checkpoints in {here.checkpoint_directory}", flush=True)
 deadline = time.monotonic() + LIMIT_SECONDS
 while not (folder / "go").exists():

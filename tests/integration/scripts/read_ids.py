@@ -8,20 +8,21 @@ import sys
 import time
 from pathlib import Path
 
-from tensorflow_ignite.data import reading
+from tensorflow_ignite.data.plan import make_plan
+from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.train import context
 
 folder, cache, epochs = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 here = context(cache=cache)
-asked = reading.request(cache, columns=["id"], key=False, partitions=None, address=None, batch_bytes=0)
+asked = make_request(cache, columns=["id"], key=False, partitions=None, address=None, batch_bytes=0)
 for epoch in range(epochs):
     while epoch and "held" in sys.argv and not (folder / "go").exists():
         time.sleep(0.05)
-    plan = reading.plan(asked)
+    plan = make_plan(asked)
     ids: list[int] = []
     for endpoint in plan.endpoints:
-        for batch in flight.BatchStream(endpoint, plan.what):
+        for batch in flight.BatchStream(endpoint, plan.subject):
             ids += batch.column("id").to_pylist()
     part = folder / f"{here.role}-{here.index}-{epoch}.part"
     part.write_text(json.dumps(ids))

@@ -27,7 +27,12 @@ assignment = context.own_assignment
 place = parse(f"{context.checkpoint_directory}/step")
 files = Files.at(place.addresses)
 
-command = ReadCommand(cache=context.cache, key=True, partitions=assignment.partitions)
+command = ReadCommand(
+    cache=context.cache,
+    key=True,
+    partitions=assignment.partitions,
+    accept_data_loss=context.allow_data_loss,
+)
 with flight.connect(f"grpc://{os.environ['TENSORFLOW_IGNITE_ADDRESS']}") as client:
     keys = client.do_get(flight.Ticket(command.SerializeToString())).read_all().column("_key").to_pylist()
 assert len(keys) == assignment.rows, f"{len(keys)} rows read, {assignment.rows} assigned"

@@ -100,8 +100,8 @@ def abandon_iterators(root: str) -> None:
 
 def collect_while_summary_writers_are_made(root: str) -> None:
     """TensorFlow makes them under the lock that a tensor of a resource takes when it goes."""
-    answers = scheme._answers
-    open_writer, thresholds = answers.open_writer, gc.get_threshold()
+    calls = scheme._calls
+    open_writer, thresholds = calls.open_writer, gc.get_threshold()
 
     def open_and_collect(url: str, mode: str) -> object:
         gc.set_threshold(1)  # from here on everything that is made asks for a collection
@@ -111,13 +111,13 @@ def collect_while_summary_writers_are_made(root: str) -> None:
             gc.set_threshold(1_000_000)
 
     gc.set_threshold(1_000_000)
-    answers.open_writer = open_and_collect
+    calls.open_writer = open_and_collect
     for number in range(3):
         cycle = [tf.Variable(1.0)]
         cycle.append(cycle)
         del cycle
         tf.summary.create_file_writer(f"{root}/logs-{number}").close()
-    del answers.open_writer
+    del calls.open_writer
     gc.set_threshold(*thresholds)
 
 

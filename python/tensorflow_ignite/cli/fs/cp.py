@@ -7,29 +7,23 @@ from typing import Annotated
 
 import typer
 
-from tensorflow_ignite.cli.fs.completion import complete_path
-from tensorflow_ignite.cli.fs.text import directories, size
-from tensorflow_ignite.cli.options import Address, CommandLineError, Json
+from tensorflow_ignite.cli.errors import CommandLineError
+from tensorflow_ignite.cli.fs.completion import path_argument
+from tensorflow_ignite.cli.fs.text import size
+from tensorflow_ignite.cli.options import Address, Json
 from tensorflow_ignite.cli.render import count, print_json
-
-__all__ = ["cp"]
 
 
 def cp(
     context: typer.Context,
     paths: Annotated[
         list[str],
-        typer.Argument(
-            metavar="PATH",
-            help="Sources, then the target: paths of the cluster, of this machine, or URLs; patterns in quotes.",
-            show_default=False,
-            autocompletion=complete_path,
-        ),
+        path_argument("Sources, then the target: paths of the cluster, of this machine, or URLs; patterns in quotes."),
     ],
     recursive: Annotated[
         bool, typer.Option("--recursive", "-r", "-R", help="Copy directories with all that is in them.")
     ] = False,
-    parallel: Annotated[int, typer.Option("--parallel", metavar="NUMBER", help="Copy so many files at a time.")] = 8,
+    parallel: Annotated[int, typer.Option("--parallel", metavar="NUMBER", help="How many files to copy at once.")] = 8,
     address: Address = None,
     json_output: Json = False,
 ) -> None:
@@ -44,7 +38,7 @@ def cp(
     Examples:
       tensorflow-ignite fs cp train.csv ignite:///data/
       tensorflow-ignite fs cp -r model/ ignite:///models/digits
-      tensorflow-ignite fs cp 'ignite:///jobs/7f3a/events*' .
+      tensorflow-ignite fs cp 'ignite:///jobs/7f3a*/logs/*/*.log' .
       tensorflow-ignite fs cp -r s3://bucket/images ignite:///images
       tar c photos | tensorflow-ignite fs cp /dev/stdin ignite:///photos.tar
     """
@@ -54,14 +48,14 @@ def cp(
             f"For example: tensorflow-ignite fs cp {paths[0]} ignite:///data/"
         )
     if parallel < 1:
-        raise CommandLineError(f"--parallel {parallel} is too few. At least 1 file is copied at a time. Change it.")
-    from tensorflow_ignite.cli.fs.places import Places
+        raise CommandLineError(f"--parallel {parallel} is too few. At least 1 file is copied at a time. Use 1 or more.")
+    from tensorflow_ignite.cli.fs.arguments import Locations
     from tensorflow_ignite.cli.fs.plan import plan_copy
     from tensorflow_ignite.cli.fs.transfer import Meter, transfer
 
     begin = time.monotonic()
-    places = Places(context, address)
-    plan = plan_copy(places.all(paths[:-1]), places.of(paths[-1]), recursive=recursive)
+    locations = Locations(context, address)
+    plan = plan_copy(locations.expand(paths[:-1]), locations.parse(paths[-1]), recursive=recursive)
     try:
         with Meter("copying", len(plan.files), plan.bytes) as meter:
             transfer(plan, parallel, meter)
@@ -73,5 +67,5 @@ def cp(
         print_json({**made, "bytes": meter.bytes, "seconds": round(seconds, 3)})
         return
     speed = size(int(meter.bytes / max(seconds, 1e-9)))
-    made_text = f" and {directories(len(plan.directories))}" if plan.directories else ""
+    made_text = f" and {count(len(plan.directories), 'directory')}" if plan.directories else ""
     print(f"copied {count(len(plan.files), 'file')}{made_text}: {size(meter.bytes)} in {seconds:.1f} s, {speed}/s")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tensorflow_ignite.cli.fs.places import Place
-from tensorflow_ignite.cli.fs.stores import Entry, Store
+from tensorflow_ignite.cli.fs.location import Entry, Location
 from tensorflow_ignite.errors import (
     InvalidRequestError,
     StoredFileExistsError,
@@ -15,38 +14,32 @@ from tensorflow_ignite.errors import (
     StoredNotADirectoryError,
 )
 
-__all__ = ["FileCopy", "Plan", "directory_for", "plan_copy"]
-
 
 @dataclass(frozen=True)
 class FileCopy:
     """One file that will be copied.
 
     Attributes:
-        source: Its store.
-        source_path: Its path there.
-        target_path: The path in the plan's target.
-        bytes: Its size when it was looked at.
+        source: The file.
+        target: What it becomes.
+        bytes: The size of the source when the copy was planned.
     """
 
-    source: Store
-    source_path: str
-    target_path: str
+    source: Location
+    target: Location
     bytes: int
 
 
 @dataclass
 class Plan:
-    """All that will be done.
+    """All that a copy will do.
 
     Attributes:
-        target: Where everything goes.
-        directories: To be made, those above before those below.
+        directories: To be made, by path, those above before those below.
         files: To be copied.
     """
 
-    target: Store
-    directories: list[str] = field(default_factory=list)
+    directories: dict[str, Location] = field(default_factory=dict)
     files: list[FileCopy] = field(default_factory=list)
 
     @property
@@ -54,15 +47,61 @@ class Plan:
         """Of all files."""
         return sum(file.bytes for file in self.files)
 
+    def add_file(self, source: Entry, target: Location, existing: Entry | None) -> None:
+        """Adds a file, unless `existing`, what is at the target, prevents it."""
+        if existing is not None and existing.is_directory:
+            raise StoredIsADirectoryError(
+                f"{target.url} is a directory, and {source.location.url} a file. A file replaces no directory. "
+                "Remove the directory, or name another target."
+            )
+        if _are_same(target, source.location):
+            raise InvalidRequestError(
+                f"{source.location.url} and {target.url} are the same file. A file is copied to another path. "
+                "Name another target."
+            )
+        self.files.append(FileCopy(source.location, target, source.bytes))
 
-def directory_for(sources: Sequence[Place], target: Place) -> bool:
+    def add_directory(
+        self, source: Location, target: Location, existing: Entry | None, ancestors: tuple[str, ...] = ()
+    ) -> None:
+        """Adds a directory and all that is in it.
+
+        Args:
+            source: The directory.
+            target: What it becomes.
+            existing: What is at the target.
+            ancestors: Real paths of the directories that the source is in: a link to one of them has no end.
+        """
+        if existing is not None and not existing.is_directory:
+            raise StoredNotADirectoryError(
+                f"{target.url} is a file, and {source.url} a directory. A directory replaces no file. "
+                "Remove the file, or name another target."
+            )
+        if source.real_path in ancestors:
+            raise InvalidRequestError(
+                f"{source.url} is a link to a directory that it is in itself. Links are followed when "
+                "files are copied, and this one has no end. Remove the link, or copy without it."
+            )
+        if existing is None:
+            self.directories.setdefault(target.path, target)
+        at_target = {} if existing is None else {entry.location.name: entry for entry in target.children()}
+        for entry in source.children():
+            name = entry.location.name
+            below = target.child(name)
+            if entry.is_directory:
+                self.add_directory(entry.location, below, at_target.get(name), (*ancestors, source.real_path))
+            else:
+                self.add_file(entry, below, at_target.get(name))
+
+
+def is_directory_target(sources: Sequence[Location], target: Location) -> bool:
     """Whether the target is a directory that the sources go into; False: the one source becomes the target.
 
     Raises:
         StoredNotADirectoryError: There are several sources, and the target is no directory.
     """
     found = target.find()
-    into = target.is_directory or (found is not None and found.is_directory)
+    into = target.names_directory or (found is not None and found.is_directory)
     if len(sources) > 1 and not into:
         raise StoredNotADirectoryError(
             f"{target.url} is no directory, and {len(sources)} sources cannot become one file. Several sources go into "
@@ -71,8 +110,8 @@ def directory_for(sources: Sequence[Place], target: Place) -> bool:
     return into
 
 
-def plan_copy(sources: Sequence[Place], target: Place, *, recursive: bool) -> Plan:
-    """Looks at the sources and at what is at the target.
+def plan_copy(sources: Sequence[Location], target: Location, *, recursive: bool) -> Plan:
+    """Reads what the sources are, and what is at the target.
 
     Args:
         sources: Files and directories.
@@ -80,96 +119,46 @@ def plan_copy(sources: Sequence[Place], target: Place, *, recursive: bool) -> Pl
         recursive: Directories may be copied.
 
     Raises:
-        StorageError: Something cannot be copied so; nothing has been written.
+        StorageError: A rule of cp prevents the copy; nothing has been written.
     """
-    into = directory_for(sources, target)
-    planned = Plan(target.store)
+    into = is_directory_target(sources, target)
+    target = target.at(target.path)
+    plan = Plan()
     if into and target.find() is None:
-        planned.directories.append(target.path)
+        plan.directories[target.path] = target
     taken: dict[str, str] = {}
     for source in sources:
         found = source.find()
         if found is None:
             raise StoredFileNotFoundError(
                 f"{source.url} does not exist. Every source must exist before anything is copied. "
-                "Look for its name, or leave it out."
+                "Check its name, or leave it out."
             )
-        path = target.path
-        if into:
-            path = target.store.join(target.path, source.store.name(source.path))
-        if path in taken and not (found.is_directory and path == target.path):
+        copy = target.child(source.name) if into else target
+        if copy.path in taken and not (found.is_directory and copy == target):
             raise StoredFileExistsError(
-                f"{source.url} and {taken[path]} would both become {target.store.url(path)}. Each source needs "
+                f"{source.url} and {taken[copy.path]} would both become {copy.url}. Each source needs "
                 "a name of its own in the target. Copy them to different directories."
             )
-        taken[path] = source.url
-        if found.is_directory:
-            _plan_directory(planned, source, path, recursive)
-        else:
-            _plan_file(planned, source.store, found, path, target.store.find(path))
-    return planned
-
-
-def _plan_directory(planned: Plan, source: Place, path: str, recursive: bool) -> None:
-    if not recursive:
-        raise StoredIsADirectoryError(
-            f"{source.url} is a directory. Directories are copied only when that is asked for. Add -r."
-        )
-    if planned.target.identity == source.store.identity:
-        inner, outer = planned.target.real(path), source.store.real(source.path)
-        if f"{inner}/".startswith(f"{outer.rstrip('/')}/"):
-            raise InvalidRequestError(
-                f"{source.url} cannot be copied to {planned.target.url(path)}, which is in it. "
-                "A directory is copied to a place outside. Name another target."
-            )
-    _walk(planned, source.store, source.path, path, planned.target.find(path), (source.store.real(source.path),))
-
-
-def _walk(
-    planned: Plan, source: Store, directory: str, path: str, existing: Entry | None, above: tuple[str, ...]
-) -> None:
-    """Plans a directory and all that is in it.
-
-    Args:
-        planned: What it is added to.
-        source: Where the directory is.
-        directory: Its path.
-        path: What becomes of it.
-        existing: What is there already.
-        above: The directories that it is in, and itself: links could lead round in a circle.
-    """
-    if existing is not None and not existing.is_directory:
-        raise StoredNotADirectoryError(
-            f"{planned.target.url(path)} is a file, and {source.url(directory)} a directory. A directory replaces no "
-            "file. Remove the file, or name another target."
-        )
-    if existing is None and path not in planned.directories:
-        planned.directories.append(path)
-    there = {} if existing is None else {planned.target.name(e.path): e for e in planned.target.children(path)}
-    for entry in source.children(directory):
-        name = source.name(entry.path)
-        below = planned.target.join(path, name)
-        if not entry.is_directory:
-            _plan_file(planned, source, entry, below, there.get(name))
+        taken[copy.path] = source.url
+        if not found.is_directory:
+            plan.add_file(found, copy, copy.find())
             continue
-        real = source.real(entry.path)
-        if real in above:
-            raise InvalidRequestError(
-                f"{source.url(entry.path)} is a link to a directory that it is in itself. Links are followed when "
-                "files are copied, and this one has no end. Remove the link, or copy without it."
+        if not recursive:
+            raise StoredIsADirectoryError(
+                f"{source.url} is a directory. Directories are copied only when that is asked for. Add -r."
             )
-        _walk(planned, source, entry.path, below, there.get(name), (*above, real))
+        if _are_same(copy, source, or_inside=True):
+            raise InvalidRequestError(
+                f"{source.url} cannot be copied to {copy.url}, which is in it. "
+                "A directory is copied to a path outside of it. Name another target."
+            )
+        plan.add_directory(source, copy, copy.find())
+    return plan
 
 
-def _plan_file(planned: Plan, source: Store, entry: Entry, path: str, existing: Entry | None) -> None:
-    if existing is not None and existing.is_directory:
-        raise StoredIsADirectoryError(
-            f"{planned.target.url(path)} is a directory, and {source.url(entry.path)} a file. A file replaces no "
-            "directory. Remove the directory, or name another target."
-        )
-    if planned.target.identity == source.identity and planned.target.real(path) == source.real(entry.path):
-        raise InvalidRequestError(
-            f"{source.url(entry.path)} and {planned.target.url(path)} are the same file. A file is copied to another "
-            "place. Name another target."
-        )
-    planned.files.append(FileCopy(source, entry.path, path, entry.bytes))
+def _are_same(target: Location, source: Location, *, or_inside: bool = False) -> bool:
+    if target.filesystem_id != source.filesystem_id:
+        return False
+    inner, outer = target.real_path, source.real_path
+    return inner == outer or (or_inside and inner.startswith(f"{outer.rstrip('/')}/"))

@@ -1,10 +1,8 @@
-"""Sizes, times and names as people read them."""
+"""Sizes, times and names as text."""
 
 from __future__ import annotations
 
 from datetime import datetime, timezone
-
-__all__ = ["directories", "iso", "moment", "shown", "size"]
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -14,30 +12,23 @@ def size(count: int) -> str:
     if count < 1_000:
         return f"{count} B"
     value, unit = float(count), 0
-    # 999.5 would be shown as 1000.
+    # 999.5 would be printed as 1000.
     while value >= 999.5 and unit < len(_UNITS) - 1:
         value, unit = value / 1_000, unit + 1
     digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
     return f"{value:,.{digits}f} {_UNITS[unit]}"
 
 
-def moment(seconds: float) -> str:
+def local_time(seconds: float) -> str:
     """Seconds since the epoch, in this machine's zone."""
     return f"{datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M:%S}"
 
 
-def iso(seconds: float) -> str:
+def utc_time(seconds: float) -> str:
     """Seconds since the epoch, for programs."""
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat()
 
 
-def shown(name: str) -> str:
-    """A name on one line: what a terminal would obey or a line would break at is escaped."""
-    if name.isprintable():
-        return name
+def escaped(name: str) -> str:
+    """A name on one line: line breaks and control sequences of terminals are escaped."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in name)
-
-
-def directories(number: int) -> str:
-    """A number with its word."""
-    return f"{number:,} director{'y' if number == 1 else 'ies'}"

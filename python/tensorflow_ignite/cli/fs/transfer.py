@@ -1,4 +1,4 @@
-"""Carries out what was planned: several files at a time, told by bytes, stopped at once."""
+"""Carries out a plan: several files at a time, with a progress bar, stopped at once by the first failure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -14,15 +13,13 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from tensorflow_ignite.cli.fs.plan import FileCopy, Plan
 from tensorflow_ignite.errors import TensorFlowIgniteError
 
-__all__ = ["Meter", "transfer"]
 
-
-class Meter:
+class Meter(Progress):
     """A bar on standard error, where that is a terminal; a context manager; safe for threads."""
 
-    def __init__(self, doing: str, files: int, total_bytes: int | None) -> None:
+    def __init__(self, description: str, files: int, total_bytes: int | None) -> None:
         """Describes the bar; entering the context shows it."""
-        self._bar = Progress(
+        super().__init__(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.fields[files]}"),
@@ -33,39 +30,28 @@ class Meter:
             disable=not sys.stderr.isatty(),
             transient=True,
         )
-        self._lock = threading.Lock()
+        self._counting = threading.Lock()
         self._files = files
-        self._done = 0
+        self._complete_files = 0
         #: Bytes so far.
         self.bytes = 0
-        self._task = self._bar.add_task(doing, total=total_bytes, files="")
-
-    def __enter__(self) -> Meter:
-        """Shows the bar."""
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Removes the bar."""
-        self._bar.stop()
+        self._bar = self.add_task(description, total=total_bytes, files="")
 
     def add(self, count: int = 0, *, files: int = 0) -> None:
-        """So many more bytes, and files that are complete."""
-        with self._lock:
+        """Adds bytes, and files that are complete."""
+        with self._counting:
             self.bytes += count
-            self._done += files
-            text = f"{self._done:,} of {self._files:,} files" if self._files > 1 else ""
-            self._bar.update(self._task, advance=count, files=text)
+            self._complete_files += files
+            text = f"{self._complete_files:,} of {self._files:,} files" if self._files > 1 else ""
+            self.update(self._bar, advance=count, files=text)
 
 
-# An interrupt that another thread took, while this one began threads, is heard of only when this one runs.
-_HEAR_SECONDS = 0.1
+# Python handles a signal in the main thread only, when that runs: it may have arrived while threads were started.
+_SIGNAL_POLL_SECONDS = 0.1
 
 
 class _StoppedError(TensorFlowIgniteError):
-    """Another file failed, or the user has had enough."""
+    """Another file failed, or the user interrupted the copy."""
 
 
 def transfer(plan: Plan, parallel: int, meter: Meter) -> None:
@@ -73,39 +59,39 @@ def transfer(plan: Plan, parallel: int, meter: Meter) -> None:
 
     Args:
         plan: What is to be done.
-        parallel: So many files at a time.
-        meter: Told of each piece.
+        parallel: Files that are copied at the same time.
+        meter: Counts each piece.
 
     Raises:
         TensorFlowIgniteError: The first failure; the files that were being copied then have not appeared.
     """
-    for directory in plan.directories:
-        plan.target.make_directory(directory)
+    for directory in plan.directories.values():
+        directory.make_directory()
     if len(plan.files) <= 1:
-        # Here, an interrupt ends a read that waits for more, of a pipe; a thread would read on.
+        # In the main thread, an interrupt ends a read of a pipe that waits for data; another thread would go on.
         for file in plan.files:
-            _copy(plan, file, lambda: False, meter)
+            _copy(file, lambda: False, meter)
         return
     stop = threading.Event()
     with ThreadPoolExecutor(min(parallel, len(plan.files)), thread_name_prefix="copy") as pool:
         try:
-            pending = {pool.submit(_copy, plan, file, stop.is_set, meter) for file in plan.files}
+            pending = {pool.submit(_copy, file, stop.is_set, meter) for file in plan.files}
             while pending:
-                done, pending = wait(pending, _HEAR_SECONDS, FIRST_COMPLETED)
+                done, pending = wait(pending, _SIGNAL_POLL_SECONDS, FIRST_COMPLETED)
                 for future in done:
                     future.result()
         except BaseException:
-            # Also when the user interrupts, be it while the first are begun: leaving the block waits for the threads.
+            # Also when the user interrupts while the threads are started: leaving the block waits for them.
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _copy(plan: Plan, file: FileCopy, stopped: Callable[[], bool], meter: Meter) -> None:
-    with file.source.reading(file.source_path) as pieces, plan.target.writing(file.target_path) as sink:
+def _copy(file: FileCopy, stopped: Callable[[], bool], meter: Meter) -> None:
+    with file.source.read() as pieces, file.target.write() as target:
         for piece in pieces:
-            sink.write(piece)
+            target.write(piece)
             meter.add(len(piece))
             if stopped():
-                raise _StoppedError(f"{file.source_path} was not copied to its end")
+                raise _StoppedError(f"{file.source.url} was not copied to its end")
     meter.add(files=1)

@@ -1,1 +1,1 @@
-"""Rows into a cache: what can be loaded, as record batches of one schema, and on their way."""
+"""Loading of rows into a cache: inputs of all kinds as record batches of one schema."""

@@ -1,4 +1,4 @@
-"""Batches as the cache stores them: plain Arrow types, those of ``schema=``, and the same in every batch."""
+"""Casts of batches to the types that the cache stores: plain Arrow types, or those of ``schema=``."""
 
 from __future__ import annotations
 
@@ -10,71 +10,77 @@ import pyarrow as pa
 import pyarrow.types as types
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.loading.uuids import TYPE_KEY, UUID, is_uuid, text_of
-from tensorflow_ignite.data.tensors import SHAPE_KEY
+from tensorflow_ignite.data.epochs.tensor_schema import SHAPE_KEY, TYPE_KEY
+from tensorflow_ignite.data.loading.uuids import UUID, is_uuid, text_of
+
+# Levels of nested types; a node refuses more.
+MAX_DEPTH = 64
 
 
 class Casting:
-    """Casts record batches to one schema, which is found at the first and holds for all."""
+    """Casts all record batches to one schema, which the first batch determines."""
 
-    def __init__(self, wanted: pa.Schema | Mapping[str, Any] | None) -> None:
-        """Takes what the caller wants.
+    def __init__(self, requested: pa.Schema | Mapping[str, Any] | None) -> None:
+        """Validates the requested types.
 
         Args:
-            wanted: Types of some or all columns: a pyarrow.Schema, or by name a pyarrow type or field, a numpy type
-                (of the innermost values, where the column holds arrays), or None (as it is).
+            requested: Types of some or all columns: a pyarrow.Schema, or by name a pyarrow type or field, a numpy type
+                (of the innermost values, if the column holds arrays), or None (not changed).
 
         Raises:
-            InvalidRequestError: If one of them is no type.
+            InvalidRequestError: If a value is no type.
         """
-        self._wanted: dict[str, pa.Field | None] = {}
-        for name, kind in (wanted or {}).items() if not isinstance(wanted, pa.Schema) else _named(wanted):
-            self._wanted[name] = (
+        self._requested: dict[str, pa.Field | None] = {}
+        for name, kind in (requested or {}).items() if not isinstance(requested, pa.Schema) else _named(requested):
+            self._requested[name] = (
                 kind if kind is None or isinstance(kind, pa.Field) else pa.field(name, _type(name, kind))
             )
-        self._whole = isinstance(wanted, pa.Schema)
+        self._whole = isinstance(requested, pa.Schema)
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns that are wanted, in their order."""
-        return list(self._wanted)
+        """Names of the columns with a requested type, in their order."""
+        return list(self._requested)
 
     @property
     def whole(self) -> pa.Schema | None:
-        """All that is known of rows of which there is none; None when that is not enough."""
-        return pa.schema(list(self._wanted.values())) if self._whole else None
+        """The schema for an input without rows; None unless the request is a whole pyarrow.Schema."""
+        return pa.schema(list(self._requested.values())) if self._whole else None
 
     def field(self, field: pa.Field) -> pa.Field:
         """The field as it is loaded.
 
         Raises:
-            UnsupportedTypeError: If nothing tells its type.
+            UnsupportedTypeError: If the type is not known.
         """
-        wanted = self._wanted.get(field.name)
-        kind = _plain(field.type) if wanted is None else _innermost(_plain(field.type), wanted.type)
+        requested = self._requested.get(field.name)
+        _require_depth(field)
+        kind = _plain(field.type) if requested is None else _innermost(_plain(field.type), requested.type)
         if types.is_null(kind):
             raise errors.UnsupportedTypeError(
-                f"column {field.name!r} holds None in each row, or there is none; a column needs a type. Give it: "
-                f"schema={{{field.name!r}: pyarrow.string()}}, for example"
+                f"column {field.name!r} holds None in each row, or there is none. A column needs a type. Give the "
+                f"type, for example schema={{{field.name!r}: pyarrow.string()}}"
             )
         marks = {TYPE_KEY: UUID} if is_uuid(field.type) and types.is_string(kind) else {}
-        metadata = marks | dict(field.metadata or {}) | dict((wanted.metadata if wanted is not None else None) or {})
+        metadata = (
+            marks | dict(field.metadata or {}) | dict((requested.metadata if requested is not None else None) or {})
+        )
         return pa.field(field.name, kind, field.nullable, metadata or None)
 
     def schema(self, raw: pa.Schema) -> pa.Schema:
         """The schema as it is loaded.
 
         Raises:
-            InvalidRequestError: If a column is wanted that is not there, or a name comes twice.
-            UnsupportedTypeError: If nothing tells the type of a column.
+            InvalidRequestError: If a requested column does not exist, or two columns have one name.
+            UnsupportedTypeError: If the type of a column is not known.
         """
         if len(set(raw.names)) < len(raw.names):
-            raise errors.InvalidRequestError(f"the rows have two columns of one name: {raw.names}. Rename one")
-        missing = [name for name in self._wanted if name not in raw.names]
+            raise errors.InvalidRequestError(f"the rows have two columns of one name: {raw.names}. Rename one of them")
+        missing = [name for name in self._requested if name not in raw.names]
         if missing:
             raise errors.InvalidRequestError(
                 f"schema= names column {missing[0]!r}, which the rows do not have; they have {', '.join(raw.names)}. "
-                f"Correct the name, or leave it out"
+                f"Name one of these, or remove the column from schema="
             )
         return pa.schema([self.field(field) for field in raw])
 
@@ -82,19 +88,19 @@ class Casting:
         """A batch of that schema.
 
         Args:
-            batch: Rows as they come.
-            schema: As :meth:`schema` told of the first batch.
-            number: Of the batch, from 0, for messages.
+            batch: Rows of the input.
+            schema: The result of :meth:`schema` for the first batch.
+            number: Number of the batch, from 0, for error texts.
 
         Raises:
-            InvalidRequestError: If its columns or their types are not those of the first.
+            InvalidRequestError: If its columns or their types are not those of the first batch.
             UnsupportedTypeError: If a value does not fit its type.
         """
         if batch.schema.names != schema.names:
             if sorted(batch.schema.names) != sorted(schema.names):
                 raise errors.InvalidRequestError(
                     f"batch {number} has columns {batch.schema.names}, the first one {schema.names}. Every batch has "
-                    f"the columns of the first. Correct what makes the batches"
+                    f"the columns of the first. Make batches with these columns"
                 )
             batch = batch.select(schema.names)
         columns = [
@@ -104,16 +110,16 @@ class Casting:
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _column(self, found: pa.Field, column: pa.Array, field: pa.Field, number: int) -> pa.Array:
-        free = self._wanted.get(field.name) is not None or types.is_null(found.type)
-        if not free and not _same(_plain(found.type), field.type):
+        castable = self._requested.get(field.name) is not None or types.is_null(found.type)
+        if not castable and not _same(_plain(found.type), field.type):
             raise errors.InvalidRequestError(
                 f"column {field.name!r} is of type {found.type} in batch {number}, and of {field.type} in the first "
-                f"one. A column has one type. Give it with schema=, or correct what makes the batches"
+                f"one. A column has one type in all batches. Give the type with schema="
             )
-        if (found.metadata or {}).get(SHAPE_KEY) != (field.metadata or {}).get(SHAPE_KEY) and not free:
+        if (found.metadata or {}).get(SHAPE_KEY) != (field.metadata or {}).get(SHAPE_KEY) and not castable:
             raise errors.InvalidRequestError(
                 f"column {field.name!r} has another shape in batch {number} than in the first one. Arrays of a column "
-                f"have one shape. Reshape them, or load them as lists"
+                f"have one shape. Reshape the arrays, or load them as lists"
             )
         if column.type == field.type:
             return column
@@ -133,7 +139,7 @@ def _named(schema: pa.Schema) -> list[tuple[str, pa.Field]]:
 def _type(name: str, kind: Any) -> pa.DataType:
     if isinstance(kind, pa.DataType):
         return kind
-    # TensorFlow's types say which of numpy's they are.
+    # A type of TensorFlow names its type of numpy.
     dtype = getattr(kind, "as_numpy_dtype", kind)
     try:
         found = np.dtype(dtype)
@@ -142,24 +148,36 @@ def _type(name: str, kind: Any) -> pa.DataType:
         return pa.from_numpy_dtype(found)
     except (TypeError, pa.ArrowException) as error:
         raise errors.InvalidRequestError(
-            f"schema={{{name!r}: {kind!r}}} is no type; it is one of pyarrow, such as pyarrow.float32(), or of numpy, "
-            f"such as numpy.float32"
+            f"schema={{{name!r}: {kind!r}}} is no type. Give a type of pyarrow, such as pyarrow.float32(), or of "
+            f"numpy, such as numpy.float32"
         ) from error
 
 
-def _innermost(kind: pa.DataType, wanted: pa.DataType) -> pa.DataType:
-    """The wanted type, put at the innermost place when it is that of a single value and the column holds lists."""
-    if types.is_nested(wanted):
-        return wanted
+def _require_depth(field: pa.Field) -> None:
+    """Refuses types that are nested deeper than a node accepts, which would exceed Python's recursion limit too."""
+    inner, depth = [field.type], 1
+    while inner := [kind.field(at).type for kind in inner for at in range(kind.num_fields)]:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise errors.InvalidRequestError(
+                f"column {field.name!r} is nested deeper than {MAX_DEPTH} levels. A column has at most {MAX_DEPTH}. "
+                "Flatten it, or store it as text or bytes"
+            )
+
+
+def _innermost(kind: pa.DataType, requested: pa.DataType) -> pa.DataType:
+    """The requested type; the type of a single value replaces the innermost type of lists."""
+    if types.is_nested(requested):
+        return requested
     if types.is_fixed_size_list(kind):
-        return pa.list_(_innermost(kind.value_type, wanted), kind.list_size)
+        return pa.list_(_innermost(kind.value_type, requested), kind.list_size)
     if types.is_list(kind):
-        return pa.list_(_innermost(kind.value_type, wanted))
-    return wanted
+        return pa.list_(_innermost(kind.value_type, requested))
+    return requested
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type without what only says how Arrow lays it out: dictionaries, 64-bit offsets, views, extensions."""
+    """The type without variants of its layout in Arrow: dictionaries, 64-bit offsets, views, extension types."""
     if is_uuid(kind):
         return pa.string()
     if isinstance(kind, pa.BaseExtensionType):
@@ -182,7 +200,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def _same(kind: pa.DataType, other: pa.DataType) -> bool:
-    """Whether types are alike but for the nullability of what is inside."""
+    """Whether types are equal except for the nullability of nested fields."""
     if types.is_nested(kind) and kind.id == other.id and kind.num_fields == other.num_fields:
         sizes = not types.is_fixed_size_list(kind) or kind.list_size == other.list_size
         pairs = [(kind.field(at), other.field(at)) for at in range(kind.num_fields)]

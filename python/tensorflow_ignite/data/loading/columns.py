@@ -1,4 +1,4 @@
-"""Arrays and lists as Arrow columns."""
+"""Converts arrays and lists to Arrow columns."""
 
 from __future__ import annotations
 
@@ -8,28 +8,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.tensors import SHAPE_KEY
-
-Array = npt.NDArray[Any]
+from tensorflow_ignite.data.epochs.tensor_schema import SHAPE_KEY
+from tensorflow_ignite.data.epochs.tensors import Array
 
 
 def table_of(data: Mapping[str, Any]) -> pa.Table:
-    """Arrow columns of arrays and lists, one entry a row.
+    """A table of arrays and lists, which have one entry for each row.
 
     Args:
-        data: By name: numpy arrays of any shape ``[rows, ...]``, masked arrays, ragged or other tensors, lists with one
-            entry a row, or again a mapping, which becomes a struct.
+        data: Columns by name: numpy arrays of any shape ``[rows, ...]``, masked arrays, ragged or other tensors, lists
+            with one entry for each row, or a mapping of columns, which becomes a struct.
 
     Raises:
         InvalidRequestError: If there is no column, or the columns differ in length, or a shape has no elements.
-        UnsupportedTypeError: If a column holds what Arrow has no type for.
+        UnsupportedTypeError: If Arrow has no type for the values of a column.
     """
     if not data:
-        raise errors.InvalidRequestError("there is no column to load; give at least one, such as {'label': labels}")
+        raise errors.InvalidRequestError("there is no column to load. Give at least one, such as {'label': labels}")
     fields, columns = _columns("", data)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
@@ -38,10 +36,12 @@ def _columns(prefix: str, data: Mapping[str, Any]) -> tuple[list[pa.Field], list
     fields, columns = [], []
     for name, values in data.items():
         if not isinstance(name, str) or not name:
-            raise errors.InvalidRequestError(f"{name!r} is not the name of a column; it is a text that is not empty")
+            raise errors.InvalidRequestError(
+                f"{name!r} is not the name of a column. A name is a text that is not empty"
+            )
         array, shape = column_of(prefix + name, values)
         metadata = {SHAPE_KEY: json.dumps(shape).encode()} if len(shape) > 1 else None
-        fields.append(pa.field(name, array.type, nullable=_is_nullable(array), metadata=metadata))
+        fields.append(pa.field(name, array.type, nullable=is_nullable(array), metadata=metadata))
         columns.append(array)
     lengths = {prefix + field.name: len(column) for field, column in zip(fields, columns, strict=True)}
     if len(set(lengths.values())) > 1:
@@ -55,14 +55,14 @@ def column_of(name: str, values: Any) -> tuple[pa.Array, tuple[int, ...]]:
     """One column, and the static shape of each of its values (empty: a single value).
 
     Raises:
-        InvalidRequestError: If it is no column.
-        UnsupportedTypeError: If Arrow has no type for it.
+        InvalidRequestError: If the values are no column.
+        UnsupportedTypeError: If Arrow has no type for the values.
     """
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values, ()
     if isinstance(values, Mapping):
         if not values:
-            raise errors.InvalidRequestError(f"column {name!r} is a mapping without entries; a struct needs a field")
+            raise errors.InvalidRequestError(f"column {name!r} is a mapping without entries. A struct needs a field")
         fields, columns = _columns(f"{name}.", values)
         return pa.StructArray.from_arrays(columns, fields=fields), ()
     if hasattr(values, "row_splits") and hasattr(values, "values"):
@@ -72,14 +72,14 @@ def column_of(name: str, values: Any) -> tuple[pa.Array, tuple[int, ...]]:
         array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
         if array.ndim == 0:
             raise errors.InvalidRequestError(
-                f"column {name!r} is a single value, {values!r:.80}; it needs one entry for each row"
+                f"column {name!r} is a single value, {values!r:.80}. A column needs one entry for each row"
             )
         return _array(name, array)
     return _listed(name, list(values)), ()
 
 
 def shaped(array: pa.Array, shape: tuple[int, ...]) -> pa.Array:
-    """Values of more than one dimension inside of a list, which carries no metadata: a list for each dimension."""
+    """Values of a shape as nested lists of fixed length, because list elements have no metadata for a shape."""
     if len(shape) < 2:
         return array
     array = array.flatten()
@@ -88,7 +88,8 @@ def shaped(array: pa.Array, shape: tuple[int, ...]) -> pa.Array:
     return array
 
 
-def _is_nullable(array: pa.Array) -> bool:
+def is_nullable(array: pa.Array) -> bool:
+    """Whether the field of a column must be nullable."""
     return bool(array.null_count > 0 or pa.types.is_null(array.type))
 
 
@@ -96,8 +97,8 @@ def _offsets(splits: Any) -> pa.Array:
     splits = np.asarray(splits)
     if len(splits) and splits[-1] > np.iinfo(np.int32).max:
         raise errors.InvalidRequestError(
-            f"a ragged column holds {splits[-1]} values in one piece; lists of Arrow count up to 2^31 - 1. Give the "
-            f"rows in several batches"
+            f"a ragged column holds {splits[-1]} values in one batch. Lists of Arrow have up to 2^31 - 1 values. Give "
+            "the rows in several batches"
         )
     return pa.array(splits.astype(np.int32))
 
@@ -105,13 +106,25 @@ def _offsets(splits: Any) -> pa.Array:
 def _listed(name: str, values: list[Any]) -> pa.Array:
     if any(isinstance(value, np.ndarray) and value.ndim > 1 for value in values[:1]):
         raise errors.InvalidRequestError(
-            f"column {name!r} is a list of arrays of several dimensions; where all have one shape, give one array: "
-            f"np.stack(values)"
+            f"column {name!r} is a list of arrays of several dimensions. A column of arrays is one array. If all have "
+            f"one shape, give np.stack(values)"
         )
+    return to_arrow(name, values)
+
+
+def to_arrow(name: str, values: Any, from_pandas: bool = False) -> pa.Array:
+    """Values of Python or pandas as one array.
+
+    Raises:
+        UnsupportedTypeError: If the values have no common type.
+    """
     try:
-        array = pa.array(values)
+        array = pa.array(values, from_pandas=from_pandas)
     except (pa.ArrowException, ValueError, TypeError) as error:
-        raise errors.UnsupportedTypeError(f"column {name!r} mixes what one column cannot hold: {error}") from error
+        raise errors.UnsupportedTypeError(
+            f"column {name!r} mixes values of several types: {error}. A column holds values of one type. Convert the "
+            f"values to one type first"
+        ) from error
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
@@ -138,8 +151,8 @@ def _array(name: str, array: Array) -> tuple[pa.Array, tuple[int, ...]]:
         flat = pa.array(native.reshape(-1), mask=mask)
     else:
         raise errors.UnsupportedTypeError(
-            f"column {name!r} is of type {array.dtype}; caches store booleans, integers, floats up to 64 bits, dates, "
-            f"times and text. Convert it first, for example with .astype('float32')"
+            f"column {name!r} is of type {array.dtype}; a cache stores booleans, integers, floats up to 64 bits, "
+            f"dates, times and text. Convert the array first, for example with .astype('float32')"
         )
     if not shape:
         return flat, ()
@@ -147,11 +160,11 @@ def _array(name: str, array: Array) -> tuple[pa.Array, tuple[int, ...]]:
 
 
 def _require_entries(name: str, entries: list[Any]) -> None:
-    """Numbers in an array of objects are mostly a mistake, and its text hides among them."""
+    """Refuses a mix of text and other values, which mostly is a mistake, and which Arrow might convert."""
     kinds = {type(entry) for entry in entries} - {type(None)}
     if len(kinds) > 1 and kinds & {str, bytes}:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise errors.UnsupportedTypeError(
             f"column {name!r} is an array of Python objects of types {names}; a column holds values of one "
-            f"type. Convert it first"
+            f"type. Convert the values to one type first"
         )

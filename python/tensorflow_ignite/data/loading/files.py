@@ -1,4 +1,4 @@
-"""Files of rows: .npz, .csv, .parquet, .arrow and .feather, alone, several, in folders or by patterns."""
+"""Files of rows: .npz, .csv, .parquet, .arrow and .feather; single files, lists, folders and patterns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.data.loading.casting import Casting
 
 NPZ = "npz"
-# By the end of a file's name: how it is read.
+# Format of a file by the end of its name.
 FORMATS = {
     ".npz": NPZ,
     ".csv": "csv",
@@ -32,9 +32,9 @@ class Files:
     """Files of one format.
 
     Attributes:
-        paths: In the order in which they are read.
+        paths: The files, in the order in which they are read.
         kind: One of the values of FORMATS.
-        folder: What folders like ``year=2026`` are looked for below; None: nothing.
+        folder: Folder whose subfolders, such as ``year=2026``, are columns; None: there are none.
     """
 
     paths: tuple[str, ...]
@@ -46,7 +46,7 @@ def find(names: Sequence[str | os.PathLike[str]]) -> Files:
     """The files that paths, folders and patterns name.
 
     Raises:
-        InvalidRequestError: If there is none, or they are of several or of unknown formats.
+        InvalidRequestError: If there is no file, or the files have several or unknown formats.
     """
     paths: list[str] = []
     for name in [os.fspath(name) for name in names]:
@@ -59,21 +59,21 @@ def find(names: Sequence[str | os.PathLike[str]]) -> Files:
         if not found:
             raise errors.InvalidRequestError(
                 f"there is no file {name!r} to load, seen from {os.getcwd()}. A path names a file, a folder of files, "
-                f"or a pattern such as 'rows/*.parquet'. Correct it"
+                f"or a pattern such as 'rows/*.parquet'. Give the path of an existing file"
             )
         paths += found
     kinds = {path: _format(path) for path in paths}
     unknown = [path for path, kind in kinds.items() if kind is None]
     if unknown:
         raise errors.InvalidRequestError(
-            f"the format of {unknown[0]!r} is not known; files end with {', '.join(FORMATS)}. Rename it, or read it in "
-            f"Python and give tensorflow_ignite.load its columns"
+            f"the format of {unknown[0]!r} is not known; files end with {', '.join(FORMATS)}. Rename the file, or read "
+            "it in Python and pass its columns to tensorflow_ignite.load"
         )
     if len(set(kinds.values())) > 1:
         first, other = paths[0], next(path for path in paths if kinds[path] != kinds[paths[0]])
         raise errors.InvalidRequestError(
-            f"{first!r} and {other!r} are of two formats. Files that are loaded together are of one. Load them one "
-            f"after the other, the second with if_exists='append'"
+            f"{first!r} and {other!r} are of two formats. Files that are loaded together have one format. Load them "
+            f"one after the other, the second with if_exists='append'"
         )
     folder = os.fspath(names[0]) if len(names) == 1 and os.path.isdir(names[0]) else None
     return Files(tuple(paths), kinds[paths[0]] or "", folder)
@@ -84,10 +84,10 @@ def _format(path: str) -> str | None:
 
 
 def scan(files: Files, casting: Casting, batch_bytes: int) -> tuple[pa.Schema, int | None, Iterator[pa.RecordBatch]]:
-    """Schema, number of rows where the files tell it, and batches of files that Arrow reads.
+    """Schema, number of rows (None: not known), and batches of files that Arrow reads.
 
     Raises:
-        InvalidRequestError: If a file cannot be read, or has other columns than the first.
+        InvalidRequestError: If a file cannot be read, or has other columns than the first file.
     """
     try:
         found = _dataset(files, None)
@@ -116,7 +116,7 @@ def _unreadable(files: Files, error: Exception) -> errors.TensorFlowIgniteError:
     which = files.paths[0] + (f" and {len(files.paths) - 1} more" if len(files.paths) > 1 else "")
     return errors.InvalidRequestError(
         f"{which} cannot be read as {files.kind}: {error}. Every row of every file has the columns and types of the "
-        f"first file's beginning. Correct the file, or give the types with schema="
+        f"beginning of the first file. Repair the file, or give the types with schema="
     )
 
 
@@ -132,25 +132,25 @@ def _dataset(files: Files, schema: pa.Schema | None) -> arrow.Dataset:
 
 
 def _types(schema: pa.Schema, casting: Casting) -> pa.Schema:
-    """Text is read as the type that is wanted, not as the one that it looks like."""
+    """The schema with the requested types, so that Arrow does not infer these from the text."""
     names = set(casting.names)
     return pa.schema([casting.field(field) if field.name in names else field for field in schema])
 
 
 def _require_alike(found: arrow.Dataset) -> None:
-    """Arrow fills a column that a file lacks with nulls, and drops one that only a later file has."""
+    """Checks that all files have the same columns; Arrow would add nulls, or drop a column."""
     for fragment in found.get_fragments():
         of_folder = arrow.get_partition_keys(fragment.partition_expression)
         has, needs = set(fragment.physical_schema.names), set(found.schema.names) - set(of_folder)
         if has - set(of_folder) != needs:
             raise errors.InvalidRequestError(
                 f"{fragment.path!r} has columns {sorted(has)}, the first file {sorted(needs)}. Files that are loaded "
-                f"together have the same columns. Load them apart, or correct the file"
+                f"together have the same columns. Load them separately, or add the missing columns to the file"
             )
 
 
 def _batch_rows(found: arrow.Dataset, batch_bytes: int) -> int:
-    """Rows of about so many bytes, as far as the first file tells the size of a row."""
+    """Number of rows of about ``batch_bytes`` bytes, if the first file has the size of a row."""
     for fragment in found.get_fragments():
         if isinstance(fragment, arrow.ParquetFileFragment) and fragment.metadata.num_row_groups:
             group = fragment.metadata.row_group(0)
@@ -162,6 +162,6 @@ def _batch_rows(found: arrow.Dataset, batch_bytes: int) -> int:
 
 def _options(kind: str) -> arrow.FragmentScanOptions | None:
     if kind == "parquet":
-        # A row group of images would be in memory whole.
+        # Without these options a whole row group, such as of images, would be in memory.
         return arrow.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
     return None

@@ -1,4 +1,4 @@
-"""Everything that can be loaded, as a schema and record batches that are made as they are asked for."""
+"""Opens inputs of all kinds, as a schema and an iterator of record batches."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from pyarrow import dataset as arrow
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.loading import files, npz, tensor_batches
 from tensorflow_ignite.data.loading.casting import Casting
-from tensorflow_ignite.data.loading.columns import column_of, table_of
+from tensorflow_ignite.data.loading.columns import column_of, is_nullable, table_of, to_arrow
 
-# Large enough for the network, small enough for many loads at once.
+# Large enough for the network, small enough for many concurrent loads.
 BATCH_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Input:
-    """Rows to load; iterate over the batches once.
+    """Rows to load.
 
     Attributes:
-        schema: Of every batch.
-        rows: How many there will be; None: not known.
-        batches: Of at most some megabytes each, or of one row.
+        schema: Schema of every batch.
+        rows: Number of rows; None: not known.
+        batches: The batches, each of at most some megabytes or of one row; can be iterated once.
     """
 
     schema: pa.Schema
@@ -37,8 +37,8 @@ class Input:
 
 
 @dataclass(frozen=True)
-class _Raw:
-    """Rows as they come, of any size and, after the first batch, of any schema."""
+class _OpenedInput:
+    """Rows before the cast: the batches have any size, and after the first one any schema."""
 
     schema: pa.Schema
     rows: int | None
@@ -46,24 +46,24 @@ class _Raw:
 
 
 def open_input(data: Any, schema: pa.Schema | Mapping[str, Any] | None = None, *, batched: bool | None = None) -> Input:
-    """Looks at the beginning of the data, and prepares to read it.
+    """Opens the data, and reads its schema.
 
     Args:
         data: As for :func:`tensorflow_ignite.load`.
-        schema: Types that are wanted for some or all columns.
-        batched: Whether elements of a tf.data.Dataset are batches; None: told from its element_spec.
+        schema: Requested types of some or all columns.
+        batched: Whether elements of a tf.data.Dataset are batches; None: determined by its element_spec.
 
     Raises:
         InvalidRequestError: If the data or their columns break a rule.
-        UnsupportedTypeError: If a column holds what no cache stores.
+        UnsupportedTypeError: If no cache stores the values of a column.
     """
     casting = Casting(schema)
-    raw = _raw(data, casting, batched)
+    raw = _open(data, casting, batched)
     found = casting.schema(raw.schema)
     return Input(found, raw.rows, _cast(raw, casting, found))
 
 
-def _cast(raw: _Raw, casting: Casting, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _cast(raw: _OpenedInput, casting: Casting, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     try:
         for number, batch in enumerate(raw.batches):
             for piece in _pieces(batch):
@@ -80,23 +80,23 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(first, rows)
 
 
-def _raw(data: Any, casting: Casting, batched: bool | None) -> _Raw:
+def _open(data: Any, casting: Casting, batched: bool | None) -> _OpenedInput:
     if _is_path(data):
         return _of_files([data], casting)
     if isinstance(data, Sequence) and data and all(map(_is_path, data)):
         return _of_files(data, casting)
     if isinstance(data, (arrow.Dataset, arrow.Scanner)):
         scanner = data if isinstance(data, arrow.Scanner) else data.scanner(batch_readahead=2, fragment_readahead=1)
-        return _Raw(scanner.projected_schema, None, _arrow_batches(scanner.to_batches()))
+        return _OpenedInput(scanner.projected_schema, None, _arrow_batches(scanner.to_batches()))
     if isinstance(data, pa.RecordBatchReader):
-        return _Raw(data.schema, None, _arrow_batches(data))
+        return _OpenedInput(data.schema, None, _arrow_batches(data))
     if tensor_batches.is_dataset(data):
         return _of_batches(tensor_batches.batches(data, casting.names, BATCH_BYTES, batched), casting)
     table = _table(data)
     if table is not None:
         return table
     if hasattr(data, "__arrow_c_stream__"):
-        return _raw(pa.RecordBatchReader.from_stream(data), casting, batched)
+        return _open(pa.RecordBatchReader.from_stream(data), casting, batched)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, np.ndarray)):
         return _of_batches(data, casting)
     raise errors.UnsupportedTypeError(
@@ -110,8 +110,8 @@ def _is_path(data: Any) -> bool:
     return isinstance(data, (str, os.PathLike))
 
 
-def _table(data: Any) -> _Raw | None:
-    """Rows that are in memory, if they are."""
+def _table(data: Any) -> _OpenedInput | None:
+    """The rows of data that are in memory; None for other data."""
     if isinstance(data, np.ndarray) and data.dtype.names:
         data = {name: data[name] for name in data.dtype.names}
     if isinstance(data, Mapping):
@@ -119,36 +119,37 @@ def _table(data: Any) -> _Raw | None:
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     if isinstance(data, pa.Table):
-        return _Raw(data.schema, data.num_rows, iter(data.to_batches()))
+        return _OpenedInput(data.schema, data.num_rows, iter(data.to_batches()))
     if _is_frame(data):
         return _of_frame(data)
     return None
 
 
 def _arrow_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What Arrow raises must not be taken for an error of the network."""
+    """Translates errors of Arrow, which otherwise look like errors of the network."""
     try:
         yield from batches
     except (pa.ArrowException, OSError) as error:
         raise errors.InvalidRequestError(
-            f"the rows could not be read to their end: {error}. A load writes all of them or fails. Correct the source"
+            f"the rows could not be read to their end: {error}. A load writes all rows or fails. Repair the data, and "
+            "load again"
         ) from error
 
 
-def _of_batches(batches: Iterable[Any], casting: Casting) -> _Raw:
+def _of_batches(batches: Iterable[Any], casting: Casting) -> _OpenedInput:
     iterator = iter(batches)
     first = next(iterator, None)
     if first is None:
         if casting.whole is not None:
-            return _Raw(casting.whole, 0, iter(()))
+            return _OpenedInput(casting.whole, 0, iter(()))
         raise errors.InvalidRequestError(
-            "there is no batch to load, so nothing tells the columns of the cache. Give at least one batch, which may "
+            "there is no batch to load, so the columns of the cache are not known. Give at least one batch, which may "
             "have no row, or the whole schema as schema=pyarrow.schema(...)"
         )
     begin = _batch(first, 0)
-    # A later batch may have nulls where the first has none.
+    # A later batch may have nulls in a column without nulls in the first batch.
     schema = pa.schema([field.with_nullable(True) for field in begin.schema])
-    return _Raw(schema, None, _all(begin, iterator, getattr(iterator, "close", None)))
+    return _OpenedInput(schema, None, _all(begin, iterator, getattr(iterator, "close", None)))
 
 
 def _all(begin: pa.RecordBatch, rest: Iterator[Any], close: Callable[[], None] | None) -> Iterator[pa.RecordBatch]:
@@ -170,7 +171,7 @@ def _batch(data: Any, number: int) -> pa.RecordBatch:
         raise errors.InvalidRequestError(
             f"batch {number} is a {type(data).__module__}.{type(data).__qualname__}; a batch is columns by "
             f"name, such as {{'label': labels}}, a pyarrow.RecordBatch or Table, or a pandas.DataFrame. "
-            f"Correct what makes the batches"
+            f"Make batches of one of these types"
         )
     table = pa.Table.from_batches(list(raw.batches), schema=raw.schema)
     batches = table.combine_chunks().to_batches()
@@ -178,46 +179,34 @@ def _batch(data: Any, number: int) -> pa.RecordBatch:
 
 
 def _is_frame(data: Any) -> bool:
-    """Whether it is a pandas.DataFrame; pandas is not imported for that."""
+    """Whether it is a pandas.DataFrame; works without an import of pandas."""
     return any(
         base.__module__.partition(".")[0] == "pandas" and base.__name__ == "DataFrame" for base in type(data).__mro__
     )
 
 
-def _of_frame(frame: Any) -> _Raw:
-    rows = len(frame)
-    begin = _frame_batch(frame)
-    return _Raw(begin.schema, rows, iter((begin,)))
-
-
-def _frame_batch(frame: Any) -> pa.RecordBatch:
+def _of_frame(frame: Any) -> _OpenedInput:
     names = [str(name) for name in frame.columns]
     if not names:
-        raise errors.InvalidRequestError("the DataFrame has no column to load; give at least one")
+        raise errors.InvalidRequestError("the DataFrame has no column to load. Give at least one column")
     columns = [_series(name, frame.iloc[:, at]) for at, name in enumerate(names)]
-    fields = [
-        pa.field(name, column.type, nullable=column.null_count > 0 or pa.types.is_null(column.type))
-        for name, column in zip(names, columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+    fields = [pa.field(name, column.type, is_nullable(column)) for name, column in zip(names, columns, strict=True)]
+    batch = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+    return _OpenedInput(batch.schema, batch.num_rows, iter((batch,)))
 
 
 def _series(name: str, series: Any) -> pa.Array:
-    # In columns of numpy's floats NaN is a number; in pandas' own types and among objects it says that there is none.
+    # NaN is a number in a column with a type of numpy, and a missing value in pandas' own types and among objects.
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf":
         return column_of(name, series.to_numpy())[0]
-    try:
-        column = pa.array(series, from_pandas=True)
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        raise errors.UnsupportedTypeError(f"column {name!r} mixes what one column cannot hold: {error}") from error
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return to_arrow(name, series, from_pandas=True)
 
 
-def _of_files(names: Sequence[Any], casting: Casting) -> _Raw:
+def _of_files(names: Sequence[Any], casting: Casting) -> _OpenedInput:
     found = files.find(names)
     if found.kind != files.NPZ:
-        return _Raw(*files.scan(found, casting, BATCH_BYTES))
+        return _OpenedInput(*files.scan(found, casting, BATCH_BYTES))
     rows = sum(map(npz.rows, found.paths))
     batches = chain.from_iterable(npz.batches(path, BATCH_BYTES) for path in found.paths)
     raw = _of_batches(batches, casting)
-    return _Raw(raw.schema, rows, raw.batches)
+    return _OpenedInput(raw.schema, rows, raw.batches)

@@ -1,4 +1,4 @@
-"""Rows of any kind written into a cache."""
+"""Writes rows of any input into a cache."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.credentials import Credentials, find, given
-from tensorflow_ignite.data import reading
-from tensorflow_ignite.data.loading.columns import table_of
+from tensorflow_ignite.data.epochs.tensor_schema import KEY_COLUMN
 from tensorflow_ignite.data.loading.inputs import Input, open_input
-from tensorflow_ignite.data.transport import flight, place
+from tensorflow_ignite.data.loading.progress import Progress
+from tensorflow_ignite.data.transport import flight
+from tensorflow_ignite.net import resolve
+from tensorflow_ignite.net.credentials import Credentials, from_argument
 from tensorflow_ignite.v1 import data_pb2
-
-__all__ = ["EXISTING", "Loaded", "Progress", "load", "load_rows", "table_of"]
 
 EXISTING = {
     "error": data_pb2.EXISTING_CACHE_ERROR,
@@ -28,30 +27,13 @@ EXISTING = {
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far a load is.
+class LoadSummary:
+    """The result of a load.
 
     Attributes:
-        rows: Rows that have been handed to the cluster.
-        bytes: Their size, as Arrow columns.
-        seconds: Time since the load began.
-        total_rows: Rows that there will be; None: not known.
-    """
-
-    rows: int
-    bytes: int
-    seconds: float
-    total_rows: int | None
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What a load did.
-
-    Attributes:
-        rows: Rows that the cluster has stored.
-        bytes: Their size, as Arrow columns.
-        seconds: Time it took.
+        rows: Number of rows that the cluster stored.
+        bytes: Size of the rows as Arrow columns.
+        seconds: Duration of the load.
     """
 
     rows: int
@@ -76,50 +58,50 @@ def load(
     address: str | None = None,
     credentials: Any = None,
 ) -> int:
-    """Writes rows into a cache, which is made if it does not exist: all of them, or none into a cache that it makes.
+    """Writes rows into a cache, which is created if it does not exist; a failed load leaves no new cache behind.
 
-    No more than some batches of a few megabytes are in memory, whatever the size of what is read.
+    Only a few batches of some megabytes are in memory, whatever the size of the data.
 
     Args:
         cache: Name of the cache.
         data: Rows, as one of these:
 
-            - columns by name, each with one entry a row: numpy arrays (also masked or structured), lists, tensors, or
-              again columns by name, which become a struct. An array ``[rows, 28, 28]`` comes back from
-              :func:`tensorflow_ignite.dataset` as ``[28, 28]`` a row;
+            - columns by name, with one entry for each row: numpy arrays (also masked or structured), lists, tensors, or
+              a mapping of columns, which becomes a struct. :func:`tensorflow_ignite.dataset` reads an array
+              ``[rows, 28, 28]`` as ``[28, 28]`` for each row;
             - a pandas.DataFrame, without its index;
-            - a pyarrow Table, RecordBatch, RecordBatchReader or Dataset, or what exports an Arrow stream;
+            - a pyarrow Table, RecordBatch, RecordBatchReader or Dataset, or an object that exports an Arrow stream;
             - paths of ``.npz``, ``.csv``, ``.parquet``, ``.arrow`` or ``.feather``: a file, a folder, a pattern, or a
               list of these;
-            - a tf.data.Dataset whose elements are dicts, or tuples that ``schema`` names;
-            - an iterable of batches, each of a kind named above that is in memory.
+            - a tf.data.Dataset whose elements are dicts, or tuples whose components ``schema`` names;
+            - an iterable of batches, each of a kind above that is in memory.
         key: The column that holds the keys, integers or text; it is not stored among the values. None: numbers from 0
-            on, or, with ``if_exists="append"``, from the highest key on.
-        affinity: A column; rows with the same value in it are kept in the same partition. Needs ``key``. Keys are then
-            objects of both columns, and both can be read as columns.
-        partitions: Number of partitions, when the cache is made; None: Ignite's default.
-        backups: Copies of each partition on other nodes, when the cache is made.
-        replicated: Keep every row on every node, when the cache is made.
-        schema: Types of some or all columns, which are cast where that loses nothing: a pyarrow.Schema, or by name a
-            pyarrow type, a numpy type (of the innermost values, where a column holds arrays), or None (as it is).
-        sql: Whether SQL knows the cache, when it is made; without, it loads faster and cannot be filtered.
-        if_exists: What to do when the cache exists: ``"error"``, ``"replace"`` it with all its rows, or ``"append"``.
-        batched: Whether the elements of a tf.data.Dataset are batches of rows. None: they are when each component has a
-            first dimension of unknown size, and are not when one has none.
+            on, or with ``if_exists="append"`` from the highest key on.
+        affinity: A column; rows with the same value in it are stored in the same partition. Requires ``key``. Keys are
+            then objects of both columns, and both can be read as columns.
+        partitions: Number of partitions of a new cache; None: Ignite's default.
+        backups: Copies of each partition of a new cache on other nodes.
+        replicated: Whether a new cache stores every row on every node.
+        schema: Types of some or all columns, which are cast if the cast loses nothing: a pyarrow.Schema, or by name a
+            pyarrow type, a numpy type (of the innermost values, if a column holds arrays), or None (not changed).
+        sql: Whether a new cache has a SQL table; without it the cache loads faster and cannot be filtered.
+        if_exists: The action if the cache exists: ``"error"``, ``"replace"`` it with all its rows, or ``"append"``.
+        batched: Whether the elements of a tf.data.Dataset are batches of rows. None: they are if the first dimension of
+            each component has an unknown size, and are not if a component is a scalar.
         progress: Called with a :class:`Progress` after each batch; or True for a bar on a terminal.
         address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
-        credentials: Who writes, and whom it trusts; as for :func:`tensorflow_ignite.dataset`.
+        credentials: As for :func:`tensorflow_ignite.dataset`.
 
     Returns:
         The number of rows written.
 
     Raises:
         InvalidRequestError: If the data, their columns or an option break a rule.
-        UnsupportedTypeError: If a column holds what no cache stores.
-        TensorFlowIgniteError: CacheExistsError and others, as the node says; or if no node answers.
+        UnsupportedTypeError: If no cache stores the values of a column.
+        TensorFlowIgniteError: CacheExistsError and other errors of the node; if no node answers.
     """
     _require_options(if_exists, backups, partitions, key, affinity)
-    who = given(credentials)
+    resolved = from_argument(credentials)
     command = data_pb2.LoadCommand(
         cache=cache,
         key_column=key or "",
@@ -131,13 +113,13 @@ def load(
         without_sql=not sql,
     )
     with contextlib.ExitStack() as stack:
-        told = progress if callable(progress) else None
+        report = progress if callable(progress) else None
         if progress is True:
             from tensorflow_ignite.data.loading.meter import Meter
 
-            told = stack.enter_context(Meter(cache)).show
+            report = stack.enter_context(Meter(cache)).show
         rows = open_input(data, schema, batched=batched)
-        return load_rows(command, rows, address=address, progress=told, credentials=who).rows
+        return load_rows(command, rows, address=address, progress=report, credentials=resolved).rows
 
 
 def load_rows(
@@ -147,41 +129,43 @@ def load_rows(
     address: str | None,
     progress: Callable[[Progress], None] | None,
     credentials: Credentials | None = None,
-) -> Loaded:
-    """Carries out a load; the arguments are those of :func:`load`, which raises the same.
+) -> LoadSummary:
+    """Executes a load; raises the errors of :func:`load`.
 
     Args:
-        command: All that the cluster is told; its first key is found out here.
-        rows: What is written.
+        command: The command for the cluster; this function sets its first key.
+        rows: The rows to write.
         address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
         progress: Called after each batch.
-        credentials: Who writes.
+        credentials: Credentials that the script gave; None: those of this process.
     """
     names, keys = rows.schema.names, [name for name in (command.key_column, command.affinity_column) if name]
     for role, name in (("key", command.key_column), ("affinity", command.affinity_column)):
         if name and name not in names:
-            raise errors.InvalidRequestError(f"{role}={name!r} is not a column of the data: {', '.join(names)}")
+            raise errors.InvalidRequestError(
+                f"{role}={name!r} is not a column of the data. Name one of: {', '.join(names)}"
+            )
     if not set(names) - set(keys):
         raise errors.InvalidRequestError(
             f"cache {command.cache!r} needs at least one column besides the key; found {names}"
         )
-    where = place.node(address)
-    writer = find(credentials, (where,), data=True)
+    where = resolve.node(address)
+    writer = resolve.find_credentials(credentials, (where,), data=True)
     if not command.key_column and command.existing == data_pb2.EXISTING_CACHE_APPEND:
         command.first_key = _first_key(command.cache, where, writer)
-    counted = _Counted(rows, progress)
+    counted = _CountedBatches(rows, progress)
     stored = flight.put(where, command, rows.schema, counted.batches(), writer)
-    return Loaded(stored, counted.bytes, time.monotonic() - counted.began)
+    return LoadSummary(stored, counted.bytes, time.monotonic() - counted.began)
 
 
-class _Counted:
-    """Counts the batches that pass."""
+class _CountedBatches:
+    """Counts the rows and bytes of the batches that are sent."""
 
-    def __init__(self, rows: Input, told: Callable[[Progress], None] | None) -> None:
+    def __init__(self, rows: Input, report: Callable[[Progress], None] | None) -> None:
         self.bytes = 0
         self.began = time.monotonic()
         self._rows = rows
-        self._told = told
+        self._report = report
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         rows = 0
@@ -190,52 +174,52 @@ class _Counted:
                 yield batch
                 rows += batch.num_rows
                 self.bytes += batch.nbytes
-                if self._told is not None:
-                    self._told(Progress(rows, self.bytes, time.monotonic() - self.began, self._rows.rows))
+                if self._report is not None:
+                    self._report(Progress(rows, self.bytes, time.monotonic() - self.began, self._rows.rows))
 
 
 def _require_options(
     if_exists: str, backups: int, partitions: int | None, key: str | None, affinity: str | None
 ) -> None:
     if if_exists not in EXISTING:
-        raise errors.InvalidRequestError(f'if_exists={if_exists!r} is unknown; it is "error", "replace" or "append"')
+        raise errors.InvalidRequestError(f'if_exists={if_exists!r} is unknown. It is "error", "replace" or "append"')
     if backups < 0 or (partitions is not None and partitions < 1):
         raise errors.InvalidRequestError(f"backups={backups} must be at least 0, partitions={partitions} at least 1")
     if affinity is not None and key in (None, affinity):
         raise errors.InvalidRequestError(
-            f"affinity={affinity!r} and key={key!r}: keys are made of both columns, and each row needs a key of its "
-            f"own. Name the column of the keys, another one, with key="
+            f"affinity={affinity!r} and key={key!r}: a key is made of both columns, and each row needs a different "
+            f"key. Name another column, with a different value for each row, with key="
         )
 
 
 def _first_key(cache: str, address: str, writer: Credentials | None) -> int:
-    """One more than the highest key of the cache; 0 if it has none or does not exist."""
+    """One more than the highest key of the cache; 0 if the cache has no row or does not exist."""
     try:
-        told = flight.describe(address, data_pb2.ReadCommand(cache=cache, key=True), writer)
+        report = flight.describe(address, data_pb2.ReadCommand(cache=cache, key=True), writer)
     except errors.CacheNotFoundError:
         return 0
     except errors.SchemaUnknownError as error:
         raise errors.InvalidRequestError(
-            f"cache {cache!r} does not tell its highest key, which new keys are counted from: {error}. Name the column "
-            f"of the new keys with key=, or load with if_exists='replace'"
+            f"the highest key of cache {cache!r} is not known: {error}. New keys are counted from it. Name the column "
+            "of the new keys with key=, or load with if_exists='replace'"
         ) from error
-    kind = told.schema.field(reading.KEY_COLUMN).type
+    kind = report.schema.field(KEY_COLUMN).type
     if kind != pa.int64():
         raise errors.InvalidRequestError(
-            f"cache {cache!r} has keys of type {kind}; only 64-bit numbers can be counted on. Name the column of the "
-            f"new keys with key="
+            f"cache {cache!r} has keys of type {kind}; new keys can be counted only from 64-bit numbers. Name the "
+            "column of the new keys with key="
         )
-    # The narrowest column beside the key: the keys alone cannot be asked for.
-    values = [field for field in told.schema if field.name != reading.KEY_COLUMN]
+    # The narrowest column in addition to the key, because a request needs a column.
+    values = [field for field in report.schema if field.name != KEY_COLUMN]
     values.sort(
         key=lambda field: getattr(field.type, "bit_width", 1 << 30) if pa.types.is_primitive(field.type) else 1 << 31
     )
-    told = flight.describe(
+    report = flight.describe(
         address, data_pb2.ReadCommand(cache=cache, key=True, columns=[field.name for field in values[:1]]), writer
     )
     highest = -1
-    for endpoint in told.endpoints:
+    for endpoint in report.endpoints:
         for batch in flight.BatchStream(endpoint, f"cache {cache!r}", credentials=writer):
-            keys = batch.column(reading.KEY_COLUMN).to_numpy()
+            keys = batch.column(KEY_COLUMN).to_numpy()
             highest = max(highest, int(keys.max(initial=-1)))
     return highest + 1

@@ -1,58 +1,44 @@
-"""The bar that shows how far a load is."""
+"""The progress bar of a load."""
 
 from __future__ import annotations
 
 import sys
-from types import TracebackType
-from typing import TYPE_CHECKING
 
+import rich.progress
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TransferSpeedColumn
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TransferSpeedColumn
 
-if TYPE_CHECKING:
-    from tensorflow_ignite.data.loading import load as loading
+from tensorflow_ignite.data.loading.progress import Progress
 
 
-class Meter:
-    """A bar on standard error, where that is a terminal; a context manager."""
+class Meter(rich.progress.Progress):
+    """A progress bar on standard error, if that is a terminal; a context manager."""
 
     def __init__(self, cache: str) -> None:
-        """Describes the bar; entering the context shows it.
+        """Creates the bar, which the context shows.
 
         Args:
             cache: Name of the cache that is loaded.
         """
-        console = Console(stderr=True)
-        self._bar = Progress(
+        super().__init__(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.fields[rows]}"),
             DownloadColumn(),
             TransferSpeedColumn(),
             TimeElapsedColumn(),
-            console=console,
+            console=Console(stderr=True),
             disable=not sys.stderr.isatty(),
             transient=True,
         )
-        self._task = self._bar.add_task(f"loading {cache}", total=None, rows="")
+        self._bar = self.add_task(f"loading {cache}", total=None, rows="")
 
-    def __enter__(self) -> Meter:
-        """Shows the bar."""
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Removes the bar."""
-        self._bar.stop()
-
-    def show(self, progress: loading.Progress) -> None:
-        """Shows how far the load is."""
+    def show(self, progress: Progress) -> None:
+        """Updates the bar."""
         total = None
         rows = f"{progress.rows:,} rows"
         if progress.total_rows and progress.rows:
-            # Rows are about equally large.
+            # The size of all rows is estimated from the rows so far.
             total = progress.bytes * progress.total_rows / progress.rows
             rows = f"{progress.rows:,} of {progress.total_rows:,} rows"
-        self._bar.update(self._task, completed=progress.bytes, total=total, rows=rows)
+        self.update(self._bar, completed=progress.bytes, total=total, rows=rows)

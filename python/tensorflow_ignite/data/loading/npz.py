@@ -1,4 +1,4 @@
-"""Archives of numpy.savez, read piece by piece."""
+"""Reads archives of numpy.savez in batches."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class _Member:
 
 
 def rows(path: str) -> int:
-    """Number of rows of an archive, of which only the headers are read.
+    """Number of rows of an archive; reads only the headers.
 
     Raises:
-        InvalidRequestError: If it cannot be read, or its arrays differ in their number of rows.
+        InvalidRequestError: If the archive cannot be read, or its arrays differ in their number of rows.
     """
     with _archive(path) as archive:
         members = [_header(path, archive, name)[0] for name in archive.namelist()]
@@ -49,13 +49,13 @@ def rows(path: str) -> int:
 
 
 def batches(path: str, batch_bytes: int) -> Iterator[pa.RecordBatch]:
-    """The rows of an archive, read piece by piece."""
+    """The rows of an archive, in batches of about ``batch_bytes`` bytes."""
     with _archive(path) as archive, ExitStack() as opened:
         members: list[tuple[_Member, IO[bytes] | npt.NDArray[Any]]] = []
         for name in archive.namelist():
             member, stream = _header(path, archive, name)
             opened.callback(stream.close)
-            # What lies there column by column is read whole.
+            # An array in Fortran order is read whole.
             members.append((member, stream if member.in_order else _whole(member, stream)))
         length = members[0][0].shape[0]
         step = max(1, batch_bytes // max(1, sum(member.row_bytes for member, _ in members)))
@@ -79,7 +79,7 @@ def _archive(path: str) -> zipfile.ZipFile:
         return zipfile.ZipFile(path)
     except (OSError, zipfile.BadZipFile) as error:
         raise errors.InvalidRequestError(
-            f"{path!r} cannot be read as npz: {error}. It is what numpy.savez writes. Write it again"
+            f"{path!r} cannot be read as npz: {error}. An npz file is written by numpy.savez. Write the file again"
         ) from error
 
 
@@ -93,7 +93,7 @@ def _header(path: str, archive: zipfile.ZipFile, name: str) -> tuple[_Member, IO
         stream.close()
         raise errors.InvalidRequestError(
             f"{path!r} cannot be read as npz: {name!r} in it is no array, or damaged "
-            f"({error}). Write it again with numpy.savez"
+            f"({error}). Write the file again with numpy.savez"
         ) from error
     name = name.removesuffix(".npy")
     if dtype.hasobject or not shape:
@@ -101,21 +101,21 @@ def _header(path: str, archive: zipfile.ZipFile, name: str) -> tuple[_Member, IO
         raise errors.InvalidRequestError(
             f"array {name!r} of {path!r} "
             + ("holds Python objects, which only unpickling reads" if dtype.hasobject else "is a single value")
-            + "; a column is an array of numbers or text with one entry a row. Leave it out, or convert it"
+            + ". A column is an array of numbers or text with one entry for each row. Remove the array, or convert it"
         )
     return _Member(name, shape, dtype, not by_column or len(shape) == 1), stream
 
 
 def _piece(path: str, member: _Member, stream: IO[bytes], count: int) -> npt.NDArray[Any]:
-    wanted = count * member.row_bytes
+    size = count * member.row_bytes
     try:
-        data = stream.read(wanted)
+        data = stream.read(size)
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise errors.InvalidRequestError(
-            f"array {member.name!r} of {path!r} is damaged: {error}. Write it again"
+            f"array {member.name!r} of {path!r} is damaged: {error}. Write the file again with numpy.savez"
         ) from error
-    if len(data) < wanted:
-        raise errors.InvalidRequestError(f"array {member.name!r} of {path!r} ends too early. Write it again")
+    if len(data) < size:
+        raise errors.InvalidRequestError(f"array {member.name!r} of {path!r} ends too early. Write the file again")
     flat = np.frombuffer(data, member.dtype) if data else np.empty(0, member.dtype)
     return flat.reshape((count, *member.shape[1:]))
 

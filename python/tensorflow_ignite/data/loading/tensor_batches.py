@@ -1,4 +1,4 @@
-"""A tf.data.Dataset as batches of arrays. TensorFlow is not imported here: who has a dataset has imported it."""
+"""A tf.data.Dataset as batches of arrays, without an import of TensorFlow."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 
 from tensorflow_ignite import errors
 
-# Of rows whose size nothing tells.
+# Number of rows of a batch, if the size of a row is not known.
 _ROWS = 256
 _MAX_ROWS = 65_536
 
 
 def is_dataset(data: Any) -> bool:
-    """Whether it is a tf.data.Dataset."""
+    """Whether the data are a tf.data.Dataset."""
     return hasattr(data, "element_spec") and any(
         base.__module__.partition(".")[0] == "tensorflow" for base in type(data).__mro__
     )
 
 
 def batches(dataset: Any, names: Sequence[str], batch_bytes: int, batched: bool | None) -> Iterator[dict[str, Any]]:
-    """The elements as columns by name; TensorFlow itself batches what is not batched.
+    """The elements as columns by name, in batches that TensorFlow makes if the elements are rows.
 
     Args:
-        dataset: Elements are dicts (of dicts) of tensors, or tuples.
-        names: Of the components of tuples, in their order.
-        batch_bytes: About how large batches that are made here become.
-        batched: Whether each element is a batch; None: told from the element_spec.
+        dataset: A dataset of dicts (of dicts) of tensors, or of tuples.
+        names: Names of the components of tuples, in their order.
+        batch_bytes: Size of a batch in bytes, about, if the elements are rows.
+        batched: Whether each element is a batch; None: determined by the element_spec.
 
     Raises:
-        InvalidRequestError: If the components have no names, or nothing tells whether elements are batches.
+        InvalidRequestError: If components have no names, or the element_spec allows both rows and batches.
     """
     spec = dataset.element_spec
     named = _name(spec, names)
@@ -39,7 +39,7 @@ def batches(dataset: Any, names: Sequence[str], batch_bytes: int, batched: bool 
         batched = _is_batched(leaves)
     if not batched:
         rows = _rows(leaves, batch_bytes)
-        # Rows of one shape are stacked; others become ragged.
+        # Rows of one shape are stacked; other rows become ragged.
         fixed = all(shape is not None and None not in shape for _, shape, _ in leaves)
         dataset = dataset.batch(rows) if fixed else dataset.ragged_batch(rows)
     for element in dataset.prefetch(1):
@@ -53,7 +53,7 @@ def _name(element: Any, names: Sequence[str]) -> dict[str, Any]:
     if len(parts) != len(names):
         raise errors.InvalidRequestError(
             f"the dataset's elements are no dicts but have {len(parts)} component(s), and schema= names {len(names)}: "
-            f"{list(names)}. Columns need names. Give one for each component, in their order: "
+            f"{list(names)}. Columns need names. Give a name for each component, in their order: "
             f"schema={{'pixels': None, 'label': None}}"
         )
     return dict(zip(names, parts, strict=True))
@@ -69,7 +69,7 @@ def _leaves(prefix: str, spec: Any) -> Iterator[tuple[str, tuple[int | None, ...
         if shape is None or not hasattr(part, "dtype"):
             raise errors.InvalidRequestError(
                 f"component {prefix + name!r} of the dataset is a {type(part).__name__}; only tensors and ragged "
-                f"tensors can be loaded. Map the dataset to these first"
+                f"tensors can be loaded. Convert the component with Dataset.map first"
             )
         yield prefix + name, None if shape.rank is None else tuple(shape.as_list()), part.dtype
 
@@ -84,8 +84,8 @@ def _is_batched(leaves: Sequence[tuple[str, tuple[int | None, ...] | None, Any]]
     if len(firsts) > 1:
         return False
     raise errors.InvalidRequestError(
-        f"the dataset's element_spec does not tell whether an element is a row or a batch of {firsts.pop()} rows. "
-        f"A row is loaded for each entry of a batch. Say which: batched=True or batched=False"
+        f"by the dataset's element_spec, an element may be a row or a batch of {firsts.pop()} rows. Each entry of a "
+        f"batch is loaded as a row. Choose with batched=True or batched=False"
     )
 
 

@@ -1,1 +1,1 @@
-"""How batches travel: who is asked, shared memory, Arrow Flight, and the thin client port. Knows no TensorFlow."""
+"""Transports of batches: shared memory, TCP, Arrow Flight, the thin client protocol. Without TensorFlow."""

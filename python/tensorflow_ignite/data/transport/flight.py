@@ -1,6 +1,6 @@
-"""The only file that speaks Arrow Flight: batches and schemas of the data endpoint, and its errors.
+"""The client of the data endpoint, the only file that calls Arrow Flight: schemas, batches and errors.
 
-Each function opens a connection of its own and closes it, so that any thread may call any of them.
+Each function opens and closes its own connection, so any thread may call it.
 """
 
 from __future__ import annotations
@@ -9,19 +9,20 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import flight
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.channels import flight_client
-from tensorflow_ignite.credentials import Credentials
-from tensorflow_ignite.data.transport import place
-from tensorflow_ignite.data.transport.calls import Running
-from tensorflow_ignite.handshake import diagnose
+from tensorflow_ignite.data.transport.calls import CancellableCall
+from tensorflow_ignite.net.addresses import thin_hint
+from tensorflow_ignite.net.channels import flight_client
+from tensorflow_ignite.net.credentials import Credentials
+from tensorflow_ignite.net.handshake import diagnose
 from tensorflow_ignite.v1 import data_pb2
 
-# Counting the rows of a cache takes milliseconds; this is for a node that no longer answers.
+# Timeout for a node that does not answer any more; counting the rows of a cache takes milliseconds.
 SECONDS_TO_DESCRIBE = 60.0
 
 
@@ -31,21 +32,30 @@ class Endpoint:
 
     Attributes:
         address: ``host:port`` of the node.
-        ticket: What to ask it for, a serialized ReadCommand.
+        command: The command for the node. It must not be changed, because endpoints share commands.
     """
 
     address: str
-    ticket: bytes
+    command: data_pb2.ReadCommand
+
+    def modified(self, **fields: Any) -> Endpoint:
+        """The same node with a copy of the command, in which these fields have the given values."""
+        command = data_pb2.ReadCommand()
+        command.CopyFrom(self.command)
+        for name in fields:
+            command.ClearField(name)
+        command.MergeFrom(data_pb2.ReadCommand(**fields))
+        return Endpoint(self.address, command)
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a cluster says of rows before it sends them.
+    """The description of rows that a cluster sends before the rows.
 
     Attributes:
-        schema: Columns, as the batches will have them.
-        rows: Number of rows, -1 when unknown.
-        endpoints: Who sends them.
+        schema: Schema of the batches.
+        rows: Number of rows; -1: not known.
+        endpoints: The nodes that send the rows.
     """
 
     schema: pa.Schema
@@ -54,49 +64,50 @@ class Description:
 
 
 def describe(address: str, command: data_pb2.ReadCommand, credentials: Credentials | None = None) -> Description:
-    """Asks the node at ``address`` for the schema, the number of rows and the nodes that hold them.
+    """Asks the node at ``address`` for the schema, the number of rows and the nodes that send them.
 
     Raises:
-        TensorFlowIgniteError: As the node says, such as CacheNotFoundError; or if no node answers.
+        TensorFlowIgniteError: An error of the node, such as CacheNotFoundError; if no node answers.
     """
     descriptor = flight.FlightDescriptor.for_command(command.SerializeToString())
     failure = f"cache {command.cache!r} was not described"
     with _connection(address, failure, credentials, SECONDS_TO_DESCRIBE) as (client, options):
         info = client.get_flight_info(descriptor, options)
         endpoints = tuple(
-            Endpoint(_address(endpoint.locations, address), endpoint.ticket.ticket) for endpoint in info.endpoints
+            Endpoint(_address(endpoint.locations, address), data_pb2.ReadCommand.FromString(endpoint.ticket.ticket))
+            for endpoint in info.endpoints
         )
         return Description(info.schema, info.total_records, endpoints)
 
 
-def _address(locations: list[flight.Location], asked: str) -> str:
-    """Of the first location; an endpoint without one is served by the node that was asked."""
+def _address(locations: list[flight.Location], default: str) -> str:
+    """The address of the first location, or the default for an endpoint without one."""
     for location in locations:
         match = re.fullmatch(r"grpc(?:\+(?:tcp|tls))?://(?P<address>[^/?]+:\d+)/?", location.uri.decode())
         if match:
             return match["address"]
-    return asked
+    return default
 
 
 class BatchStream:
     """The record batches behind one endpoint, in order. One thread iterates; any thread may cancel.
 
     Attributes:
-        result: What the node said at the end; None before.
+        result: The result of the node after the last row; None before.
     """
 
-    def __init__(self, endpoint: Endpoint, what: str, *, credentials: Credentials | None = None) -> None:
-        """Remembers what to read; nothing is opened before iteration.
+    def __init__(self, endpoint: Endpoint, subject: str, *, credentials: Credentials | None = None) -> None:
+        """Opens nothing before iteration.
 
         Args:
-            endpoint: Who sends, and what.
-            what: What is read, for messages.
-            credentials: Who asks.
+            endpoint: The node and the command.
+            subject: Names the rows in error texts, such as "cache 'x'".
+            credentials: Credentials of the caller.
         """
         self._credentials = credentials
         self._endpoint = endpoint
-        self._what = what
-        self._running = Running()
+        self._subject = subject
+        self._call = CancellableCall()
         self.result: data_pb2.ReadResult | None = None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -106,16 +117,16 @@ class BatchStream:
             TensorFlowIgniteError: If the node refuses or the stream breaks.
         """
         try:
-            failure = f"{self._what} was not read to its end"
+            failure = f"{self._subject} was not read to its end"
             with _connection(self._endpoint.address, failure, self._credentials) as (client, options):
-                reader = client.do_get(flight.Ticket(self._endpoint.ticket), options)
-                self._running.begin(reader)
+                reader = client.do_get(flight.Ticket(self._endpoint.command.SerializeToString()), options)
+                self._call.begin(reader)
                 yield from self._batches(reader)
         except errors.TensorFlowIgniteError:
-            if not self._running.cancelled:
+            if not self._call.cancelled:
                 raise
         finally:
-            self._running.end()
+            self._call.end()
 
     def _batches(self, reader: flight.FlightStreamReader) -> Iterator[pa.RecordBatch]:
         rows = 0
@@ -125,37 +136,37 @@ class BatchStream:
                 yield chunk.data
             if chunk.app_metadata is not None:
                 self.result = data_pb2.ReadResult.FromString(chunk.app_metadata.to_pybytes())
-        if not self._running.cancelled:
+        if not self._call.cancelled:
             if self.result is None and rows == 0:
-                # A result of zeros has no bytes, and metadata of no bytes do not arrive.
+                # A result of zeros has no bytes, and Flight does not deliver metadata without bytes.
                 self.result = data_pb2.ReadResult()
-            check_result(self.result, rows, self._what)
+            check_result(self.result, rows, self._subject)
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""
-        self._running.cancel()
+        self._call.cancel()
 
 
-def check_result(result: data_pb2.ReadResult | None, rows: int, what: str) -> None:
-    """Proves that a stream which has ended brought every row that was sent.
+def check_result(result: data_pb2.ReadResult | None, rows: int, subject: str) -> None:
+    """Checks that a stream has brought every row that the node sent.
 
     Raises:
-        InternalError: If it did not, or the node did not say how many it sent.
+        InternalError: If rows are missing, or the node did not send their number.
     """
     if result is None:
         raise errors.InternalError(
-            f"{what} was not read to its end: the stream ended after {rows} rows without the number of those that were "
-            f"sent. Every stream ends with it. Read again; look into the node's log if it happens twice"
+            f"{subject} was not read to its end: the stream ended after {rows} rows without the number of the rows "
+            "that were sent. Every stream ends with this number. Read again; if it happens twice, read the node's log"
         )
     if result.rows != rows:
         raise errors.InternalError(
-            f"{what}: {rows} rows arrived of {result.rows} that were sent. A stream brings all of them. Read again; "
-            f"look into the node's log if it happens twice"
+            f"{subject}: {rows} rows arrived of {result.rows} that were sent. A stream brings all rows. Read again; "
+            f"if it happens twice, read the node's log"
         )
 
 
 class _Source:
-    """Batches on their way to a node, and the error of whoever makes them, which is none of Flight's."""
+    """The batches that are sent to a node, and the error of their iterator, which is not an error of Flight."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
         self.error: Exception | None = None
@@ -181,10 +192,10 @@ def put(
 ) -> int:
     """Sends batches to be written; returns the number of rows that the cluster has written.
 
-    When the batches end with an error, the cluster has removed what it made before that error is raised here.
+    If the iterator of the batches raises an error, the cluster removes the new cache before the error is raised here.
 
     Raises:
-        TensorFlowIgniteError: As the node says, such as CacheExistsError; or if no node answers.
+        TensorFlowIgniteError: An error of the node, such as CacheExistsError; if no node answers.
     """
     command.sealed = True
     descriptor = flight.FlightDescriptor.for_command(command.SerializeToString())
@@ -198,11 +209,11 @@ def put(
         raise
     if metadata is None:
         if not source.rows:
-            # The result of zeros has no byte.
+            # A result of zeros has no bytes, so it does not arrive.
             return 0
         raise errors.InternalError(
-            f"cache {command.cache!r} was not loaded: the node at {address} ended the call without its number of "
-            f"rows. Every load ends with it. Look into the log of that node"
+            f"cache {command.cache!r} was not loaded: the node at {address} ended the call without the number of "
+            f"rows. Every load ends with this number. Read the log of that node"
         )
     return int(data_pb2.LoadResult.FromString(metadata.to_pybytes()).rows)
 
@@ -218,16 +229,16 @@ def _send(
     try:
         for batch in source:
             writer.write_batch(batch)
-        # A message without a byte would not arrive, and protobuf leaves a zero out: it is field 1, written out.
+        # Flight does not deliver a message without bytes, and protobuf omits a zero: they are field 1, value 0.
         writer.write_metadata(data_pb2.LoadResult(rows=source.rows).SerializeToString() or b"\x08\x00")
         writer.done_writing()
         metadata = results.read()
     except BaseException as error:
-        # Without the seal the node gives up and cleans up, and the call ends when it has.
+        # Without the final message the node removes the new cache, and then ends the call.
         try:
             writer.close()
         except (flight.FlightError, pa.ArrowException, OSError, KeyError, NotImplementedError):
-            # The node's own reason for the end; a write that fails knows none.
+            # This error has the node's reason; the error of the failed write has none.
             if source.error is None and isinstance(error, Exception):
                 raise
         raise
@@ -239,7 +250,7 @@ def _send(
 def _connection(
     address: str, failure: str, credentials: Credentials | None, timeout: float | None = None
 ) -> Iterator[tuple[flight.FlightClient, flight.FlightCallOptions]]:
-    """A client, closed at the end; everything that Flight raises leaves here as an error of this package."""
+    """A client, which is closed at the end; errors of Flight become errors of this package."""
     try:
         client, options = flight_client(address, credentials, timeout=timeout)
         with client:
@@ -256,21 +267,27 @@ _CODED = re.compile(r"(?:with message: )?(?P<text>(?:(?!with message: ).)*? \[co
 def translate(
     error: Exception, address: str, failure: str, credentials: Credentials | None = None
 ) -> errors.TensorFlowIgniteError:
-    """The error of this package that says what ``error``, raised by Flight, means.
+    """Translates an error of Flight into an error of this package.
 
     Args:
-        error: What Flight raised.
-        address: ``host:port`` that was called.
-        failure: What did not happen because of it.
-        credentials: With which it was called.
+        error: The error that Flight raised.
+        address: ``host:port`` of the called node.
+        failure: First part of the error text, such as "cache 'x' was not described".
+        credentials: Credentials of the call.
     """
     text = str(error.args[0]) if error.args else str(error)
     coded = _CODED.search(text)
     if coded:
         return errors.from_description(coded["text"])
     reason = text.split(". gRPC client debug context")[0]
+    if "message exceeds maximum size" in reason:
+        # gRPC refuses a message by its announced size, before any code of a node reads it.
+        return errors.LimitExceededError(
+            f"{failure}: a record batch is larger than the node at {address} accepts ({reason}). The property "
+            "maxBatchMegabytes sets the limit. Load smaller batches, or store a larger value as a file (ignite://)"
+        )
     if isinstance(error, flight.FlightUnauthenticatedError):
-        return errors.UnauthenticatedError(f"{failure}: the node at {address} does not know who calls ({reason})")
+        return errors.UnauthenticatedError(f"{failure}: the node at {address} does not know the caller ({reason})")
     if isinstance(error, flight.FlightUnauthorizedError):
         return errors.PermissionDeniedError(f"{failure}: the node at {address} does not permit it ({reason})")
     if isinstance(error, flight.FlightUnavailableError):
@@ -282,11 +299,13 @@ def translate(
         return errors.ConnectionFailedError(
             f"{failure}: no node answers at {address} ({reason}). A node serves its data on its own port, 10820 to "
             f"10919 unless configured. Check that the node runs and give its address: address=, or "
-            f"TENSORFLOW_IGNITE_ADDRESS=HOST:PORT{place.thin_hint(address)}"
+            f"TENSORFLOW_IGNITE_ADDRESS=HOST:PORT{thin_hint(address)}"
         )
     if isinstance(error, flight.FlightTimedOutError):
         return errors.RequestTimeoutError(
             f"{failure}: the node at {address} did not answer in {SECONDS_TO_DESCRIBE:.0f} s. Check that the node "
-            f"is not frozen or cut off{place.thin_hint(address)}"
+            f"is not frozen or cut off{thin_hint(address)}"
         )
-    return errors.InternalError(f"{failure}: {reason}. It was asked of the node at {address}; look into its log")
+    return errors.InternalError(
+        f"{failure}: {reason}. The error came from the node at {address}. Read the log of that node"
+    )

@@ -1,50 +1,50 @@
-"""Loans of shared memory to whoever uses what a node has written there, and what is kept of it between streams."""
+"""Leases of shared memory that a node has written, and the pool of segments between streams."""
 
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from collections.abc import Callable
 
 import pyarrow as pa
 
-from tensorflow_ignite.memory import Janitor, PrivateMemory, Segment
+from tensorflow_ignite.base import forks
+from tensorflow_ignite.memory import DaemonTimer, PrivateMemory, Segment
 
-# What a process keeps, in bytes, for the next epoch, and for how many seconds at most. First touches are expensive, and
-# between two epochs others are read, or a model is evaluated.
+# Limits of the pool, which saves the cost of new memory for the next epoch. Between two epochs a script may read other
+# datasets, or evaluate a model.
 WARM_BYTES = 256 * 1024 * 1024
 WARM_SECONDS = 60.0
 
 _ALIGNMENT = 64
-# From here on it pays to ask for memory in large pages: it comes at half the price.
+# From this size on memory in large pages takes half the time.
 _LARGE = 2 * 1024 * 1024
 
 
 class Lease:
-    """A segment on loan: it ends when the last that looks into the segment's memory has gone."""
+    """A lease of a segment: it ends when the last user of the segment's memory was collected."""
 
     def __init__(self, segment: Segment, end: Callable[[Segment], None]) -> None:
-        """Begins it.
+        """Starts the lease.
 
         Args:
-            segment: What is lent.
-            end: Called with the segment when the lease ends, by any thread, wherever the interpreter happens to be.
+            segment: The leased segment.
+            end: Called with the segment when the lease ends, in a finalizer on any thread.
         """
         self._segment = segment
         self._end = end
 
     def buffer(self) -> pa.Buffer:
-        """The segment's memory; it, its slices, and arrays over them keep the lease."""
+        """The segment's memory; the buffer, its slices and arrays over them keep the lease."""
         return pa.foreign_buffer(self._segment.address, self._segment.size, base=self)
 
     def __del__(self) -> None:
-        """Ends it."""
+        """Ends the lease."""
         self._end(self._segment)
 
 
-def unshared(size: int) -> pa.Buffer:
-    """Memory of its own at a multiple of 64, for as long as somebody looks into it."""
+def private_buffer(size: int) -> pa.Buffer:
+    """New memory at a multiple of 64, which is freed after its last user was collected."""
     if size < _LARGE:
         target = pa.allocate_buffer(size)
     else:
@@ -55,32 +55,32 @@ def unshared(size: int) -> pa.Buffer:
 
 
 def copy(source: pa.Buffer, size: int) -> pa.Buffer:
-    """The first ``size`` bytes of a buffer, in memory of their own at a multiple of 64."""
-    target = unshared(size)
-    # Other threads run meanwhile.
+    """A copy of the first ``size`` bytes of a buffer, at a multiple of 64."""
+    target = private_buffer(size)
+    # memmove runs without the interpreter's lock, so other threads run meanwhile.
     ctypes.memmove(target.address, source.address, size)
     return target
 
 
-class Pool:
-    """The segments that a process keeps between its streams: a bounded number, for a short time."""
+class SegmentPool:
+    """The segments that a process keeps between streams: a bounded number of bytes, for a short time."""
 
     def __init__(self, warm_bytes: int = WARM_BYTES, warm_seconds: float = WARM_SECONDS) -> None:
-        """Keeps nothing yet.
+        """Has no segment.
 
         Args:
-            warm_bytes: The most that is kept.
-            warm_seconds: For how long after the end of a stream.
+            warm_bytes: Maximum size of all segments in the pool.
+            warm_seconds: Time after the end of a stream until the pool is cleared.
         """
         self._warm_bytes = warm_bytes
         self._warm_seconds = warm_seconds
-        # Re-entrant: a lease may end wherever the interpreter happens to be.
+        # Re-entrant: a lease may end in a finalizer, which the interpreter runs anywhere.
         self._lock = threading.RLock()
         self._idle: list[Segment] = []
-        self._janitor: Janitor | None = None
+        self._timer: DaemonTimer | None = None
 
     def take(self, size: int) -> Segment:
-        """A segment of so many bytes at least, with anything in it.
+        """A segment of at least ``size`` bytes, with any content.
 
         Raises:
             SharingUnavailableError: As :class:`Segment`.
@@ -94,50 +94,50 @@ class Pool:
         return Segment(size)
 
     def keep_warm(self) -> None:
-        """Keeps what is given back from now on, for a while; a stream calls it when it ends."""
-        janitor = Janitor(self.clear, self._warm_seconds)
+        """Keeps returned segments from now on, for ``warm_seconds``; a stream calls it at its end."""
+        timer = DaemonTimer(self.clear, self._warm_seconds)
         with self._lock:
-            previous, self._janitor = self._janitor, janitor
+            previous, self._timer = self._timer, timer
         if previous is not None:
-            previous.dismiss()
-        janitor.start()
+            previous.cancel()
+        timer.start()
 
     def give_back(self, segment: Segment) -> None:
-        """Takes a segment that no other process writes into any more; keeps it if streams were read just now.
+        """Returns a segment that no other process writes any more; the pool keeps it after :meth:`keep_warm`.
 
-        Where there is no room it takes that of the ones which came first: perhaps of a dataset that nobody reads now.
+        If the pool is full, the segments that were returned first are freed.
         """
         with self._lock:
-            if self._janitor is None or segment.fd < 0 or segment.size > self._warm_bytes:
+            if self._timer is None or segment.fd < 0 or segment.size > self._warm_bytes:
                 return
             while self.idle_bytes() + segment.size > self._warm_bytes:
                 self._idle.pop(0)
             self._idle.append(segment)
 
     def idle_bytes(self) -> int:
-        """What it keeps right now."""
+        """Bytes of the segments in the pool."""
         with self._lock:
             return sum(segment.size for segment in self._idle)
 
     def clear(self) -> None:
-        """Lets go of everything it keeps."""
+        """Frees all segments in the pool."""
         with self._lock:
             self._idle = []
-            janitor, self._janitor = self._janitor, None
-        if janitor is not None:
-            janitor.dismiss()
+            timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
 
-    def forget(self) -> None:
-        """In a forked child: what is kept here belongs to the parent, with its lock and its janitor."""
+    def after_fork(self) -> None:
+        """Resets the pool in a forked child: segments, lock and timer belong to the parent."""
         self._lock = threading.RLock()
         self._idle = []
-        self._janitor = None
+        self._timer = None
 
 
-_pool = Pool()
-os.register_at_fork(after_in_child=_pool.forget)
+_pool = SegmentPool()
+forks.register(_pool)
 
 
-def pool() -> Pool:
+def pool() -> SegmentPool:
     """The pool of this process."""
     return _pool

@@ -1,7 +1,7 @@
-"""Registers the scheme as soon as TensorFlow is imported, whoever imports it; imports nothing itself.
+"""Registers the scheme after any module has imported TensorFlow; does not import TensorFlow itself.
 
-A finder stands before all others and lets them find TensorFlow; what they find is loaded as ever, then the scheme is
-registered, and the finder is gone.
+An import finder before all others gets TensorFlow's module spec from them and replaces its loader. The new loader calls
+the original one, registers the scheme, and removes the finder.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-__all__ = ["install"]
-
 _TENSORFLOW = "tensorflow"
 _SCHEME = "tensorflow_ignite.storage.tf.scheme"
 
@@ -26,18 +24,18 @@ _installed = False
 
 
 def install() -> None:
-    """Registers the scheme now, when TensorFlow is there, or as soon as it is; may be repeated, from any thread."""
+    """Registers the scheme now if TensorFlow is loaded, else after it is imported; may be repeated, from any thread."""
     global _installed
     with _lock:
         if _installed:
             return
         _installed = True
-        # Functions of atexit are called in reverse: when TensorFlow is imported later, this one comes after its own.
+        # atexit calls functions in reverse: if TensorFlow is imported later, this function runs after TensorFlow's.
         atexit.register(_end)
         if sys.modules.get(_TENSORFLOW) is None:
             sys.meta_path.insert(0, _Finder())
             return
-    # Not under the lock: another thread may be importing TensorFlow, and this waits until it is done.
+    # Without the lock: another thread may be importing TensorFlow, and this call waits for that thread.
     importlib.import_module(_TENSORFLOW)
     _register()
 
@@ -53,12 +51,12 @@ def _end() -> None:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds TensorFlow as the finders behind it do, with a loader that tells when it is loaded."""
+    """Returns the spec of TensorFlow that the other finders find, with a loader that registers the scheme."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """What the others find; None for every other module."""
+        """Returns the spec of TensorFlow; None for every other module."""
         if fullname != _TENSORFLOW:
             return None
         for finder in list(sys.meta_path):
@@ -74,30 +72,30 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _Loader(importlib.abc.Loader):
-    """Loads as the loader that was found, and takes no part in anything else that is asked of a loader."""
+    """Delegates to the original loader, and registers the scheme after TensorFlow is loaded."""
 
-    def __init__(self, found: Any, finder: _Finder) -> None:
-        self._found = found
+    def __init__(self, original: Any, finder: _Finder) -> None:
+        self._original = original
         self._finder = finder
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._found, name)
+        return getattr(self._original, name)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        """As the loader that was found."""
-        spec.loader = self._found
+        """Creates the module as the original loader does."""
+        spec.loader = self._original
         try:
-            made: ModuleType | None = self._found.create_module(spec)
+            module: ModuleType | None = self._original.create_module(spec)
         finally:
             spec.loader = self
-        return made
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Loads, then registers; from here on nothing tells that we were there."""
-        module.__loader__ = self._found
+        """Restores the original loader in the module, loads the module, and registers the scheme."""
+        module.__loader__ = self._original
         if module.__spec__ is not None:
-            module.__spec__.loader = self._found
-        self._found.exec_module(module)
+            module.__spec__.loader = self._original
+        self._original.exec_module(module)
         if self._finder in sys.meta_path:
             sys.meta_path.remove(self._finder)
         _register()

@@ -1,7 +1,7 @@
-"""Patterns of paths, as TensorFlow defines them; every directory on the way is listed once, and no file looked at.
+"""Patterns of paths, as TensorFlow defines them. Each directory is listed once; files are not read.
 
-Within one part of a path ``*`` stands for any characters, ``?`` for one, ``[abc]`` and ``[a-c]`` for one of these,
-``[^abc]`` for one of all others; a backslash takes the meaning from the character after it.
+Within one part of a path ``*`` matches any characters, ``?`` one character, ``[abc]`` and ``[a-c]`` one of these,
+``[^abc]`` one other character; a backslash escapes the next character.
 """
 
 from __future__ import annotations
@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tensorflow_ignite.storage.info import FileInfo
 
-__all__ = ["is_pattern", "literal", "matching", "split"]
-
 _MAGIC = frozenset("*?[\\")
 
 
 def is_pattern(part: str) -> bool:
-    """Whether a part means more than itself."""
+    """Whether a part has special characters."""
     return not _MAGIC.isdisjoint(part)
 
 
 def split(path: str) -> list[str]:
-    """The parts of a pattern; dots and repeated slashes are gone."""
+    """Splits a pattern into its parts, without dots and repeated slashes."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":
@@ -35,10 +33,10 @@ def split(path: str) -> list[str]:
 
 
 def literal(part: str) -> re.Pattern[str]:
-    """The regular expression of one part.
+    """Compiles one part into a regular expression.
 
     Raises:
-        ValueError: A range runs backwards, as in ``[z-a]``.
+        ValueError: A range is reversed, as in ``[z-a]``.
     """
     expression: list[str] = []
     at = 0
@@ -60,15 +58,18 @@ def literal(part: str) -> re.Pattern[str]:
     try:
         return re.compile("".join(expression), re.DOTALL)
     except re.error as error:
-        raise ValueError(f"the pattern {part!r} cannot be read: {error}") from None
+        raise ValueError(
+            f"the pattern {part!r} is malformed: {error}. A range in brackets is ascending, as in [a-z]. Reverse the "
+            "range, or escape the bracket by a backslash"
+        ) from None
 
 
 def _end_of_set(part: str, begin: int) -> int:
-    """Where the bracket closes; -1: it never does, and stands for itself."""
+    """Returns the position of the closing bracket; -1: there is none, and the opening bracket is a plain character."""
     at = begin
     if part[at : at + 1] in ("^", "!"):
         at += 1
-    # Right after the beginning a closing bracket is one of the characters.
+    # Directly after the start, a closing bracket is one of the characters.
     at += part[at : at + 1] == "]"
     while at < len(part) and part[at] != "]":
         at += 2 if part[at] == "\\" else 1
@@ -79,7 +80,7 @@ def _set(inner: str) -> str:
     negated = inner[:1] in ("^", "!")
     chars = inner[1:] if negated else inner
     escaped = re.sub(r"\\(.)", lambda found: "\\" + found[1], chars, flags=re.DOTALL)
-    # What has a meaning for Python's sets and none in ours.
+    # Characters that are special in sets of Python's regular expressions, but not in these patterns.
     escaped = re.sub(r"(?<!\\)[\[\]&~|^]", lambda found: "\\" + found[0], escaped)
     return f"[{'^' if negated else ''}{escaped}]"
 
@@ -87,19 +88,19 @@ def _set(inner: str) -> str:
 def matching(
     parts: list[str], list_directory: Callable[[str], Iterable[FileInfo]], exists: Callable[[str], bool]
 ) -> list[str]:
-    """Paths that a pattern stands for, sorted.
+    """Returns the paths that match a pattern, sorted.
 
     Args:
-        parts: Of the pattern, the first of them below the root.
-        list_directory: Gives the entries of a directory; FileNotFoundError and NotADirectoryError mean none.
-        exists: Whether anything is at a path.
+        parts: Parts of the pattern; the first one is below the root.
+        list_directory: Returns the entries of a directory; FileNotFoundError and NotADirectoryError mean none.
+        exists: Whether a path exists.
     """
     found = [""]
     for number, part in enumerate(parts):
         is_last = number == len(parts) - 1
         if not is_pattern(part):
             found = [f"{directory}/{part}" for directory in found]
-            # A part that means itself needs no listing; at the end somebody has to look.
+            # A part without special characters needs no listing; only the last one must be checked.
             if is_last:
                 found = [path for path in found if exists(path)]
             continue

@@ -1,12 +1,12 @@
-/* Files of the cluster for TensorFlow's C++: its interface for file systems, every call of which is answered in Python.
+/* TensorFlow's interface for file systems; Python answers each of its calls.
  *
- * It is an ordinary extension module, and a plugin of TensorFlow as well: Python imports it and binds what answers, then
- * TensorFlow loads the same library, and finds TF_InitPlugin.
+ * This library is an extension module of Python and a plugin of TensorFlow. Python imports it and binds the object that
+ * answers; then TensorFlow loads the same library, and finds TF_InitPlugin.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "asking.h"
+#include "python_calls.h"
 #include "writing.h"
 
 #define PATH_ALIGNMENT 64
@@ -15,18 +15,18 @@
 
 static void reading_cleanup(abi_handle *file) {
   if (file->own == NULL) return;
-  ASKING(NULL) {
-    ask_nothing(NULL, "close_reader", Py_BuildValue("(O)", (PyObject *)file->own));
+  BEGIN_PYTHON(NULL) {
+    call_python_void(NULL, "close_reader", Py_BuildValue("(O)", (PyObject *)file->own));
     Py_DECREF((PyObject *)file->own);
   }
-  ASKED
+  END_PYTHON
   file->own = NULL;
 }
 
 /* With the GIL. -1: it failed. */
 static int64_t read_into(PyObject *reader, uint64_t offset, size_t count, char *buffer, abi_status *status) {
-  PyObject *answer = ask_with_memory(status, "read_into", reader, PyLong_FromUnsignedLongLong(offset), buffer, count,
-                                     PyBUF_WRITE);
+  PyObject *answer = call_python_with_memory(status, "read_into", reader, PyLong_FromUnsignedLongLong(offset), buffer,
+                                             count, PyBUF_WRITE);
   if (answer == NULL) return -1;
   int64_t had = PyLong_AsLongLong(answer);
   Py_DECREF(answer);
@@ -35,11 +35,11 @@ static int64_t read_into(PyObject *reader, uint64_t offset, size_t count, char *
 
 static int64_t reading_read(const abi_handle *file, uint64_t offset, size_t count, char *buffer, abi_status *status) {
   int64_t had = -1;
-  ASKING(status) {
+  BEGIN_PYTHON(status) {
     had = count == 0 ? 0 : read_into(file->own, offset, count, buffer, status);
     if (had >= 0 && (size_t)had < count) set_status(status, ABI_OUT_OF_RANGE, "the file ends before");
   }
-  ASKED
+  END_PYTHON
   return had;
 }
 
@@ -64,7 +64,7 @@ static uint64_t region_length(const abi_handle *handle) { return ((region *)hand
 
 /* With the GIL. */
 static region *read_region(PyObject *reader, abi_status *status) {
-  int64_t length = ask_number(status, "bytes_of", Py_BuildValue("(O)", reader));
+  int64_t length = call_python_int64(status, "bytes_of", Py_BuildValue("(O)", reader));
   if (length < 0) return NULL;
   if (length == 0) {
     set_status(status, ABI_INVALID_ARGUMENT, "a file without a byte has no region of memory");
@@ -89,14 +89,14 @@ static region *read_region(PyObject *reader, abi_status *status) {
 
 static void open_region(const abi_handle *system, const char *path, abi_handle *opened, abi_status *status) {
   (void)system;
-  ASKING(status) {
-    PyObject *reader = ask(status, "open_reader", Py_BuildValue("(N)", text_of(path)));
+  BEGIN_PYTHON(status) {
+    PyObject *reader = call_python(status, "open_reader", Py_BuildValue("(N)", text_of(path)));
     if (reader != NULL) {
       opened->own = read_region(reader, status);
-      ask_nothing(NULL, "close_reader", Py_BuildValue("(N)", reader));
+      call_python_void(NULL, "close_reader", Py_BuildValue("(N)", reader));
     }
   }
-  ASKED
+  END_PYTHON
 }
 
 /* -- the file system ---------------------------------------------------------------------------------------------- */
@@ -110,15 +110,15 @@ static void cleanup(abi_handle *system) { (void)system; }
 
 static void open_reader(const abi_handle *system, const char *path, abi_handle *opened, abi_status *status) {
   (void)system;
-  ASKING(status) { opened->own = ask(status, "open_reader", Py_BuildValue("(N)", text_of(path))); }
-  ASKED
+  BEGIN_PYTHON(status) { opened->own = call_python(status, "open_reader", Py_BuildValue("(N)", text_of(path))); }
+  END_PYTHON
 }
 
 static void open_writer(const char *path, const char *mode, abi_handle *opened, abi_status *status) {
-  ASKING(status) {
-    PyObject *writer = ask(status, "open_writer", Py_BuildValue("(Ns)", text_of(path), mode));
+  BEGIN_PYTHON(status) {
+    PyObject *writer = call_python(status, "open_writer", Py_BuildValue("(Ns)", text_of(path), mode));
     if (writer != NULL) {
-      int64_t position = ask_number(status, "position_of", Py_BuildValue("(O)", writer));
+      int64_t position = call_python_int64(status, "position_of", Py_BuildValue("(O)", writer));
       if (position >= 0) {
         opened->own = writing_begin(writer, position, status);
       } else {
@@ -126,7 +126,7 @@ static void open_writer(const char *path, const char *mode, abi_handle *opened, 
       }
     }
   }
-  ASKED
+  END_PYTHON
 }
 
 static void open_to_replace(const abi_handle *system, const char *path, abi_handle *opened, abi_status *status) {
@@ -140,13 +140,13 @@ static void open_to_append(const abi_handle *system, const char *path, abi_handl
 }
 
 static void on_path(const char *method, const char *path, abi_status *status) {
-  ASKING(status) { ask_nothing(status, method, Py_BuildValue("(N)", text_of(path))); }
-  ASKED
+  BEGIN_PYTHON(status) { call_python_void(status, method, Py_BuildValue("(N)", text_of(path))); }
+  END_PYTHON
 }
 
 static void on_two_paths(const char *method, const char *source, const char *target, abi_status *status) {
-  ASKING(status) { ask_nothing(status, method, Py_BuildValue("(NN)", text_of(source), text_of(target))); }
-  ASKED
+  BEGIN_PYTHON(status) { call_python_void(status, method, Py_BuildValue("(NN)", text_of(source), text_of(target))); }
+  END_PYTHON
 }
 
 #define ON_PATH(name)                                                                    \
@@ -173,17 +173,17 @@ static void remove_tree(const abi_handle *system, const char *path, uint64_t *un
   (void)system;
   *undeleted_files = 0;
   *undeleted_dirs = 1;
-  ASKING(status) {
-    if (ask_nothing(status, "remove_tree", Py_BuildValue("(N)", text_of(path)))) *undeleted_dirs = 0;
+  BEGIN_PYTHON(status) {
+    if (call_python_void(status, "remove_tree", Py_BuildValue("(N)", text_of(path)))) *undeleted_dirs = 0;
   }
-  ASKED
+  END_PYTHON
 }
 
 static void get_statistics(const abi_handle *system, const char *path, abi_statistics *statistics,
                            abi_status *status) {
   (void)system;
-  ASKING(status) {
-    PyObject *answer = ask(status, "statistics_of", Py_BuildValue("(N)", text_of(path)));
+  BEGIN_PYTHON(status) {
+    PyObject *answer = call_python(status, "statistics_of", Py_BuildValue("(N)", text_of(path)));
     long long length = 0, modified = 0;
     int is_directory = 0;
     if (answer != NULL) {
@@ -198,10 +198,10 @@ static void get_statistics(const abi_handle *system, const char *path, abi_stati
       Py_DECREF(answer);
     }
   }
-  ASKED
+  END_PYTHON
 }
 
-/* With the GIL; NULL without memory, or when it is none of bytes. */
+/* With the GIL. NULL: no memory is left, or the object is not of type bytes. */
 static char *copy_of(PyObject *bytes) {
   char *data = NULL;
   Py_ssize_t count = 0;
@@ -215,8 +215,8 @@ static char *copy_of(PyObject *bytes) {
 
 static int get_names(const char *method, const char *path, char ***names, abi_status *status) {
   int had = -1;
-  ASKING(status) {
-    PyObject *answer = ask(status, method, Py_BuildValue("(N)", text_of(path)));
+  BEGIN_PYTHON(status) {
+    PyObject *answer = call_python(status, method, Py_BuildValue("(N)", text_of(path)));
     if (answer != NULL) {
       Py_ssize_t count = PyList_Size(answer);
       char **copies = calloc((size_t)count + 1, sizeof *copies);
@@ -236,7 +236,7 @@ static int get_names(const char *method, const char *path, char ***names, abi_st
       Py_DECREF(answer);
     }
   }
-  ASKED
+  END_PYTHON
   return had;
 }
 
@@ -253,21 +253,21 @@ static int get_matching_paths(const abi_handle *system, const char *pattern, cha
 static char *translate_name(const abi_handle *system, const char *uri) {
   (void)system;
   char *translated = NULL;
-  ASKING(NULL) {
-    PyObject *answer = ask(NULL, "translate", Py_BuildValue("(N)", text_of(uri)));
+  BEGIN_PYTHON(NULL) {
+    PyObject *answer = call_python(NULL, "translate", Py_BuildValue("(N)", text_of(uri)));
     if (answer != NULL) {
       translated = copy_of(answer);
       Py_DECREF(answer);
     }
   }
-  ASKED
-  /* There is no way to fail here; the call that wants the name will say what is wrong with it. */
+  END_PYTHON
+  /* This call cannot fail; the call that uses the name reports what is wrong with it. */
   return translated != NULL ? translated : strdup(uri);
 }
 
 static const abi_reading reading_calls = {.cleanup = reading_cleanup, .read = reading_read};
 static const abi_region region_calls = {.cleanup = region_cleanup, .data = region_data, .length = region_length};
-/* Those left out are answered by TensorFlow with the help of these. */
+/* TensorFlow implements the functions that are left out with these. */
 static const abi_filesystem filesystem_calls = {
     .init = init,
     .cleanup = cleanup,
@@ -331,7 +331,7 @@ static PyObject *bind(PyObject *module, PyObject *object) {
     PyErr_SetString(PyExc_ImportError, "TensorFlow has no TF_SetStatus in this process");
     return NULL;
   }
-  set_answers(object);
+  set_filesystem_calls(object);
   Py_RETURN_NONE;
 }
 
@@ -341,7 +341,7 @@ static PyObject *end(PyObject *module, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "d", &seconds)) return NULL;
   bool empty = false;
   Py_BEGIN_ALLOW_THREADS;
-  empty = asking_close(seconds);
+  empty = python_close(seconds);
   Py_END_ALLOW_THREADS;
   return PyBool_FromLong(empty);
 }
@@ -353,17 +353,17 @@ static PyObject *end_writers(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-static PyObject *hold(PyObject *module, PyObject *unused) {
+static PyObject *py_defer_collection(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
-  hold_collection();
+  defer_collection();
   Py_RETURN_NONE;
 }
 
-static PyObject *let(PyObject *module, PyObject *unused) {
+static PyObject *py_resume_collection(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
-  let_collection();
+  resume_collection();
   Py_RETURN_NONE;
 }
 
@@ -381,11 +381,12 @@ static PyObject *raise_later(PyObject *module, PyObject *error) {
 }
 
 static PyMethodDef methods[] = {
-    {"bind", bind, METH_O, "Gives the object that answers TensorFlow's calls."},
-    {"end", end, METH_VARARGS, "Answers no new call; whether those under way ended within so many seconds."},
+    {"bind", bind, METH_O, "Sets the object that answers TensorFlow's calls."},
+    {"end", end, METH_VARARGS, "Refuses new calls; returns whether all calls have ended within the given seconds."},
     {"end_writers", end_writers, METH_NOARGS, "Closes every file that is open for writing, after end()."},
-    {"hold", hold, METH_NOARGS, "Lets no garbage be collected, until as many calls of let()."},
-    {"let", let, METH_NOARGS, "Ends one hold()."},
+    {"defer_collection", py_defer_collection, METH_NOARGS,
+     "Defers garbage collection until resume_collection() was called as often."},
+    {"resume_collection", py_resume_collection, METH_NOARGS, "Ends one defer_collection()."},
     {"raise_later", raise_later, METH_O, "Raises an exception in the main thread, as soon as it runs Python again."},
     {NULL, NULL, 0, NULL},
 };

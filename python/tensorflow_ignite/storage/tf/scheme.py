@@ -1,4 +1,4 @@
-"""Makes ``ignite://`` known to TensorFlow's C++, once in a process; needs TensorFlow imported."""
+"""Registers ``ignite://`` in TensorFlow's C++, once in a process; TensorFlow must be imported before."""
 
 from __future__ import annotations
 
@@ -9,30 +9,28 @@ import warnings
 from typing import Any
 
 from tensorflow_ignite.errors import TensorFlowIgniteError
-from tensorflow_ignite.storage import collecting
-from tensorflow_ignite.storage.tf.answers import Answers
-
-__all__ = ["SchemeUnavailableWarning", "end", "register", "require"]
+from tensorflow_ignite.storage import gc_pause
+from tensorflow_ignite.storage.tf.filesystem_calls import FileSystemCalls
 
 _PLUGIN = "tensorflow_ignite.storage.tf._plugin"
-#: Seconds that calls under way may take when the process ends.
+#: Seconds that running calls may take when the process ends.
 _GRACE = 10.0
 
 _lock = threading.Lock()
-_answers: Answers | None = None
+_calls: FileSystemCalls | None = None
 _plugin: Any = None
 _failure: str | None = None
 
 
 class SchemeUnavailableWarning(RuntimeWarning):
-    """TensorFlow does not know ``ignite://`` in this process; the text says why, and what to do."""
+    """TensorFlow cannot use ``ignite://`` in this process; the text has the reason and the remedy."""
 
 
 def register() -> None:
-    """Makes TensorFlow know the scheme; may be repeated, from any thread. Warns when that cannot be."""
+    """Registers the scheme; may be repeated, from any thread. Warns with `SchemeUnavailableWarning` if it fails."""
     global _failure
     with _lock:
-        if _answers is not None or _failure is not None:
+        if _calls is not None or _failure is not None:
             return
         _failure = _register()
         if _failure is not None:
@@ -40,10 +38,10 @@ def register() -> None:
 
 
 def require() -> None:
-    """Makes sure that TensorFlow knows the scheme.
+    """Imports TensorFlow, and registers the scheme.
 
     Raises:
-        TensorFlowIgniteError: It cannot; the text says why, and what to do.
+        TensorFlowIgniteError: The scheme cannot be registered; the text has the reason and the remedy.
     """
     importlib.import_module("tensorflow")
     register()
@@ -52,48 +50,49 @@ def require() -> None:
 
 
 def end() -> None:
-    """When Python ends: closes what is open for writing, and lets no thread of TensorFlow's into Python any more."""
+    """At the end of Python: publishes files that are open for writing, and refuses all later calls of TensorFlow."""
     with _lock:
-        answers, plugin = _answers, _plugin
-    if answers is None:
+        calls, plugin = _calls, _plugin
+    if calls is None:
         return
-    answers.ending = True
-    # A call that is still under way then would meet a file that is being closed; its files are not published.
+    calls.ending = True
+    # If a call is still running, it may use a file; then no file is published.
     if plugin.end(_GRACE):
         plugin.end_writers()
 
 
 def _register() -> str | None:
-    """Registers; what was wrong, if anything."""
-    global _answers, _plugin
+    """Registers the scheme; returns the text of the failure, if any."""
+    global _calls, _plugin
     tensorflow = sys.modules.get("tensorflow")
     register_plugin = getattr(getattr(tensorflow, "experimental", None), "register_filesystem_plugin", None)
     if register_plugin is None:
         return (
             f"ignite:// is not known to TensorFlow: {tensorflow!r} has no tf.experimental.register_filesystem_plugin. "
-            "TensorFlow 2.20 and 2.21 have it. Install one of these: pip install 'tensorflow-ignite[tensorflow]'"
+            "TensorFlow 2.20 and 2.21 have this function. Install one of them: "
+            "pip install 'tensorflow-ignite[tensorflow]'"
         )
     try:
         plugin = importlib.import_module(_PLUGIN)
     except ImportError as error:
         return (
-            f"ignite:// is not known to TensorFlow: the extension {_PLUGIN} is missing ({error}). It is compiled when "
-            "the package is installed, which takes a C compiler and Python's headers; everything else works without "
+            f"ignite:// is not known to TensorFlow: the extension {_PLUGIN} is missing ({error}). The installation of "
+            "the package compiles it if a C compiler and Python's headers are installed; everything else works without "
             "it. Install both (Debian: apt-get install gcc python3-dev), then install the package again: "
             "pip install --force-reinstall --no-deps --no-cache-dir tensorflow-ignite; in a clone: make clean venv"
         )
-    answers = Answers(raise_later=plugin.raise_later)
+    calls = FileSystemCalls(raise_later=plugin.raise_later)
     try:
-        plugin.bind(answers)
+        plugin.bind(calls)
         register_plugin(plugin.__file__)
     except Exception as error:
-        # The extension outlives this module, which somebody may have loaded anew: it is bound to the new answers.
+        # This module may have been loaded again; the extension, which stays loaded, now uses the new object.
         if type(error).__name__ != "AlreadyExistsError":
             return (
-                f"ignite:// is not known to TensorFlow {getattr(tensorflow, '__version__', '')}, which refused it: "
-                f"{type(error).__name__}: {error}. Versions 2.20 and 2.21 are known to work. Install one of these: "
-                "pip install 'tensorflow-ignite[tensorflow]'"
+                f"ignite:// is not known to TensorFlow {getattr(tensorflow, '__version__', '')}, which refused the "
+                f"file system: {type(error).__name__}: {error}. Versions 2.20 and 2.21 are known to work. Install one "
+                "of them: pip install 'tensorflow-ignite[tensorflow]'"
             )
-    collecting.use(plugin)
-    _answers, _plugin = answers, plugin
+    gc_pause.install(plugin)
+    _calls, _plugin = calls, plugin
     return None

@@ -1,4 +1,4 @@
-"""How errors of ours arrive in TensorFlow: as the class of its own that says the same."""
+"""Maps this package's errors to the classes of `tensorflow.errors`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import errno
 
 from tensorflow_ignite import errors
 
-__all__ = ["code_of"]
-
-#: Numbers of `tensorflow.errors`, so that nothing here imports it.
+#: Codes of `tensorflow.errors`, which this module does not import.
 CANCELLED = 1
 INVALID_ARGUMENT = 3
 DEADLINE_EXCEEDED = 4
@@ -22,10 +20,11 @@ INTERNAL = 13
 UNAVAILABLE = 14
 DATA_LOSS = 15
 
-# The first that fits decides.
+# The first matching class decides.
 _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (errors.AttemptSupersededError, PERMISSION_DENIED),
     (errors.FileChangedError, ABORTED),
+    (errors.DataLossError, DATA_LOSS),
     (errors.FileCorruptError, DATA_LOSS),
     (errors.DirectoryNotEmptyError, FAILED_PRECONDITION),
     (errors.ClusterNotActiveError, FAILED_PRECONDITION),
@@ -42,9 +41,9 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (
 
 
 def code_of(error: BaseException) -> int:
-    """The number of TensorFlow's class for an error."""
+    """Returns the code of TensorFlow's class for an error."""
     if not isinstance(error, Exception):
-        return CANCELLED  # a signal's handler has raised: KeyboardInterrupt, SystemExit
+        return CANCELLED  # from a signal handler: KeyboardInterrupt, SystemExit
     for kind, code in _CODES:
         if isinstance(error, kind):
             return code

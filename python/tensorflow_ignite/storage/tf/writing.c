@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of TensorFlow's own files the record writer's pieces are the smallest: four for a record, some of 4 bytes. */
+/* TensorFlow's record writer sends the smallest pieces: four for a record, some of 4 bytes. */
 enum { GATHERED = 128 * 1024 };
 
 typedef struct writing {
@@ -18,7 +18,7 @@ typedef struct writing {
   char gathered[GATHERED];
 } writing;
 
-/* Of all that have begun and not been cleaned up; guarded by the GIL. */
+/* All files that have begun and were not cleaned up; guarded by the GIL. */
 static writing *first;
 
 void *writing_begin(PyObject *writer, int64_t position, abi_status *status) {
@@ -57,44 +57,44 @@ static bool is_open(writing *file, abi_status *status) {
 }
 
 /* With the GIL. */
-static bool hand_over(writing *file, const char *data, size_t count, abi_status *status) {
+static bool send(writing *file, const char *data, size_t count, abi_status *status) {
   if (count == 0) return true;
-  PyObject *answer = ask_with_memory(status, "write", file->writer, NULL, (char *)data, count, PyBUF_READ);
+  PyObject *answer = call_python_with_memory(status, "write", file->writer, NULL, (char *)data, count, PyBUF_READ);
   Py_XDECREF(answer);
   return answer != NULL;
 }
 
-/* With the GIL. What was gathered is handed over once, also when that fails: the writer is then broken, and says so. */
-static bool hand_over_gathered(writing *file, abi_status *status) {
+/* With the GIL. Gathered bytes are sent once; if that fails, the writer is broken, and every later call fails. */
+static bool send_gathered(writing *file, abi_status *status) {
   size_t count = file->used;
   file->used = 0;
-  return hand_over(file, file->gathered, count, status);
+  return send(file, file->gathered, count, status);
 }
 
 static void append(const abi_handle *handle, const char *data, size_t count, abi_status *status) {
   writing *file = handle->own;
-  if (!asking_enter(status)) return;
+  if (!python_enter(status)) return;
   if (is_ours(file, status) && is_open(file, status)) {
     if (count <= GATHERED - file->used) {
       memcpy(file->gathered + file->used, data, count);
       file->used += count;
       file->position += (int64_t)count;
     } else {
-      ASKING(status) {
-        if (hand_over_gathered(file, status)) {
+      BEGIN_PYTHON(status) {
+        if (send_gathered(file, status)) {
           if (count < GATHERED) {
             memcpy(file->gathered, data, count);
             file->used = count;
             file->position += (int64_t)count;
-          } else if (hand_over(file, data, count, status)) {
+          } else if (send(file, data, count, status)) {
             file->position += (int64_t)count;
           }
         }
       }
-      ASKED
+      END_PYTHON
     }
   }
-  asking_leave();
+  python_leave();
 }
 
 static int64_t tell(const abi_handle *handle, abi_status *status) {
@@ -104,50 +104,50 @@ static int64_t tell(const abi_handle *handle, abi_status *status) {
 
 static void publish(const abi_handle *handle, abi_status *status) {
   writing *file = handle->own;
-  ASKING(status) {
-    if (is_ours(file, status) && is_open(file, status) && hand_over_gathered(file, status)) {
-      ask_nothing(status, "publish", Py_BuildValue("(O)", file->writer));
+  BEGIN_PYTHON(status) {
+    if (is_ours(file, status) && is_open(file, status) && send_gathered(file, status)) {
+      call_python_void(status, "publish", Py_BuildValue("(O)", file->writer));
     }
   }
-  ASKED
+  END_PYTHON
 }
 
 /* With the GIL. Repeated, it does nothing: writers of checkpoints close twice. */
 static void end(writing *file, const char *method, abi_status *status) {
   if (!file->open || !is_ours(file, status)) return;
   file->open = false;
-  /* When the rest cannot be written, that breaks the writer: closing it then publishes nothing, and tells what broke it. */
-  hand_over_gathered(file, NULL);
-  ask_nothing(status, method, Py_BuildValue("(O)", file->writer));
+  /* If the rest cannot be written, the writer is broken: closing it publishes nothing, and raises the first error. */
+  send_gathered(file, NULL);
+  call_python_void(status, method, Py_BuildValue("(O)", file->writer));
 }
 
 static void close_file(const abi_handle *handle, abi_status *status) {
   writing *file = handle->own;
-  ASKING(status) {
+  BEGIN_PYTHON(status) {
     end(file, "close_writer", status);
   }
-  ASKED
+  END_PYTHON
 }
 
-/* As with files of the operating system, what was written and never closed is there all the same. */
+/* As with files of the operating system, bytes that were written and never closed are kept. */
 static void cleanup(abi_handle *handle) {
   writing *file = handle->own;
   if (file == NULL) return;
-  ASKING(NULL) {
-    if (file->process == getpid()) end(file, "close_unheard", NULL);
+  BEGIN_PYTHON(NULL) {
+    if (file->process == getpid()) end(file, "close_quietly", NULL);
     if (file->before != NULL) file->before->after = file->after;
     if (file->after != NULL) file->after->before = file->before;
     if (first == file) first = file->after;
     Py_DECREF(file->writer);
     free(file);
   }
-  ASKED
+  END_PYTHON
   handle->own = NULL;
 }
 
 void writing_end_all(void) {
   for (writing *file = first; file != NULL; file = file->after) {
-    if (file->process == getpid()) end(file, "close_unheard", NULL);
+    if (file->process == getpid()) end(file, "close_quietly", NULL);
   }
 }
 

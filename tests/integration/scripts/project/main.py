@@ -1,4 +1,4 @@
-"""main.py FOLDER ...: writes down what it was told and stays when STAY is set. No TensorFlow."""
+"""main.py FOLDER ...: writes its context into a file, and stays when STAY is set. No TensorFlow."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import package
 from tensorflow_ignite.train import context
 
 here = context()
-told = {
+found = {
     "arguments": sys.argv[2:],
     "environment": dict(os.environ),
     "context": asdict(here),
@@ -21,9 +21,9 @@ told = {
     "data": Path(__file__).with_name("data.txt").read_text(),
 }
 path = Path(sys.argv[1], f"{here.role}-{here.index}.json")
-path.with_suffix(".part").write_text(json.dumps(told))
+path.with_suffix(".part").write_text(json.dumps(found))
 path.with_suffix(".part").rename(path)
-print(f"{here.task} has told", flush=True)
+print(f"{here.task} has written", flush=True)
 if "STAY" in os.environ:
     while True:
         signal.pause()

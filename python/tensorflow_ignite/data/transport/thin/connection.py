@@ -1,8 +1,8 @@
-"""Connections to nodes without our service, by pyignite, and the few questions asked there.
+"""Connections to nodes without our service, by pyignite, and the requests over them.
 
-pyignite does the handshake, logs in, encrypts and frames; pages of rows leave here undecoded. Its own decoding of pages
-into a dict would lose rows whose keys are equal in Python (1, 1.0 and True), and all that tells a short from a long. A
-connection belongs to one thread; only :meth:`ThinConnection.cut` may be called from others.
+pyignite does handshake, login, encryption and framing; pages of rows are returned undecoded. pyignite would decode a
+page into a dict, and lose rows whose keys are equal in Python (1, 1.0 and True), and the type of numbers. A connection
+belongs to one thread; only :meth:`ThinConnection.cut` may be called from others.
 """
 
 from __future__ import annotations
@@ -29,8 +29,14 @@ from pyignite.queries.op_codes import OP_QUERY_SCAN, OP_QUERY_SCAN_CURSOR_GET_PA
 from pyignite.utils import cache_id
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.credentials import Credentials
-from tensorflow_ignite.data.transport.thin.failures import SECONDS_TO_ANSWER, SECONDS_TO_CONNECT, Refused, translate
+from tensorflow_ignite.data.transport.thin.failures import (
+    SECONDS_TO_ANSWER,
+    SECONDS_TO_CONNECT,
+    RequestRejected,
+    translate,
+)
+from tensorflow_ignite.net import sockets
+from tensorflow_ignite.net.credentials import Credentials
 
 _REQUEST = struct.Struct("<ihq")
 _SCAN = struct.Struct("<iBBiiB")
@@ -38,20 +44,20 @@ _FLAG_ERROR, _FLAG_TOPOLOGY = 1, 2
 _NULL = 101
 _PRIMARY = bytes([PeekModes.PRIMARY])
 
-# Without a handler of the program's own, pyignite prints the stack of each failure that is raised here anyway.
+# Without any handler, pyignite prints the stack of each error, which is raised anyway.
 logging.getLogger("pyignite").addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True)
 class BinaryType:
-    """What a cluster knows of the objects of one type.
+    """The metadata of a cluster about the objects of one type.
 
     Attributes:
-        name: Of its class.
+        name: Name of the class.
         fields: Name and type code of each field, in the order of the type's versions.
         names: Name of a field by its number.
         schemas: For each version of the type, the numbers of its fields in the order of its footer.
-        constants: Names of an enum's constants by ordinal; empty for anything else.
+        constants: Names of the constants of an enum by ordinal; empty for other types.
     """
 
     name: str
@@ -63,12 +69,12 @@ class BinaryType:
 
 @dataclass(frozen=True)
 class Page:
-    """Rows as they arrived.
+    """Rows of one message, not decoded.
 
     Attributes:
-        data: Bytes of a whole answer.
-        start: Where its rows begin.
-        rows: How many there are.
+        data: Bytes of the whole message.
+        start: Position of the first row.
+        rows: Number of rows.
     """
 
     data: bytearray
@@ -77,7 +83,7 @@ class Page:
 
 
 class _Link(Connection):  # type: ignore[misc]
-    """Stays broken when it breaks: a connection made anew would know nothing of the cursors of the old one."""
+    """Does not reconnect: a new connection would not have the cursors of the old one."""
 
     def reconnect(self) -> None:
         self.close(on_reconnect=True)
@@ -90,9 +96,9 @@ class ThinConnection:
         """Opens nothing.
 
         Args:
-            address: ``host:port`` of a node's thin port.
-            credentials: Who asks.
-            failure: What did not happen when something fails, for messages.
+            address: ``host:port`` of a node's thin client port.
+            credentials: Credentials of the caller.
+            failure: First part of error texts, such as "cache 'x' was not read to its end".
         """
         host, _, port = address.rpartition(":")
         self.address = address
@@ -112,19 +118,19 @@ class ThinConnection:
 
     @property
     def node(self) -> str:
-        """Id of the node, empty when its version of Ignite does not tell."""
+        """Id of the node; empty if its version of Ignite does not send it."""
         return str(self._link.uuid or "")
 
     def __enter__(self) -> ThinConnection:
         """Connects.
 
         Raises:
-            TensorFlowIgniteError: If the node does not answer, or not as Ignite's thin port does, or does not let in.
+            TensorFlowIgniteError: If the node does not answer, is no thin client port, or rejects the credentials.
         """
         with self._translated():
             try:
-                # pyignite speaks IPv4 only, and names no reason when nothing listens.
-                socket.create_connection((self._link.host, self._link.port), SECONDS_TO_CONNECT).close()
+                # pyignite supports IPv4 only, and its error for a closed port has no reason.
+                sockets.connect(f"{self._link.host}:{self._link.port}", SECONDS_TO_CONNECT).close()
                 self._link.connect()
                 if self._cut:
                     raise ConnectionAbortedError("cut while it was made")
@@ -134,11 +140,11 @@ class ThinConnection:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Closes; the node forgets its cursors."""
+        """Closes the connection; the node closes its cursors."""
         self._link.close()
 
     def cut(self) -> None:
-        """Makes whatever the thread waits for fail now; returns at once."""
+        """Ends the connection, so that a waiting thread gets an error; returns at once."""
         self._cut = True
         stream = self._link._socket
         if stream is not None:
@@ -146,70 +152,70 @@ class ThinConnection:
                 stream.shutdown(socket.SHUT_RDWR)
 
     def configuration(self, cache: str) -> dict[str, Any]:
-        """How a cache is configured, as pyignite tells it."""
+        """The configuration of a cache, in the form of pyignite."""
         with self._translated(cache):
             return dict(_value(cache_get_configuration(self._link, self._info(cache))))
 
     def size(self, cache: str) -> int:
-        """Rows of a cache over all nodes, each counted once."""
+        """Number of rows of a cache on all nodes, without backups."""
         with self._translated(cache):
             return int(_value(cache_get_size(self._link, self._info(cache), list(_PRIMARY))))
 
     def owners(self, cache: str) -> dict[str, set[int]]:
-        """Primary partitions by node id; empty when the cluster does not tell for this cache."""
+        """Primary partitions by node id; empty if the cluster does not send them for this cache."""
         if not self._client.protocol_context.is_partition_awareness_supported():
             return {}
         with self._translated(cache):
-            told = _value(cache_get_node_partitions(self._link, cache_id(cache)))
-            mapping = told["partition_mapping"].get(cache_id(cache), {}).get("node_mapping") or {}
+            answer = _value(cache_get_node_partitions(self._link, cache_id(cache)))
+            mapping = answer["partition_mapping"].get(cache_id(cache), {}).get("node_mapping") or {}
             return {str(node): set(partitions) for node, partitions in mapping.items()}
 
     def has_partition(self, cache: str, number: int) -> bool:
-        """Whether a cache has so many partitions that one has this number."""
+        """Whether a cache has a partition with this number."""
         try:
             with self._translated(cache, refusals=False):
                 self._first_page(cache, number, 1)
-        except Refused as refusal:
+        except RequestRejected as refusal:
             if "partition" in str(refusal).lower():
                 return False
             raise self._error(refusal, cache) from refusal
         return True
 
     def binary_type(self, number: int | str) -> BinaryType | None:
-        """What the cluster knows of a type, by its number or name; None if nothing."""
+        """The metadata of a type, by its number or name; None if the cluster has none."""
         with self._translated():
-            told = _value(get_binary_type(self._link, number))
-        if not told["type_exists"]:
+            answer = _value(get_binary_type(self._link, number))
+        if not answer["type_exists"]:
             return None
-        schemas = {schema: tuple(numbers) for schema, numbers in told["schema"].items()}
-        # Told in no order; the versions of the type have one.
+        schemas = {schema: tuple(numbers) for schema, numbers in answer["schema"].items()}
+        # The answer has no order of fields; the versions of the type have one.
         order = {field: place for place, field in enumerate(dict.fromkeys(sum(schemas.values(), ())))}
-        fields = sorted(told["binary_fields"], key=lambda field: order.get(field["field_id"], len(order)))
+        fields = sorted(answer["binary_fields"], key=lambda field: order.get(field["field_id"], len(order)))
         return BinaryType(
-            name=told["type_name"],
+            name=answer["type_name"],
             fields={field["field_name"]: field["type_id"] for field in fields},
             names={field["field_id"]: field["field_name"] for field in fields},
             schemas=schemas,
-            constants={one["type_id"]: one["literal"] for one in told["enums"]} if told["is_enum"] else {},
+            constants={one["type_id"]: one["literal"] for one in answer["enums"]} if answer["is_enum"] else {},
         )
 
     def pages(self, cache: str, partitions: Sequence[int], rows: int) -> Iterator[Page]:
-        """The rows of partitions in pages of so many; the next one is on its way while one is looked at."""
+        """The rows of partitions in pages of ``rows`` rows; the next page is requested before one is returned."""
         waiting = iter(partitions)
         with self._translated(cache):
-            asked = self._ask_for(cache, next(waiting, None), rows)
+            operation = self._ask_for(cache, next(waiting, None), rows)
             cursor = 0
-            while asked is not None:
+            while operation is not None:
                 data, start = self._receive()
-                if asked == OP_QUERY_SCAN:
+                if operation == OP_QUERY_SCAN:
                     (cursor,) = struct.unpack_from("<q", data, start)
                     start += 8
                 page, more = self._page(data, start)
                 if more:
-                    asked = OP_QUERY_SCAN_CURSOR_GET_PAGE
-                    self._send(asked, struct.pack("<q", cursor))
+                    operation = OP_QUERY_SCAN_CURSOR_GET_PAGE
+                    self._send(operation, struct.pack("<q", cursor))
                 else:
-                    asked = self._ask_for(cache, next(waiting, None), rows)
+                    operation = self._ask_for(cache, next(waiting, None), rows)
                 yield page
 
     def _ask_for(self, cache: str, partition: int | None, rows: int) -> int | None:
@@ -219,7 +225,7 @@ class ThinConnection:
         return int(OP_QUERY_SCAN)
 
     def first_page(self, cache: str, partition: int, rows: int) -> Page:
-        """At most so many rows of one partition."""
+        """The first rows of one partition, at most ``rows``."""
         with self._translated(cache):
             return self._first_page(cache, partition, rows)
 
@@ -241,9 +247,9 @@ class ThinConnection:
         self._link.send(_REQUEST.pack(_REQUEST.size - 4 + len(content), operation, 1) + content, reconnect=False)
 
     def _receive(self) -> tuple[bytearray, int]:
-        """An answer and where its content begins."""
+        """A message and the position of its content."""
         data: bytearray = self._link.recv(reconnect=False)
-        # pyignite's buffer is longer than short answers.
+        # The buffer of pyignite may be longer than the message.
         del data[4 + struct.unpack_from("<i", data, 0)[0] :]
         if self._client.protocol_context.is_status_flags_supported():
             (flags,) = struct.unpack_from("<h", data, 12)
@@ -255,7 +261,7 @@ class ThinConnection:
             start = 16
         if status:
             (length,) = struct.unpack_from("<i", data, start + 1)
-            raise Refused(status, data[start + 5 : start + 5 + length].decode(errors="replace"))
+            raise RequestRejected(status, data[start + 5 : start + 5 + length].decode(errors="replace"))
         return data, start
 
     def _info(self, cache: str) -> CacheInfo:
@@ -263,16 +269,16 @@ class ThinConnection:
 
     @contextmanager
     def _translated(self, cache: str = "", refusals: bool = True) -> Iterator[None]:
-        """Everything that pyignite or a node raises leaves here as an error of this package."""
+        """Translates errors of pyignite and of the node into errors of this package."""
         try:
             yield
-        except Refused as refusal:
+        except RequestRejected as refusal:
             if not refusals:
                 raise
             raise self._error(refusal, cache) from refusal
         except errors.TensorFlowIgniteError:
             raise
-        # pyignite meets a connection that another thread has cut with whatever it trips over.
+        # If another thread cuts the connection, pyignite may raise any of these errors.
         except (OSError, EOFError, AuthenticationError, ParseError, AttributeError, ValueError, struct.error) as error:
             raise self._error(error, cache) from error
 
@@ -282,7 +288,7 @@ class ThinConnection:
 
 def _value(result: Any) -> Any:
     if result.status:
-        raise Refused(result.status, result.message)
+        raise RequestRejected(result.status, result.message)
     return result.value
 
 
@@ -296,8 +302,8 @@ def _login(credentials: Credentials | None) -> dict[str, Any]:
         return {}
     if not f"{credentials.username}{credentials.password}".isascii():
         raise errors.InvalidRequestError(
-            "a user or password with letters beyond ASCII cannot be sent by the thin way, since pyignite counts them "
-            "wrongly. Give credentials of ASCII only, or run the service tensorflow-ignite on the cluster"
+            "a user or password with letters beyond ASCII was given for transport='thin'. pyignite sends a wrong "
+            "length for them. Give credentials of ASCII only, or run the service tensorflow-ignite on the cluster"
         )
     login: dict[str, Any] = {"username": credentials.username, "password": credentials.password}
     if credentials.encrypted:

@@ -1,7 +1,8 @@
-"""What pyignite, a socket or a node without our service says, as errors of this package."""
+"""Translates errors of pyignite, of sockets and of nodes without our service into errors of this package."""
 
 from __future__ import annotations
 
+import re
 import ssl
 
 from pyignite.exceptions import AuthenticationError, HandshakeError
@@ -9,42 +10,50 @@ from pyignite.exceptions import AuthenticationError, HandshakeError
 from tensorflow_ignite import errors
 
 SECONDS_TO_CONNECT = 5.0
-# For each answer, counted anew whenever a part of it arrives.
+# Timeout for each part of an answer.
 SECONDS_TO_ANSWER = 30.0
 
-# Statuses of Ignite's thin protocol that have an error of their own here.
+_MOST_CHARACTERS = 300
+
+# Statuses of Ignite's thin client protocol with a specific error.
 _NOT_ACTIVE, _NO_CACHE, _NOT_ALLOWED, _AUTH_FAILED = 10, 1000, 1012, 2000
 
 
-class Refused(Exception):
-    """A node's answer that is no success.
+class RequestRejected(Exception):
+    """An error answer of a node.
 
     Attributes:
-        status: Its number in Ignite's thin protocol.
+        status: Number of the status in Ignite's thin client protocol.
     """
 
     def __init__(self, status: int, message: str) -> None:
-        """With the node's own words."""
+        """Keeps the status and the message of the node."""
         super().__init__(message)
         self.status = status
 
 
+def _reason(message: str) -> str:
+    """The first line of a node's message, without names of classes and what Ignite appends in brackets."""
+    line = re.sub(r"(?:class )?\b(?:[a-z_]\w*\.)+[A-Z][\w$]*: ", "", message.strip().partition("\n")[0])
+    return line.partition(" [")[0][:_MOST_CHARACTERS]
+
+
 def translate(error: Exception, address: str, failure: str, cache: str = "") -> errors.TensorFlowIgniteError:
-    """The error of this package that says what ``error``, of pyignite, a socket or a node, means.
+    """Translates an error of pyignite, a socket or a node.
 
     Args:
-        error: What was raised.
-        address: ``host:port`` that was asked.
-        failure: What did not happen because of it.
-        cache: Which cache was asked for, if any.
+        error: The error that was raised.
+        address: ``host:port`` of the called node.
+        failure: First part of the error text, such as "cache 'x' was not read to its end".
+        cache: Name of the requested cache, if any.
     """
     if isinstance(error, AuthenticationError) or getattr(error, "status", 0) in (_AUTH_FAILED, _NOT_ALLOWED):
         return errors.InvalidRequestError(
-            f"{failure}: the node at {address} does not let this reader in. It wants a user and a password that it "
-            f"knows, and leave to read. Give credentials=(user, password), or set IGNITE_DATASET_USERNAME and "
-            f"IGNITE_DATASET_PASSWORD where the rows are read"
+            f"{failure}: the node at {address} rejects the credentials. It requires a known user with its password, "
+            "and the permission to read. Give credentials=(user, password), or set IGNITE_DATASET_USERNAME and "
+            "IGNITE_DATASET_PASSWORD where the rows are read"
         )
-    if isinstance(error, Refused):
+    if isinstance(error, RequestRejected):
         if error.status == _NO_CACHE:
             return errors.CacheNotFoundError(
                 f"{failure}: the cluster at {address} has no cache {cache!r}. Names of caches are case-sensitive. "
@@ -56,8 +65,8 @@ def translate(error: Exception, address: str, failure: str, cache: str = "") -> 
                 f"its activation. Activate it: control.sh --set-state ACTIVE"
             )
         return errors.InternalError(
-            f"{failure}: the node at {address} says: {error} (status {error.status} of Ignite's thin protocol). Look "
-            f"into the log of that node"
+            f"{failure}: the node at {address} says: {_reason(str(error))} (status {error.status} of Ignite's thin "
+            "protocol). Read the log of that node"
         )
     if isinstance(error, TimeoutError) and not isinstance(error, HandshakeError):
         return errors.RequestTimeoutError(
@@ -67,16 +76,17 @@ def translate(error: Exception, address: str, failure: str, cache: str = "") -> 
     if isinstance(error, ssl.SSLError):
         return errors.ConnectionFailedError(
             f"{failure}: no TLS with {address} ({error.reason or error}). A node's certificate must be signed by "
-            f"cafile, or an authority that this machine trusts, and its thin port must speak TLS. Check credentials="
+            "cafile, or an authority that this machine trusts, and its thin client port must use TLS. Check cafile and "
+            "verify in credentials="
         )
     if isinstance(error, FileNotFoundError | PermissionError) and not isinstance(error, ConnectionError):
         return errors.InvalidRequestError(
             f"{failure}: a file of the credentials cannot be read ({error.strerror}). certfile, keyfile and cafile are "
-            f"paths on the machine that reads the rows. Check them there"
+            f"paths on the machine that reads the rows. Check that the files exist there"
         )
     reason = str(getattr(error, "strerror", None) or error) or type(error).__name__
     return errors.ConnectionFailedError(
-        f"{failure}: no Ignite thin port at {address} answers to the end ({reason}). transport='thin' asks a node's "
-        f"thin client port, 10800 unless configured, which may want TLS. Check that the node runs and give its "
-        f"address: address=, or IGNITE_DATASET_HOST and IGNITE_DATASET_PORT"
+        f"{failure}: no thin client port of Ignite at {address} answers to the end ({reason}). transport='thin' calls "
+        "a node's thin client port, 10800 unless configured, which may require TLS. Check that the node runs and give "
+        "its address: address=, or IGNITE_DATASET_HOST and IGNITE_DATASET_PORT"
     )

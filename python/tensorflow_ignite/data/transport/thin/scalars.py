@@ -1,8 +1,8 @@
-"""Values of Ignite's binary format that hold no others: a function for each Arrow type.
+"""Reads single values of Ignite's binary format: a function for each Arrow type.
 
-Values of narrower types are taken for wider ones where nothing is lost (an int for a long); all else is a mismatch.
-java.sql.Date and Time are moments at midnight, or on 1970-01-01, of a node's local time: they are read by the local
-time of this process, which must be the same.
+A value of a narrower type is read as a wider one if nothing is lost (an int as a long); any other difference is a
+mismatch. A java.sql.Date is midnight, and a java.sql.Time a time on 1970-01-01, in the local time of the node, which
+must be the local time of this process.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as types
 
-from tensorflow_ignite.data.transport.thin import layout
-from tensorflow_ignite.data.transport.thin.layout import int_at
+from tensorflow_ignite.data.transport.thin import binary_format
+from tensorflow_ignite.data.transport.thin.binary_format import int_at
 from tensorflow_ignite.data.transport.thin.types import TYPE_KEY, show
 
 Read = Callable[[bytearray, int], Any]
 
 
 class Mismatch(Exception):
-    """A value that its column cannot hold; the text says where and why."""
+    """A value that does not fit its column; the text has the location and the reason."""
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -44,49 +44,52 @@ def _number(form: str) -> Read:
 
 _INTS = [pa.int8(), pa.int16(), pa.int32(), pa.int64()]
 WIDER = {
-    layout.BYTE: ("<b", [*_INTS, pa.float64()]),
-    layout.SHORT: ("<h", [*_INTS[1:], pa.float64()]),
-    layout.INT: ("<i", [*_INTS[2:], pa.float64()]),
-    layout.LONG: ("<q", _INTS[3:]),
-    layout.FLOAT: ("<f", [pa.float32(), pa.float64()]),
-    layout.DOUBLE: ("<d", [pa.float64()]),
-    layout.CHAR: ("<H", [pa.uint16(), *_INTS[2:]]),
-    layout.BOOL: ("<?", [pa.bool_()]),
+    binary_format.BYTE: ("<b", [*_INTS, pa.float64()]),
+    binary_format.SHORT: ("<h", [*_INTS[1:], pa.float64()]),
+    binary_format.INT: ("<i", [*_INTS[2:], pa.float64()]),
+    binary_format.LONG: ("<q", _INTS[3:]),
+    binary_format.FLOAT: ("<f", [pa.float32(), pa.float64()]),
+    binary_format.DOUBLE: ("<d", [pa.float64()]),
+    binary_format.CHAR: ("<H", [pa.uint16(), *_INTS[2:]]),
+    binary_format.BOOL: ("<?", [pa.bool_()]),
 }
 
 
 def scalars(field: pa.Field) -> dict[int, Read]:
-    """What reads the values of a field that holds no others, by their codes; nothing when none is read as its type."""
+    """The functions that read single values as the type of the field, by type code; empty if there are none."""
     kind = field.type
     if types.is_timestamp(kind):
         return _timestamps(field)
     if is_text(kind):
         return _texts(field)
     if types.is_fixed_size_binary(kind):
-        return {layout.BYTES: _sized_bytes(field)}
+        return {binary_format.BYTES: _sized_bytes(field)}
     if types.is_decimal(kind):
-        return {layout.DECIMAL: _fitting(field)}
+        return {binary_format.DECIMAL: _fitting(field)}
     if types.is_date32(kind):
-        return {layout.DATE: lambda data, at: _local(_long(data, at)) // 86_400_000, layout.SERIALIZED: _sql_day(field)}
+        return {
+            binary_format.DATE: lambda data, at: _local(_long(data, at)) // 86_400_000,
+            binary_format.SERIALIZED: _sql_day(field),
+        }
     if types.is_time32(kind) and kind.unit == "ms":
-        return {layout.TIME: lambda data, at: _local(_long(data, at)) % 86_400_000}
+        return {binary_format.TIME: lambda data, at: _local(_long(data, at)) % 86_400_000}
     if kind == pa.uint8():
-        return {layout.BYTE: _number("<B")}
+        return {binary_format.BYTE: _number("<B")}
     found = {code: _number(form) for code, (form, wider) in WIDER.items() if kind in wider}
     if kind == pa.int32():
-        found |= {layout.ENUM: _ordinal, layout.BINARY_ENUM: _ordinal}
+        found |= {binary_format.ENUM: _ordinal, binary_format.BINARY_ENUM: _ordinal}
     return found
 
 
 def _ordinal(data: bytearray, at: int) -> int:
-    return int_at(data, layout.after_type(data, at + 1))
+    return int_at(data, binary_format.after_type(data, at + 1))
 
 
 _long = _number("<q")
 
 
 def _local(milliseconds: int) -> int:
-    """The same on a clock that shows local time."""
+    """The local time of a moment, both in milliseconds since 1970."""
     try:
         return milliseconds + time.localtime(milliseconds // 1000).tm_gmtoff * 1000
     except (OverflowError, OSError, ValueError) as error:
@@ -95,9 +98,9 @@ def _local(milliseconds: int) -> int:
 
 def _sql_day(field: pa.Field) -> Read:
     def read(data: bytearray, at: int) -> int:
-        if not layout.is_sql_date(data, at):
-            raise Mismatch(f"{field.name} is {layout.name(data[at])}, which is not read as {show(field.type)}")
-        return _local(_long(data, at + layout.SQL_DATE_AT - 1)) // 86_400_000
+        if not binary_format.is_sql_date(data, at):
+            raise Mismatch(f"{field.name} is {binary_format.name(data[at])}, which is not read as {show(field.type)}")
+        return _local(_long(data, at + binary_format.SQL_DATE_AT - 1)) // 86_400_000
 
     return read
 
@@ -119,17 +122,17 @@ def _timestamps(field: pa.Field) -> dict[int, Read]:
         return value
 
     if field.type.unit == "ms":
-        return {layout.DATE: _long}
-    return {layout.TIMESTAMP: nanoseconds, layout.DATE: of_date} if field.type.unit == "ns" else {}
+        return {binary_format.DATE: _long}
+    return {binary_format.TIMESTAMP: nanoseconds, binary_format.DATE: of_date} if field.type.unit == "ns" else {}
 
 
 def _sized_bytes(field: pa.Field) -> Read:
-    wanted = field.type.byte_width
+    expected = field.type.byte_width
 
     def read(data: bytearray, at: int) -> bytes:
         value = _bytes(data, at)
-        if len(value) != wanted:
-            raise Mismatch(f"{field.name} has {len(value)} bytes, not {wanted}")
+        if len(value) != expected:
+            raise Mismatch(f"{field.name} has {len(value)} bytes, not {expected}")
         return value
 
     return read
@@ -140,7 +143,7 @@ def _bytes(data: bytearray, at: int) -> bytes:
 
 
 def _uuid(data: bytearray, at: int) -> bytes:
-    # Two numbers, each with its lowest byte first.
+    # Two little-endian numbers.
     text = data[at + 8 : at : -1].hex() + data[at + 16 : at + 8 : -1].hex()
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}".encode()
 
@@ -175,8 +178,8 @@ def _fitting(field: pa.Field) -> Read:
 
 def _texts(field: pa.Field) -> dict[int, Read]:
     mark = (field.metadata or {}).get(TYPE_KEY)
-    found: dict[int, Read] = {layout.STRING: _bytes, layout.UUID: _uuid, layout.DECIMAL: _plain}
+    found: dict[int, Read] = {binary_format.STRING: _bytes, binary_format.UUID: _uuid, binary_format.DECIMAL: _plain}
     if is_binary(field.type):
-        found[layout.BYTES] = _bytes
-    only = {b"uuid": layout.UUID, b"decimal": layout.DECIMAL}.get(mark or b"")
+        found[binary_format.BYTES] = _bytes
+    only = {b"uuid": binary_format.UUID, b"decimal": binary_format.DECIMAL}.get(mark or b"")
     return {only: found[only]} if only else found

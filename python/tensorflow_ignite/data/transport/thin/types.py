@@ -1,6 +1,6 @@
-"""Which Arrow type a value of Ignite has: by its code on the wire, by a name of a Java class, by a look at values.
+"""The Arrow type of a value of Ignite: by its type code, by the name of a Java class, or by samples of values.
 
-``pa.null()`` stands for a type that is not known, at any depth: an Object[] or a map whose values were not seen.
+``pa.null()`` is an unknown type, at any depth: that of an Object[] or a map without sampled values.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.types as types
 
-from tensorflow_ignite.data.transport.thin.connection import BinaryType
-from tensorflow_ignite.data.transport.thin.layout import (
+from tensorflow_ignite.data.transport.thin.binary_format import (
     BINARY_ENUM,
     BOOL,
     BYTE,
@@ -48,13 +47,14 @@ from tensorflow_ignite.data.transport.thin.layout import (
     UUID,
     UUIDS,
     WRAPPED,
-    Unreadable,
+    MalformedDataError,
     fields,
     int_at,
     is_sql_date,
     positions,
     unwrap,
 )
+from tensorflow_ignite.data.transport.thin.connection import BinaryType
 
 TYPE_KEY = b"tensorflow-ignite.type"
 ENUM_KEY = b"tensorflow-ignite.enum"
@@ -63,17 +63,17 @@ UNKNOWN = pa.null()
 
 
 class Types(Protocol):
-    """What a cluster knows of the types of objects, by their numbers."""
+    """Metadata of object types, by the number of the type."""
 
     def __call__(self, number: int) -> BinaryType | None:
-        """What it knew when it was first asked."""
+        """The cached metadata."""
 
-    def again(self, number: int) -> BinaryType | None:
-        """What it knows now."""
+    def refresh(self, number: int) -> BinaryType | None:
+        """The present metadata, from the cluster."""
 
 
 def marked(name: str, kind: pa.DataType, mark: str = "", constants: Iterable[str] = ()) -> pa.Field:
-    """A field whose metadata say what its plain Arrow type hides."""
+    """A field with the stored type in its metadata."""
     metadata = {TYPE_KEY: mark.encode()} if mark else {}
     names = list(constants)
     if names:
@@ -106,7 +106,7 @@ _SCALARS = {
     TIME: marked("", pa.time32("ms")),
     ENUM: marked("", pa.int32(), "enum"),
 }
-# Nothing is told of what is in an Object[], a collection, a map or an object: they are not here.
+# Without Object[], collections, maps and objects, whose code does not determine the types of their elements.
 _BY_CODE = {
     **_SCALARS,
     BINARY_ENUM: _SCALARS[ENUM],
@@ -143,12 +143,12 @@ _BY_CLASS = {
 
 
 def of_code(code: int) -> pa.Field:
-    """By the code that a cluster tells of a field."""
+    """The type of a type code."""
     return _BY_CODE.get(code, marked("", UNKNOWN))
 
 
 def of_class(name: str, precision: int = -1, scale: int = -1) -> pa.Field:
-    """By the class that a query entity tells of a field; decimals by what SQL knows of their digits."""
+    """The type of a class in a query entity; of a decimal also by its precision and scale in SQL."""
     if name == "java.sql.Date":
         return marked("", pa.date32())
     if name == "java.math.BigDecimal" and 0 < precision <= 38 and 0 <= scale <= precision:
@@ -157,19 +157,19 @@ def of_class(name: str, precision: int = -1, scale: int = -1) -> pa.Field:
 
 
 def known(kind: pa.DataType) -> bool:
-    """Whether nothing of a type is left open."""
+    """Whether all parts of a type are known."""
     return not types.is_null(kind) and all(known(kind.field(number).type) for number in range(kind.num_fields))
 
 
-class Disagreement(Exception):
-    """Values of one column, or of one place within it, are of types that have none in common."""
+class TypeConflict(Exception):
+    """Values of one column, or of one nested position, have types without a common type."""
 
 
 def merge(first: pa.Field, second: pa.Field) -> pa.Field:
-    """What both say together, under the name of the first.
+    """The common type of both fields, with the name of the first.
 
     Raises:
-        Disagreement: If they say different things.
+        TypeConflict: If there is none.
     """
     one, other = first.type, second.type
     if types.is_null(other) or (first.metadata == second.metadata and one.equals(other, check_metadata=True)):
@@ -185,37 +185,37 @@ def merge(first: pa.Field, second: pa.Field) -> pa.Field:
     if types.is_struct(one) and types.is_struct(other):
         return first.with_type(pa.struct(merge_all([*one, *other])))
     if one.equals(other):
-        # They differ in what marks them: the names of an enum's constants, which some rows did not tell.
+        # The metadata differ: some samples of an enum do not have the names of its constants.
         return first if len(first.metadata or ()) >= len(second.metadata or ()) else second.with_name(first.name)
-    raise Disagreement(f"{show(one)} and {show(other)}")
+    raise TypeConflict(f"{show(one)} and {show(other)}")
 
 
 def merge_all(fields: Iterable[pa.Field]) -> list[pa.Field]:
     """Fields of the same name merged, in the order in which names come first.
 
     Raises:
-        Disagreement: If two of one name say different things; the text begins with the name.
+        TypeConflict: If two fields of one name have no common type; the text begins with the name.
     """
     merged: dict[str, pa.Field] = {}
     for field in fields:
         try:
             merged[field.name] = merge(merged[field.name], field) if field.name in merged else field
-        except Disagreement as disagreement:
-            raise Disagreement(f"{field.name}: {disagreement}") from disagreement
+        except TypeConflict as disagreement:
+            raise TypeConflict(f"{field.name}: {disagreement}") from disagreement
     return list(merged.values())
 
 
 def show(kind: pa.DataType) -> str:
-    """A type for messages."""
+    """A type for error texts."""
     return str(kind).replace("null", "?")
 
 
 def of_value(data: bytearray, at: int, known_types: Types) -> pa.Field:
-    """By a look at one value, objects by what the cluster knows of their fields too.
+    """The type of one value; of an object also by the metadata of the cluster.
 
     Raises:
-        Disagreement: If what is in an array, a collection or a map has no type in common.
-        Unreadable: If values of this kind are not read.
+        TypeConflict: If the elements of an array, a collection or a map have no common type.
+        MalformedDataError: If values of this type cannot be read.
     """
     code = data[at]
     if code == HANDLE:
@@ -238,7 +238,9 @@ def of_value(data: bytearray, at: int, known_types: Types) -> pa.Field:
     if code == SERIALIZED and is_sql_date(data, at):
         return of_class("java.sql.Date")
     if code != NULL and code not in _BY_CODE:
-        raise Unreadable(f"values of code {code} of Ignite's binary format, such as Java's own serialization makes")
+        raise MalformedDataError(
+            f"values of code {code} of Ignite's binary format, such as Java's own serialization makes"
+        )
     return of_code(code)
 
 
@@ -252,7 +254,7 @@ def _common(fields: Iterable[pa.Field]) -> pa.Field:
 def _enum(number: int, known_types: Types) -> pa.Field:
     found = known_types(number)
     constants = found.constants if found else {}
-    # Names are told by ordinal, so they must have no gap.
+    # The list of names is indexed by ordinal, so ordinals must have no gap.
     whole = sorted(constants) == [*range(len(constants))]
     return marked("", pa.int32(), "enum", [constants[ordinal] for ordinal in sorted(constants)] if whole else ())
 
@@ -261,10 +263,10 @@ def _object(data: bytearray, at: int, known_types: Types) -> pa.Field:
     number = int_at(data, at + 4)
     found = known_types(number)
     if found is None:
-        raise Unreadable(f"objects of type {number}, of which the cluster knows no field")
+        raise MalformedDataError(f"objects of type {number}, of which the cluster knows no field")
     members = [of_code(code).with_name(name) for name, code in found.fields.items()]
-    for name, place in fields(data, at, found).items():
+    for name, position in fields(data, at, found).items():
         code = found.fields[name]
         if code in (ENUM, ENUMS) or not known(of_code(code).type):
-            members.append(of_value(data, place, known_types).with_name(name))
+            members.append(of_value(data, position, known_types).with_name(name))
     return marked("", pa.struct(merge_all(members)))

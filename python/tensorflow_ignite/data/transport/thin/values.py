@@ -1,9 +1,8 @@
-"""Values of Ignite's binary format as what pyarrow makes arrays of: a function for each Arrow type."""
+"""Reads values of Ignite's binary format as Python values for pyarrow: a function for each Arrow type."""
 
 from __future__ import annotations
 
 import struct
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,24 +10,25 @@ import pyarrow as pa
 import pyarrow.types as types
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport.thin import layout
-from tensorflow_ignite.data.transport.thin.layout import int_at
-from tensorflow_ignite.data.transport.thin.scalars import WIDER, Mismatch, Read, is_text, scalars
-from tensorflow_ignite.data.transport.thin.types import TYPE_KEY, Types, show
+from tensorflow_ignite.data.epochs.tensor_schema import zero_of
+from tensorflow_ignite.data.transport.thin import binary_format
+from tensorflow_ignite.data.transport.thin.binary_format import int_at
+from tensorflow_ignite.data.transport.thin.scalars import WIDER, Mismatch, Read, scalars
+from tensorflow_ignite.data.transport.thin.types import Types, show
 
-NO_VALUE = bytearray([layout.NULL])
+NO_VALUE = bytearray([binary_format.NULL])
 
 
 def reader(field: pa.Field, nulls: str, known_types: Types) -> Read:
-    """What reads the values of a field.
+    """The function that reads the values of a field.
 
     Args:
-        field: Its type and marks; its name, or path, is for messages.
-        nulls: ``"error"``: a null is a mismatch; ``"default"``: zero, false, nothing; ``"keep"``: None.
-        known_types: What the cluster knows of types of objects.
+        field: Type and metadata of the column; its name, or path, appears in error texts.
+        nulls: ``"error"``: a null is a mismatch; ``"default"``: zero, False or empty; ``"keep"``: None.
+        known_types: Metadata of object types.
 
     Returns:
-        A function of an answer and a position in it. It raises Mismatch, or Unreadable.
+        A function of a message and a position in it. It raises Mismatch or MalformedDataError.
 
     Raises:
         UnsupportedTypeError: If no value of Ignite becomes one of this type.
@@ -37,8 +37,8 @@ def reader(field: pa.Field, nulls: str, known_types: Types) -> Read:
     by_code = _containers(field, nulls, known_types) or scalars(field)
     if not by_code:
         raise errors.UnsupportedTypeError(
-            f"column {field.name!r} is asked for as {show(kind)}. No value of Ignite is read as that by the thin way. "
-            f"Ask for another type in schema=, or none"
+            f"column {field.name!r} is requested as {show(kind)}. The thin client protocol has no value of that type. "
+            f"Request another type with schema=, or remove the column from schema="
         )
     default = default_of(field)
 
@@ -47,36 +47,27 @@ def reader(field: pa.Field, nulls: str, known_types: Types) -> Read:
         found = by_code.get(code)
         if found is not None:
             return found(data, at)
-        if code == layout.NULL:
+        if code == binary_format.NULL:
             if nulls == "error":
                 raise Mismatch(f"{field.name} is null")
             return default if nulls == "default" else None
-        if code == layout.HANDLE:
+        if code == binary_format.HANDLE:
             return read(data, at - int_at(data, at + 1))
-        if code == layout.WRAPPED:
-            return read(data, layout.unwrap(data, at))
-        raise Mismatch(f"{field.name} is {layout.name(code)}, which is not read as {show(kind)}")
+        if code == binary_format.WRAPPED:
+            return read(data, binary_format.unwrap(data, at))
+        raise Mismatch(f"{field.name} is {binary_format.name(code)}, which is not read as {show(kind)}")
 
     return read
 
 
 def default_of(field: pa.Field) -> Any:
-    """What stands for a null."""
-    kind = field.type
-    if types.is_struct(kind):
-        return {member.name: default_of(member) for member in kind}
-    if types.is_fixed_size_list(kind):
-        inner, count = _flat(kind)
-        return np.zeros(count, inner.to_pandas_dtype()) if _is_number(inner) else [default_of(inner)] * count
-    if types.is_nested(kind):
-        return []
-    if types.is_fixed_size_binary(kind):
-        return bytes(kind.byte_width)
-    if types.is_decimal(kind):
-        return Decimal(0)
-    if is_text(kind):
-        return b"0" if (field.metadata or {}).get(TYPE_KEY) == b"decimal" else b""
-    return False if types.is_boolean(kind) else 0
+    """The value that replaces a null."""
+    if types.is_struct(field.type):
+        return {member.name: default_of(member) for member in field.type}
+    inner, count = _flat(field.type)
+    if types.is_fixed_size_list(field.type) and _is_number(inner):
+        return np.zeros(count, inner.to_pandas_dtype())
+    return zero_of(field)
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -84,7 +75,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _flat(kind: pa.DataType) -> tuple[pa.DataType, int]:
-    """Type and number of the innermost elements of lists of fixed sizes."""
+    """Type and number of the innermost elements of nested lists of fixed length."""
     count = 1
     while types.is_fixed_size_list(kind):
         kind, count = kind.value_type, count * kind.list_size
@@ -92,12 +83,12 @@ def _flat(kind: pa.DataType) -> tuple[pa.DataType, int]:
 
 
 def _sized(field: pa.Field, read: Read) -> Read:
-    wanted = _flat(field.type)[1]
+    expected = _flat(field.type)[1]
 
     def checked(data: bytearray, at: int) -> Any:
         value = read(data, at)
-        if len(value) != wanted:
-            raise Mismatch(f"{field.name} has {len(value)} elements, not {wanted}")
+        if len(value) != expected:
+            raise Mismatch(f"{field.name} has {len(value)} elements, not {expected}")
         return value
 
     return checked
@@ -108,11 +99,11 @@ def _containers(field: pa.Field, nulls: str, known_types: Types) -> dict[int, Re
     if types.is_struct(kind):
         members = ObjectReader([member.name for member in kind], list(kind), nulls, known_types, f"{name}.")
         names = [member.name for member in kind]
-        return {layout.OBJECT: lambda data, at: dict(zip(names, members.read(data, at), strict=True))}
+        return {binary_format.OBJECT: lambda data, at: dict(zip(names, members.read(data, at), strict=True))}
     if types.is_map(kind):
         key = reader(kind.key_field.with_name(f"{name}'s key"), "error", known_types)
         item = reader(kind.item_field.with_name(f"{name}'s value"), nulls, known_types)
-        return {layout.MAP: lambda data, at: _pairs(data, at, key, item)}
+        return {binary_format.MAP: lambda data, at: _pairs(data, at, key, item)}
     if types.is_list(kind) or types.is_large_list(kind):
         return _lists(name, kind.value_field, nulls, known_types)
     if types.is_fixed_size_list(kind):
@@ -125,7 +116,7 @@ def _containers(field: pa.Field, nulls: str, known_types: Types) -> dict[int, Re
 
 
 def _pairs(data: bytearray, at: int, key: Read, item: Read) -> list[tuple[Any, Any]]:
-    both = list(layout.positions(data, at))
+    both = list(binary_format.positions(data, at))
     return [(key(data, one), item(data, other)) for one, other in zip(both[::2], both[1::2], strict=True)]
 
 
@@ -133,58 +124,58 @@ def _lists(name: str, item: pa.Field, nulls: str, known_types: Types) -> dict[in
     element = reader(item.with_name(f"{name}[]"), nulls, known_types)
 
     def elements(data: bytearray, at: int) -> list[Any]:
-        return [element(data, one) for one in layout.positions(data, at)]
+        return [element(data, one) for one in binary_format.positions(data, at)]
 
-    found: dict[int, Read] = {layout.OBJECTS: elements, layout.COLLECTION: elements}
-    for code, letter in layout.NUMBER_ARRAYS.items():
+    found: dict[int, Read] = {binary_format.OBJECTS: elements, binary_format.COLLECTION: elements}
+    for code, letter in binary_format.NUMBER_ARRAYS.items():
         wider = WIDER[code - 11][1]
-        if item.type in wider or (code == layout.BYTES and item.type == pa.uint8()):
+        if item.type in wider or (code == binary_format.BYTES and item.type == pa.uint8()):
             found[code] = _array("B" if item.type == pa.uint8() else letter, item.type)
     plain = scalars(item)
-    for code, one in layout.ELEMENTS.items():
+    for code, one in binary_format.ELEMENTS.items():
         if one in plain:
             found[code] = elements
-    if layout.ENUM in plain:
-        found[layout.ENUMS] = elements
+    if binary_format.ENUM in plain:
+        found[binary_format.ENUMS] = elements
     return found
 
 
 def _array(letter: str, kind: pa.DataType) -> Read:
-    given, wanted = np.dtype(letter).newbyteorder("<"), np.dtype(kind.to_pandas_dtype())
+    given, expected = np.dtype(letter).newbyteorder("<"), np.dtype(kind.to_pandas_dtype())
 
     def read(data: bytearray, at: int) -> Any:
-        return np.frombuffer(data, given, int_at(data, at + 1), at + 5).astype(wanted, copy=False)
+        return np.frombuffer(data, given, int_at(data, at + 1), at + 5).astype(expected, copy=False)
 
     return read
 
 
 class ObjectReader:
-    """Reads fields of objects of any types and versions by their names."""
+    """Reads the fields of objects by name, for any type and version."""
 
     def __init__(
         self, names: list[str], fields: list[pa.Field], nulls: str, known_types: Types, path: str = ""
     ) -> None:
-        """Prepares.
+        """Prepares the fields.
 
         Args:
-            names: Of the fields of objects, which Ignite takes for the same in capitals.
-            fields: Their types.
-            nulls: As for :func:`reader`; a field that an object lacks is null.
-            known_types: What the cluster knows of types of objects.
-            path: Before the fields' names, in messages.
+            names: Names of the fields of objects, without regard to case, as in Ignite.
+            fields: Types of the fields.
+            nulls: As of :func:`reader`; a missing field is null.
+            known_types: Metadata of object types.
+            path: Prefix of the names in error texts.
         """
         self._names = [name.lower() for name in names]
         self._readers = [reader(field.with_name(path + field.name), nulls, known_types) for field in fields]
         self._types = known_types
-        self._footers: dict[tuple[int, int, int], tuple[layout.Footer, list[tuple[Read, int]]]] = {}
+        self._footers: dict[tuple[int, int, int], tuple[binary_format.Footer, list[tuple[Read, int]]]] = {}
         self._head = struct.Struct("<hi8xii").unpack_from
 
     def read(self, data: bytearray, at: int) -> list[Any]:
         """The fields of the object at a position, in order.
 
         Raises:
-            Mismatch: If one cannot be held.
-            Unreadable: If the cluster knows nothing of the object's type.
+            Mismatch: If a value does not fit its field.
+            MalformedDataError: If the cluster has no metadata of the object's type.
         """
         flags, number, schema, begin = self._head(data, at + 2)
         known = self._footers.get((number, schema, flags))
@@ -196,16 +187,16 @@ class ObjectReader:
 
     def _learn(
         self, data: bytearray, at: int, version: tuple[int, int, int]
-    ) -> tuple[layout.Footer, list[tuple[Read, int]]]:
+    ) -> tuple[binary_format.Footer, list[tuple[Read, int]]]:
         kind = self._types(version[0])
         if kind is None:
-            raise layout.Unreadable(f"objects of type {version[0]}, of which the cluster knows no field")
+            raise binary_format.MalformedDataError(f"objects of type {version[0]}, of which the cluster knows no field")
         try:
-            footer = layout.footer(data, at, kind)
+            footer = binary_format.footer(data, at, kind)
         except KeyError:
-            # A version of the type that was written after the question for it.
-            kind = self._types.again(version[0]) or kind
-            footer = layout.footer(data, at, kind)
+            # This version of the type is newer than the cached metadata.
+            kind = self._types.refresh(version[0]) or kind
+            footer = binary_format.footer(data, at, kind)
         places = {kind.names.get(number, "").lower(): index for index, number in enumerate(footer.numbers)}
         readers = [(read, places.get(name, -1)) for read, name in zip(self._readers, self._names, strict=True)]
         found = self._footers[version] = (footer, readers)

@@ -5,29 +5,29 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** Waits for what nothing tells of. */
+/** Polls until a condition holds. */
 public final class Await {
   private static final long POLL_MS = 20;
   private static final long SECONDS = 30;
 
   private Await() {}
 
-  /** The first thing that is seen; none in time is an error. */
-  public static <T> T seen(String what, Supplier<T> look) {
+  /** Returns the first value that is not null; fails after 30 s. */
+  public static <T> T nonNull(String condition, Supplier<T> poll) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
-    for (T seen = look.get(); ; seen = look.get()) {
-      if (seen != null) {
-        return seen;
+    for (T value = poll.get(); ; value = poll.get()) {
+      if (value != null) {
+        return value;
       }
       if (System.nanoTime() > deadline) {
-        throw new AssertionError("not in " + SECONDS + " s: " + what);
+        throw new AssertionError("not within " + SECONDS + " s: " + condition);
       }
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(POLL_MS));
     }
   }
 
-  /** Returns when a condition holds; that it does not in time is an error. */
-  public static void until(String what, BooleanSupplier condition) {
-    seen(what, () -> condition.getAsBoolean() ? true : null);
+  /** Returns when a condition holds; fails after 30 s. */
+  public static void until(String description, BooleanSupplier condition) {
+    nonNull(description, () -> condition.getAsBoolean() ? true : null);
   }
 }

@@ -12,7 +12,7 @@ public final class FreePorts {
 
   private FreePorts() {}
 
-  /** The first of so many adjacent ports of loopback that are all free now. */
+  /** Returns the first of `count` adjacent free ports of loopback. */
   public static int from(int lowest, int count) throws IOException {
     InetAddress loopback = InetAddress.getByName("127.0.0.1");
     for (int first = lowest; first + count < END; first += count) {
@@ -23,13 +23,13 @@ public final class FreePorts {
         }
         return first;
       } catch (IOException taken) {
-        // The next run may be free.
+        // The next ports may be free.
       } finally {
         for (ServerSocket socket : bound) {
           socket.close();
         }
       }
     }
-    throw new IOException("no run of " + count + " free ports from " + lowest + " on");
+    throw new IOException("no " + count + " adjacent free ports from " + lowest);
   }
 }

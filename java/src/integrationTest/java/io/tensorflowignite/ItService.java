@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
@@ -12,12 +13,11 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
-import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.ListJobsRequest;
 import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.Node;
-import io.tensorflowignite.v1.NodeApiGrpc;
+import io.tensorflowignite.v1.NodeApiServiceGrpc;
 import io.tensorflowignite.v1.SubmitJobRequest;
 import io.tensorflowignite.v1.UploadCodeRequest;
 import io.tensorflowignite.v1.UploadCodeResponse;
@@ -29,7 +29,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -88,11 +87,11 @@ public class ItService {
             .map(Thread::getName)
             .filter(name -> name.startsWith("tensorflow-ignite-"))
             .collect(Collectors.toList());
-    assertEquals("threads of ours", Collections.emptyList(), left);
+    assertEquals("threads of the service are left", Collections.emptyList(), left);
   }
 
   @Test
-  public void everyNodeTellsOfAllNodesAndWhyTheyRunNoAgent() {
+  public void everyNodeListsAllNodesAndWhyTheyHaveNoAgent() {
     for (ManagedChannel channel : CHANNELS) {
       List<Node> nodes = nodesWithReason(channel);
       assertEquals(2, nodes.size());
@@ -107,19 +106,19 @@ public class ItService {
   }
 
   @Test
-  public void aSubmissionThatNoNodeCanRunIsRefusedWithTheReason() throws Exception {
+  public void aJobThatNoNodeCanRunIsRejectedWithTheReason() throws Exception {
     NODES.get(0).<Integer, Integer>getOrCreateCache("rows").put(1, 1);
     nodesWithReason(CHANNELS.get(1));
     String digest = Hashing.sha256().hashBytes(CODE).toString();
     upload(CHANNELS.get(0), digest);
     JobSpec spec =
         JobSpec.newBuilder()
-            .setKind(JobKind.MULTI_WORKER_MIRRORED)
+            .setKind(JOB_KIND_MULTI_WORKER_MIRRORED)
             .setCache("rows")
             .setCodeDigest(digest)
             .setScript("main.py")
             .build();
-    NodeApiGrpc.NodeApiBlockingStub other = api(CHANNELS.get(1));
+    NodeApiServiceGrpc.NodeApiServiceBlockingStub other = api(CHANNELS.get(1));
     StatusRuntimeException refused =
         assertThrows(
             StatusRuntimeException.class,
@@ -135,7 +134,7 @@ public class ItService {
   }
 
   @Test
-  public void codeThatDoesNotMatchItsDigestIsRefused() {
+  public void codeThatDoesNotMatchItsDigestIsRejected() {
     String digest = Hashing.sha256().hashBytes(new byte[0]).toString();
     ExecutionException refused =
         assertThrows(ExecutionException.class, () -> upload(CHANNELS.get(0), digest));
@@ -145,36 +144,21 @@ public class ItService {
   }
 
   private static void upload(ManagedChannel channel, String digest) throws Exception {
-    CompletableFuture<Long> size = new CompletableFuture<>();
+    FutureResponse<UploadCodeResponse> response = new FutureResponse<>();
     StreamObserver<UploadCodeRequest> chunks =
-        NodeApiGrpc.newStub(channel)
-            .uploadCode(
-                new StreamObserver<UploadCodeResponse>() {
-                  @Override
-                  public void onNext(UploadCodeResponse response) {
-                    size.complete(response.getSize());
-                  }
-
-                  @Override
-                  public void onError(Throwable problem) {
-                    size.completeExceptionally(problem);
-                  }
-
-                  @Override
-                  public void onCompleted() {}
-                });
+        NodeApiServiceGrpc.newStub(channel).uploadCode(response);
     chunks.onNext(
         UploadCodeRequest.newBuilder()
             .setDigest(digest)
             .setChunk(ByteString.copyFrom(CODE))
             .build());
     chunks.onCompleted();
-    assertEquals(CODE.length, (long) size.get(TIMEOUT_S, TimeUnit.SECONDS));
+    assertEquals(CODE.length, response.get(TIMEOUT_S, TimeUnit.SECONDS).getSize());
   }
 
   private static List<Node> nodesWithReason(ManagedChannel channel) {
-    return Await.seen(
-        "every node has said why",
+    return Await.nonNull(
+        "every node reports why it has no agent",
         () -> {
           List<Node> nodes =
               api(channel).listNodes(ListNodesRequest.getDefaultInstance()).getNodesList();
@@ -184,8 +168,9 @@ public class ItService {
         });
   }
 
-  private static NodeApiGrpc.NodeApiBlockingStub api(ManagedChannel channel) {
-    return NodeApiGrpc.newBlockingStub(channel).withDeadlineAfter(TIMEOUT_S, TimeUnit.SECONDS);
+  private static NodeApiServiceGrpc.NodeApiServiceBlockingStub api(ManagedChannel channel) {
+    return NodeApiServiceGrpc.newBlockingStub(channel)
+        .withDeadlineAfter(TIMEOUT_S, TimeUnit.SECONDS);
   }
 
   private static IgniteConfiguration configuration(String name, LoopbackNodes nodes) {

@@ -1,10 +1,10 @@
 package io.tensorflowignite;
 
+import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.JobState;
 import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -20,9 +20,9 @@ import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** A node that is told to stop while its service has something to ask of Ignite. */
+/** A node that stops while its service must deploy a service. */
 public class ItStop {
-  /** Ignite ends the services of a node in no order: one of many comes before ours. */
+  /** Ignite ends the services of a node in any order: with many, one ends before ours. */
   private static final int OTHERS = 8;
 
   private static final long MEANWHILE_MS = 1_500;
@@ -36,7 +36,7 @@ public class ItStop {
 
   @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
 
-  /** While Ignite waits for its end, and holds its lock of services, a job comes up. */
+  /** Submits a job while Ignite waits for its end and holds the lock of services. */
   private static final class SlowEnd implements Service {
     private static final long serialVersionUID = 1L;
 
@@ -46,7 +46,7 @@ public class ItStop {
     public void cancel() {
       if (ENDING.compareAndSet(false, true)) {
         new JobTable(ignite)
-            .insert(Job.newBuilder().setId("late").setState(JobState.PENDING).build());
+            .insert(Job.newBuilder().setId("late").setState(JOB_STATE_PENDING).build());
         try {
           Thread.sleep(MEANWHILE_MS);
         } catch (InterruptedException e) {
@@ -78,7 +78,7 @@ public class ItStop {
     node.close();
 
     long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin);
-    assertTrue("the job did not come up", ENDING.get());
+    assertTrue("the job was not submitted", ENDING.get());
     assertTrue("it took " + seconds + " s", seconds < LIMIT_S);
   }
 

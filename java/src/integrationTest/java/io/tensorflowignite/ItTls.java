@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
@@ -10,11 +11,10 @@ import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
-import io.tensorflowignite.security.tls.Authority;
-import io.tensorflowignite.v1.JobKind;
+import io.tensorflowignite.security.tls.TestAuthority;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.ListNodesRequest;
-import io.tensorflowignite.v1.NodeApiGrpc;
+import io.tensorflowignite.v1.NodeApiServiceGrpc;
 import io.tensorflowignite.v1.SubmitJobRequest;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -40,7 +40,7 @@ import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Real nodes with certificates: of their own, and of Ignite's factory. */
+/** Real nodes with certificates from files, and from Ignite's SSL factory. */
 public class ItTls {
   private static final long TIMEOUT_S = 30;
   private static final int ROWS = 100;
@@ -49,8 +49,8 @@ public class ItTls {
 
   @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
 
-  private static final KeyPair KEYS = Authority.keys("EC");
-  private static final Authority OURS = new Authority("ours");
+  private static final KeyPair KEYS = TestAuthority.keys("EC");
+  private static final TestAuthority OURS = new TestAuthority("ours");
   private static Map<String, String> settings;
   private static Path certificate;
   private static Path authorities;
@@ -64,8 +64,8 @@ public class ItTls {
     certificate = directory.resolve("node.pem");
     authorities = directory.resolve("authorities.pem");
     Path key = directory.resolve("node.key");
-    Authority.write(key, KEYS.getPrivate());
-    Authority.write(authorities, OURS.certificate());
+    TestAuthority.write(key, KEYS.getPrivate());
+    TestAuthority.write(authorities, OURS.certificate());
     settings =
         ImmutableMap.of(
             "tensorflow.ignite.python", python.toString(),
@@ -83,7 +83,7 @@ public class ItTls {
 
   @Test
   public void nodeWithFilesOfItsOwnEncryptsCallsAndRows() throws Exception {
-    Authority.write(certificate, OURS.sign("node", KEYS.getPublic(), DAY));
+    TestAuthority.write(certificate, OURS.sign("node", KEYS.getPublic(), DAY));
     try (Ignite node = Ignition.start(configuration(null))) {
       assertEncrypted(node);
     }
@@ -102,7 +102,7 @@ public class ItTls {
 
   @Test
   public void nodeWhoseCertificateHasEndedDoesNotServeAndSaysWhy() throws Exception {
-    Authority.write(certificate, OURS.sign("node", KEYS.getPublic(), Duration.ofSeconds(-1)));
+    TestAuthority.write(certificate, OURS.sign("node", KEYS.getPublic(), Duration.ofSeconds(-1)));
     try (Ignite node = Ignition.start(configuration(null))) {
       TensorFlowService service = NodeService.settled(node);
       assertNull(service.address());
@@ -123,8 +123,9 @@ public class ItTls {
             .sslContext(GrpcSslContexts.forClient().trustManager(authorities.toFile()).build())
             .build();
     try {
-      NodeApiGrpc.NodeApiBlockingStub api =
-          NodeApiGrpc.newBlockingStub(channel).withDeadlineAfter(TIMEOUT_S, TimeUnit.SECONDS);
+      NodeApiServiceGrpc.NodeApiServiceBlockingStub api =
+          NodeApiServiceGrpc.newBlockingStub(channel)
+              .withDeadlineAfter(TIMEOUT_S, TimeUnit.SECONDS);
       assertEquals(
           service.address(),
           api.listNodes(ListNodesRequest.getDefaultInstance()).getNodes(0).getAddress());
@@ -138,10 +139,11 @@ public class ItTls {
     assertEquals(ROWS, rows(Location.forGrpcTls(address[0], port)));
   }
 
-  private static void assertJobsMustAcceptPlainText(NodeApiGrpc.NodeApiBlockingStub api) {
+  private static void assertJobsMustAcceptPlainText(
+      NodeApiServiceGrpc.NodeApiServiceBlockingStub api) {
     JobSpec spec =
         JobSpec.newBuilder()
-            .setKind(JobKind.MULTI_WORKER_MIRRORED)
+            .setKind(JOB_KIND_MULTI_WORKER_MIRRORED)
             .setCache("no cache")
             .setScript("main.py")
             .build();
@@ -150,7 +152,7 @@ public class ItTls {
     assertTrue(refusal(api, accepts).endsWith("[code=CACHE_NOT_FOUND]"));
   }
 
-  private static String refusal(NodeApiGrpc.NodeApiBlockingStub api, JobSpec spec) {
+  private static String refusal(NodeApiServiceGrpc.NodeApiServiceBlockingStub api, JobSpec spec) {
     return assertThrows(
             StatusRuntimeException.class,
             () ->
@@ -160,16 +162,16 @@ public class ItTls {
         .getDescription();
   }
 
-  /** Read from where the endpoint itself says that they are. */
+  /** Counts the rows, which are read from the locations that the endpoint publishes. */
   private static long rows(Location location) throws Exception {
     long rows = 0;
     try (RootAllocator allocator = new RootAllocator();
         FlightClient client = client(allocator, location)) {
       FlightInfo info = client.getInfo(FlightDescriptor.path("rows"));
       for (FlightEndpoint endpoint : info.getEndpoints()) {
-        Location told = endpoint.getLocations().get(0);
-        assertEquals("grpc+tls", told.getUri().getScheme());
-        try (FlightClient reader = client(allocator, told);
+        Location published = endpoint.getLocations().get(0);
+        assertEquals("grpc+tls", published.getUri().getScheme());
+        try (FlightClient reader = client(allocator, published);
             FlightStream stream = reader.getStream(endpoint.getTicket())) {
           while (stream.next()) {
             rows += stream.getRoot().getRowCount();
@@ -189,17 +191,10 @@ public class ItTls {
   private static SslContextFactory stores() throws Exception {
     Path keys = FOLDER.getRoot().toPath().resolve("node.p12");
     Path trusted = FOLDER.getRoot().toPath().resolve("trusted.jks");
-    Authority.writeStore(
+    TestAuthority.writeStore(
         keys, "PKCS12", PASSWORD, KEYS.getPrivate(), OURS.sign("node", KEYS.getPublic(), DAY));
-    Authority.writeStore(trusted, "JKS", PASSWORD, null, OURS.certificate());
-    SslContextFactory factory = new SslContextFactory();
-    factory.setKeyStoreType("PKCS12");
-    factory.setKeyStoreFilePath(keys.toString());
-    factory.setKeyStorePassword(PASSWORD);
-    factory.setTrustStoreType("JKS");
-    factory.setTrustStoreFilePath(trusted.toString());
-    factory.setTrustStorePassword(PASSWORD);
-    return factory;
+    TestAuthority.writeStore(trusted, "JKS", PASSWORD, null, OURS.certificate());
+    return TestAuthority.factory(keys, "PKCS12", trusted, "JKS", PASSWORD);
   }
 
   private static IgniteConfiguration configuration(SslContextFactory factory) throws Exception {

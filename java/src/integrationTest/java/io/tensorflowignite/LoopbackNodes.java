@@ -20,7 +20,7 @@ public final class LoopbackNodes {
   private final int communication;
 
   /**
-   * @param nodes the most that run at once
+   * @param nodes the largest number of nodes at one time
    */
   public LoopbackNodes(int nodes) throws IOException {
     this.nodes = nodes;
@@ -28,7 +28,24 @@ public final class LoopbackNodes {
     communication = discovery + nodes;
   }
 
-  /** Of one node, in memory, with room for 256 MiB. */
+  private LoopbackNodes(int nodes, int discovery) {
+    this.nodes = nodes;
+    this.discovery = discovery;
+    communication = discovery + nodes;
+  }
+
+  /** The nodes of the cluster that another process describes by {@link #toString}. */
+  public static LoopbackNodes parse(String text) {
+    String[] numbers = text.split(",");
+    return new LoopbackNodes(Integer.parseInt(numbers[0]), Integer.parseInt(numbers[1]));
+  }
+
+  @Override
+  public String toString() {
+    return nodes + "," + discovery;
+  }
+
+  /** The configuration of one node, with an in-memory region of 256 MiB. */
   public IgniteConfiguration configuration(String name, Path work) {
     String range = "127.0.0.1:" + discovery + ".." + (discovery + nodes - 1);
     return new IgniteConfiguration()
@@ -50,7 +67,7 @@ public final class LoopbackNodes {
                     new TcpDiscoveryVmIpFinder().setAddresses(Collections.singletonList(range))));
   }
 
-  /** Of a node whose one data region begins small. */
+  /** A storage configuration with one data region, which starts with 32 MiB. */
   public static DataStorageConfiguration storage(DataRegionConfiguration region) {
     return new DataStorageConfiguration()
         .setDefaultDataRegionConfiguration(region.setInitialSize(32L << 20));

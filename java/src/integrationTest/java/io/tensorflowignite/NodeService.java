@@ -3,11 +3,10 @@ package io.tensorflowignite;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.services.ServiceConfiguration;
 
-/** Our service on a node of a test. */
+/** The service on a node of a test. */
 public final class NodeService {
   private NodeService() {}
 
-  /** For the configuration of a node. */
   public static ServiceConfiguration of(TensorFlowService bean) {
     ServiceConfiguration service = new ServiceConfiguration();
     service.setName(TensorFlowService.NAME);
@@ -16,9 +15,9 @@ public final class NodeService {
     return service;
   }
 
-  /** The instance on this node, which serves or has failed. */
+  /** Waits until the service on this node serves or has failed, and returns it. */
   public static TensorFlowService settled(Ignite node) {
-    return Await.seen(
+    return Await.nonNull(
         "the service serves or fails",
         () -> {
           TensorFlowService service = deployed(node);
@@ -28,9 +27,9 @@ public final class NodeService {
         });
   }
 
-  /** Where the node's API answers. */
+  /** Waits for the node's API, and returns its address. */
   public static String address(Ignite node) {
-    return Await.seen(
+    return Await.nonNull(
         "the service serves",
         () -> {
           TensorFlowService service = deployed(node);
@@ -38,7 +37,7 @@ public final class NodeService {
         });
   }
 
-  /** A proxy, which replaces the deprecated call, may lead to another node. */
+  /** The proxy that replaces the deprecated call may call another node. */
   @SuppressWarnings("deprecation")
   private static TensorFlowService deployed(Ignite node) {
     return node.services().service(TensorFlowService.NAME);

@@ -1,9 +1,13 @@
 package io.tensorflowignite;
 
-import io.tensorflowignite.agent.TaskSettings;
-import io.tensorflowignite.security.SecuritySettings;
-import io.tensorflowignite.security.tls.TlsSettings;
-import io.tensorflowignite.storage.StorageSettings;
+import io.tensorflowignite.node.NodeRuntime;
+import io.tensorflowignite.security.decide.AccessRules;
+import io.tensorflowignite.settings.BatchLimits;
+import io.tensorflowignite.settings.ClusterSettings;
+import io.tensorflowignite.settings.SecuritySettings;
+import io.tensorflowignite.settings.StorageSettings;
+import io.tensorflowignite.settings.TaskSettings;
+import io.tensorflowignite.settings.TlsSettings;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -11,12 +15,16 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.lang.IgnitePredicate;
 import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.services.Service;
+import org.apache.ignite.services.ServiceConfiguration;
 
 /**
- * The service that a node's configuration names to make the node train TensorFlow models beside its
- * data. Deploy it once on each server node:
+ * The service with which a node trains TensorFlow models beside its data. Deploy it once on each
+ * server node:
  *
  * <pre>{@code
  * ServiceConfiguration service = new ServiceConfiguration();
@@ -27,12 +35,11 @@ import org.apache.ignite.services.Service;
  * }</pre>
  *
  * <p>Its properties hold for the whole cluster: Ignite takes them from the first node that has
- * them. What differs by node (interpreter, address, port, work directory, certificate) comes from
- * system properties {@code tensorflow.ignite.*} or environment variables {@code
- * TENSORFLOW_IGNITE_*}.
+ * them. Settings of one node (interpreter, address, port, work directory, certificate) are system
+ * properties {@code tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
  */
 public final class TensorFlowService implements Service {
-  /** The name to deploy it under. */
+  /** The name under which the service is deployed. */
   public static final String NAME = "tensorflow-ignite";
 
   private static final long serialVersionUID = 1L;
@@ -60,8 +67,8 @@ public final class TensorFlowService implements Service {
   private double storageWriterTimeoutSeconds = 120;
   private TlsSettings.Mode tls = TlsSettings.Mode.AUTO;
   private boolean clientCertificates;
-  private int maxBatchMegabytes = (int) (BatchLimits.DEFAULT.batch() / MEGABYTE);
-  private int batchMemoryMegabytes = (int) (BatchLimits.DEFAULT.together() / MEGABYTE);
+  private int maxBatchMegabytes = (int) (BatchLimits.DEFAULT.batch / MEGABYTE);
+  private int batchMemoryMegabytes = (int) (BatchLimits.DEFAULT.total / MEGABYTE);
   private long taskMemoryMegabytes;
   private int taskProcesses;
   private int taskOpenFiles;
@@ -75,50 +82,50 @@ public final class TensorFlowService implements Service {
 
   private transient NodeRuntime runtime;
 
-  /** Seconds from the placement of an attempt until every task must run. */
+  /** Seconds from the placement of an attempt until every task must run: above 0. */
   public void setStartTimeoutSeconds(double seconds) {
     startTimeoutSeconds = positive("startTimeoutSeconds", seconds);
   }
 
-  /** Seconds between SIGTERM and SIGKILL when tasks are stopped. */
+  /** Seconds between SIGTERM and SIGKILL when tasks are stopped: 0 or more. */
   public void setStopGraceSeconds(double seconds) {
     stopGraceSeconds = seconds == 0 ? 0 : positive("stopGraceSeconds", seconds);
   }
 
   /**
-   * Seconds without a heartbeat from its node after which an agent kills its tasks; keep it below
+   * Seconds without a heartbeat of its node after which an agent kills its tasks. Keep this below
    * Ignite's failureDetectionTimeout (10 s).
    */
   public void setLeaseTimeoutSeconds(double seconds) {
     leaseTimeoutSeconds = positive("leaseTimeoutSeconds", seconds);
   }
 
-  /** Seconds that a job waits for an assignment that it can start with. */
+  /** Seconds that a job waits for a placement with which it can start. */
   public void setWaitTimeoutSeconds(double seconds) {
     waitTimeoutSeconds = positive("waitTimeoutSeconds", seconds);
   }
 
-  /** Seconds that primary partitions must stay where they are before running tasks follow them. */
+  /** Seconds that primary partitions must stay unchanged before running tasks follow them. */
   public void setQuietTimeSeconds(double seconds) {
     quietTimeSeconds = positive("quietTimeSeconds", seconds);
   }
 
-  /** Seconds without a crash after which a job's crashes are counted anew. */
+  /** Seconds without a crash after which earlier crashes of a job are no longer counted. */
   public void setHealthyTimeSeconds(double seconds) {
     healthyTimeSeconds = positive("healthyTimeSeconds", seconds);
   }
 
-  /** Output of one task that is kept, in MiB. */
+  /** Limit of the stored output of one job, in MiB. */
   public void setLogLimitMegabytes(int megabytes) {
     logLimitMegabytes = (int) positive("logLimitMegabytes", megabytes);
   }
 
-  /** The largest code archive, in MiB. */
+  /** Limit of a code archive, in MiB. */
   public void setCodeLimitMegabytes(int megabytes) {
     codeLimitMegabytes = (int) positive("codeLimitMegabytes", megabytes);
   }
 
-  /** The store of files has two caches: this name with -files and -blocks behind it. */
+  /** The prefix of the three caches of files: NAME-files, NAME-blocks and NAME-small. */
   public void setStorageName(String name) {
     if (name == null || name.isEmpty()) {
       throw invalid("storageName", "'" + name + "'", "It must not be empty");
@@ -126,9 +133,7 @@ public final class TensorFlowService implements Service {
     storageName = name;
   }
 
-  /**
-   * Copies of each block of a file, besides the first; 0: a node that is lost takes files along.
-   */
+  /** Copies of each block of a file besides the primary one; with 0, a lost node loses files. */
   public void setStorageBackups(int backups) {
     if (backups < 0) {
       throw invalid("storageBackups", backups, "It must be 0 or more");
@@ -136,12 +141,12 @@ public final class TensorFlowService implements Service {
     storageBackups = backups;
   }
 
-  /** The data region of the store's caches, which every node has; null: the default one. */
+  /** The data region of the caches of files, on every node; null: the default region. */
   public void setStorageDataRegion(String region) {
     storageDataRegion = region;
   }
 
-  /** The size of a block, unless its writer says otherwise, in KiB: 4 to 4,096. */
+  /** The default size of a file's blocks, in KiB: 4 to 4,096. */
   public void setStorageBlockKilobytes(int kilobytes) {
     if (kilobytes < MIN_BLOCK_KILOBYTES || kilobytes > MAX_BLOCK_KILOBYTES) {
       throw invalid("storageBlockKilobytes", kilobytes, "It must be from 4 to 4,096");
@@ -149,12 +154,14 @@ public final class TensorFlowService implements Service {
     storageBlockKilobytes = kilobytes;
   }
 
-  /** Seconds without a sign of life after which a writer is dead and its blocks are removed. */
+  /**
+   * Seconds without a sign of life after which a writer is abandoned and its blocks are removed.
+   */
   public void setStorageWriterTimeoutSeconds(double seconds) {
     storageWriterTimeoutSeconds = positive("storageWriterTimeoutSeconds", seconds);
   }
 
-  /** The largest record batch that a node takes of a load, in MiB: 1 to 2,047. */
+  /** The largest record batch of a load that a node accepts, in MiB: 1 to 2,047. */
   public void setMaxBatchMegabytes(int megabytes) {
     if (megabytes < 1 || megabytes > MAX_BATCH_MEGABYTES) {
       throw invalid("maxBatchMegabytes", megabytes, "It must be from 1 to 2,047");
@@ -162,87 +169,89 @@ public final class TensorFlowService implements Service {
     maxBatchMegabytes = megabytes;
   }
 
-  /** Memory of all record batches that a node reads and loads at once, in MiB. */
+  /** Memory of a node for all record batches that are being read or loaded, in MiB. */
   public void setBatchMemoryMegabytes(int megabytes) {
     batchMemoryMegabytes = (int) positive("batchMemoryMegabytes", megabytes);
   }
 
   /**
-   * Hours that a job which is over is kept, with its checkpoints, output and code; 0: until
-   * somebody removes it, since of the two things that 0 could mean this one loses nothing.
+   * Hours that a finished job is retained with its checkpoints, output and code; 0: until a user
+   * removes it.
    */
   public void setJobRetentionHours(double hours) {
     jobRetentionHours = hours == 0 ? 0 : positive("jobRetentionHours", hours);
   }
 
   /**
-   * Whether callers are asked who they are: auto (the default: when Ignite's authentication, a
-   * security plugin or tokens can judge what they say), required, or none.
+   * Whether callers must authenticate: "auto" (the default: if Ignite's authentication, a security
+   * plugin or tokens can verify credentials), "required", or "none".
    */
   public void setAuthentication(String mode) {
-    security.mode(mode);
+    security.mode(
+        choice("authentication", SecuritySettings.Mode.class, mode, "auto, required or none"));
   }
 
   /**
-   * Tokens, as another way than a user and a password: by the name of who has one, the SHA-256 of
-   * the token in lower-case hexadecimal. A token is 32 random bytes in base64url, such as {@code
-   * python -c "import secrets; print(secrets.token_urlsafe(32))"} prints.
+   * Tokens, which callers may use instead of user and password: the SHA-256 of each token in
+   * lower-case hexadecimal, by the name of the token's owner. A token is 32 random bytes in
+   * base64url, as printed by {@code python -c "import secrets; print(secrets.token_urlsafe(32))"}.
    */
   public void setTokens(Map<String, String> digests) {
     security.tokens(digests);
   }
 
   /**
-   * Who may do what, as rules {@code PRINCIPAL PERMISSIONS [PATTERN]}: {@code alice
+   * Permissions of callers, as rules {@code PRINCIPAL PERMISSIONS [PATTERN]}: {@code alice
    * submit,watch,stop}, {@code alice read images*}, {@code * files /models/*}, {@code root all}.
    * Permissions are submit, watch, stop, read and write (of caches), files and files-read (of
-   * paths), and all; * is everybody who has said who he is. In a pattern, * is any text and ? one
-   * character; /dir/* is the directory too. Without rules everybody who has said so may do
-   * everything. Who has submitted a job may watch and stop it.
+   * paths), and all. The principal * is every authenticated caller. In a pattern, * matches any
+   * text and ? one character; /dir/* includes the directory itself. Without rules, every
+   * authenticated caller may do everything. The owner of a job may always watch and stop it.
    */
   public void setAccess(List<String> rules) {
+    AccessRules.of(rules);
     security.access(rules);
   }
 
   /**
-   * Whether nodes may be reached from other hosts although nobody is asked who he is: everybody who
-   * reaches them can then run code.
+   * Whether nodes may serve other hosts without authentication: everybody who can connect to a node
+   * can then run code on it.
    */
   public void setAllowUnauthenticated(boolean allowed) {
     security.allowUnauthenticated(allowed);
   }
 
   /**
-   * Memory of one task, in MiB, for each of its processes and for all together; 0: no limit.
+   * Limit of a task's memory, in MiB, for each of its processes and for all together; 0: no limit.
    * TensorFlow alone needs about 1,000.
    */
   public void setTaskMemoryMegabytes(long megabytes) {
     taskMemoryMegabytes = (long) unlessZero("taskMemoryMegabytes", megabytes);
   }
 
-  /** Processes that one task may have at a time; 0: no limit. */
+  /** Limit of a task's processes at one time; 0: no limit. */
   public void setTaskProcesses(int processes) {
     taskProcesses = (int) unlessZero("taskProcesses", processes);
   }
 
-  /** Files that each process of a task may have open; 0: no limit but that of the node. */
+  /** Limit of open files of each process of a task; 0: the node's own limit. */
   public void setTaskOpenFiles(int files) {
     taskOpenFiles = (int) unlessZero("taskOpenFiles", files);
   }
 
-  /** Hours of processor time for each process of a task; 0: no limit. */
+  /** Limit of processor time of each process of a task, in hours; 0: no limit. */
   public void setTaskCpuHours(double hours) {
     taskCpuHours = unlessZero("taskCpuHours", hours);
   }
 
-  /** Hours from a task's start to its end; 0: no limit. */
+  /** Limit of the time from a task's start to its end, in hours; 0: no limit. */
   public void setTaskTimeLimitHours(double hours) {
     taskTimeLimitHours = unlessZero("taskTimeLimitHours", hours);
   }
 
   /**
    * Variables of a node's environment that its tasks inherit besides the usual ones: names, or
-   * beginnings of names with '*' behind them.
+   * prefixes of names followed by '*'.
    */
   public void setTaskEnvironment(String... names) {
     for (String name : names) {
@@ -250,57 +259,50 @@ public final class TensorFlowService implements Service {
         throw invalid(
             "taskEnvironment",
             "'" + name + "'",
-            "It must be a variable's name, or the beginning of names and '*'");
+            "It must be a variable's name, or a prefix of names followed by '*'");
       }
     }
     taskEnvironment = names.clone();
   }
 
   /**
-   * Whether connections to the nodes' servers are encrypted: "auto" where a node has a certificate
+   * Whether connections to the nodes' servers are encrypted: "auto": if a node has a certificate
    * (system properties tensorflow.ignite.tls.certificate and tensorflow.ignite.tls.key, or
    * IgniteConfiguration.sslContextFactory); "required": a node without one does not start its
    * service; "off".
    */
   public void setTls(String mode) {
-    for (TlsSettings.Mode known : TlsSettings.Mode.values()) {
-      if (known.name().toLowerCase(Locale.ROOT).equals(mode)) {
-        tls = known;
-        return;
-      }
-    }
-    throw invalid("tls", "'" + mode + "'", "It must be 'auto', 'required' or 'off'");
+    tls = choice("tls", TlsSettings.Mode.class, mode, "'auto', 'required' or 'off'");
   }
 
   /**
-   * "required": a caller shows a certificate that an authority of the node has signed (mutual TLS),
-   * unless it is a task of this cluster; "none": nobody is asked for one.
+   * "required": a caller must have a certificate that an authority of the node has signed (mutual
+   * TLS), unless it is a task of this cluster; "none": callers need no certificate.
    */
-  public void setClientCertificates(String which) {
-    if (!"none".equals(which) && !"required".equals(which)) {
-      throw invalid("clientCertificates", "'" + which + "'", "It must be 'none' or 'required'");
+  public void setClientCertificates(String mode) {
+    if (!"none".equals(mode) && !"required".equals(mode)) {
+      throw invalid("clientCertificates", "'" + mode + "'", "It must be 'none' or 'required'");
     }
-    clientCertificates = which.equals("required");
+    clientCertificates = mode.equals("required");
   }
 
-  /**
-   * host:port of this node's API; null while the node is not ready yet, or could not become ready.
-   */
+  /** host:port of this node's API; null while the node is not ready, or after a failure. */
   public String address() {
     NodeRuntime started = runtime;
     return started == null ? null : started.address();
   }
 
-  /** Why this node does not become ready; null when it does. */
+  /** The reason why this node cannot become ready; null without a failure. */
   public String failure() {
     NodeRuntime started = runtime;
     return started == null ? null : started.failure();
   }
 
-  /** Ignite deploys on one thread: this one only starts another. */
+  /** Starts a thread and returns, since Ignite deploys all services on one thread. */
   @Override
   public void init() {
-    runtime = new NodeRuntime(ignite, settings());
+    IgniteLogger log = ignite.log().getLogger(TensorFlowService.class);
+    runtime = new NodeRuntime(ignite, log, settings(), nodeFilter());
     runtime.start();
   }
 
@@ -312,7 +314,20 @@ public final class TensorFlowService implements Service {
     }
   }
 
-  /** The properties as the parts of the service take them. */
+  /** The node filter of this service, which the services of jobs get too; null: all nodes. */
+  private IgnitePredicate<ClusterNode> nodeFilter() {
+    ServiceConfiguration[] services = ignite.configuration().getServiceConfiguration();
+    if (services != null) {
+      for (ServiceConfiguration service : services) {
+        if (service.getService() instanceof TensorFlowService) {
+          return service.getNodeFilter();
+        }
+      }
+    }
+    return null;
+  }
+
+  /** The properties as settings of the service's parts. */
   public ClusterSettings settings() {
     return new ClusterSettings(
         seconds(startTimeoutSeconds),
@@ -360,10 +375,18 @@ public final class TensorFlowService implements Service {
     return value;
   }
 
+  private static <E extends Enum<E>> E choice(
+      String property, Class<E> type, String name, String names) {
+    return Arrays.stream(type.getEnumConstants())
+        .filter(known -> known.name().toLowerCase(Locale.ROOT).equals(name))
+        .findFirst()
+        .orElseThrow(() -> invalid(property, "'" + name + "'", "It must be " + names));
+  }
+
   private static IllegalArgumentException invalid(String property, Object value, String rule) {
     return new IllegalArgumentException(
         String.format(
-            "TensorFlowService.%s is %s. %s. Correct it in the configuration.",
+            "TensorFlowService.%s is %s. %s. Set %1$s to such a value in the configuration.",
             property, value, rule));
   }
 }

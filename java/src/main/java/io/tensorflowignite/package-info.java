@@ -1,2 +1,2 @@
-/** Distributed TensorFlow training inside an Apache Ignite cluster. */
+/** Distributed TensorFlow training inside an Apache Ignite cluster: the bean of its service. */
 package io.tensorflowignite;

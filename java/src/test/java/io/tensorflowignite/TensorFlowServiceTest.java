@@ -7,9 +7,9 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Durations;
-import io.tensorflowignite.security.SecuritySettings;
-import io.tensorflowignite.security.tls.TlsSettings;
-import io.tensorflowignite.storage.StorageSettings;
+import io.tensorflowignite.settings.SecuritySettings;
+import io.tensorflowignite.settings.StorageSettings;
+import io.tensorflowignite.settings.TlsSettings;
 import io.tensorflowignite.v1.TaskLimits;
 import java.time.Duration;
 import java.util.Arrays;
@@ -21,47 +21,47 @@ public class TensorFlowServiceTest {
   private final TensorFlowService bean = new TensorFlowService();
 
   @Test
-  public void theStoreIsTheClustersOwnUnlessItIsSaidOtherwise() {
-    StorageSettings settings = bean.settings().storage();
-    assertEquals("tensorflow-ignite", settings.name());
-    assertEquals(1, settings.backups());
-    assertNull(settings.dataRegion());
-    assertEquals(2 << 20, settings.blockBytes());
-    assertEquals(Duration.ofMinutes(2), settings.writerTimeout());
+  public void filesHaveTheirDefaults() {
+    StorageSettings settings = bean.settings().storage;
+    assertEquals("tensorflow-ignite", settings.name);
+    assertEquals(1, settings.backups);
+    assertNull(settings.dataRegion);
+    assertEquals(2 << 20, settings.blockBytes);
+    assertEquals(Duration.ofMinutes(2), settings.writerTimeout);
   }
 
   @Test
-  public void thePropertiesOfTheStoreReachIt() {
+  public void propertiesOfFilesReachTheSettings() {
     bean.setStorageName("models");
     bean.setStorageBackups(2);
     bean.setStorageDataRegion("large");
     bean.setStorageBlockKilobytes(1024);
     bean.setStorageWriterTimeoutSeconds(7.5);
-    StorageSettings settings = bean.settings().storage();
-    assertEquals("models", settings.name());
-    assertEquals(2, settings.backups());
-    assertEquals("large", settings.dataRegion());
-    assertEquals(1 << 20, settings.blockBytes());
-    assertEquals(Duration.ofMillis(7_500), settings.writerTimeout());
+    StorageSettings settings = bean.settings().storage;
+    assertEquals("models", settings.name);
+    assertEquals(2, settings.backups);
+    assertEquals("large", settings.dataRegion);
+    assertEquals(1 << 20, settings.blockBytes);
+    assertEquals(Duration.ofMillis(7_500), settings.writerTimeout);
   }
 
   @Test
-  public void whatNoStoreCanBeIsRefusedByName() {
-    assertRefused("storageName", () -> bean.setStorageName(""));
-    assertRefused("storageBackups", () -> bean.setStorageBackups(-1));
-    assertRefused("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(3));
-    assertRefused("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(4097));
-    assertRefused("storageWriterTimeoutSeconds", () -> bean.setStorageWriterTimeoutSeconds(0));
+  public void invalidPropertiesOfFilesAreRejectedByName() {
+    assertRejected("storageName", () -> bean.setStorageName(""));
+    assertRejected("storageBackups", () -> bean.setStorageBackups(-1));
+    assertRejected("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(3));
+    assertRejected("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(4097));
+    assertRejected("storageWriterTimeoutSeconds", () -> bean.setStorageWriterTimeoutSeconds(0));
   }
 
   @Test
-  public void tasksAreLimitedInNothingUnlessItIsSaid() {
-    assertEquals(TaskLimits.getDefaultInstance(), bean.settings().tasks().limits());
-    assertTrue(bean.settings().tasks().environment().isEmpty());
+  public void tasksHaveNoLimitsByDefault() {
+    assertEquals(TaskLimits.getDefaultInstance(), bean.settings().tasks.limits());
+    assertTrue(bean.settings().tasks.environment().isEmpty());
   }
 
   @Test
-  public void thePropertiesOfTasksReachThem() {
+  public void propertiesOfTasksReachTheSettings() {
     bean.setTaskMemoryMegabytes(4096);
     bean.setTaskProcesses(16);
     bean.setTaskOpenFiles(1024);
@@ -76,55 +76,56 @@ public class TensorFlowServiceTest {
             .setCpuTime(Durations.fromMinutes(30))
             .setRunTime(Durations.fromHours(48))
             .build(),
-        bean.settings().tasks().limits());
-    assertEquals(Arrays.asList("https_proxy", "HADOOP_*"), bean.settings().tasks().environment());
+        bean.settings().tasks.limits());
+    assertEquals(Arrays.asList("https_proxy", "HADOOP_*"), bean.settings().tasks.environment());
   }
 
   @Test
-  public void whatNoTaskCanHaveIsRefusedByName() {
-    assertRefused("taskMemoryMegabytes", () -> bean.setTaskMemoryMegabytes(-1));
-    assertRefused("taskProcesses", () -> bean.setTaskProcesses(-1));
-    assertRefused("taskOpenFiles", () -> bean.setTaskOpenFiles(-1));
-    assertRefused("taskCpuHours", () -> bean.setTaskCpuHours(Double.NaN));
-    assertRefused("taskTimeLimitHours", () -> bean.setTaskTimeLimitHours(-0.1));
-    assertRefused("taskEnvironment", () -> bean.setTaskEnvironment("PATH=/bin"));
-    assertRefused("taskEnvironment", () -> bean.setTaskEnvironment("*"));
+  public void invalidPropertiesOfTasksAreRejectedByName() {
+    assertRejected("taskMemoryMegabytes", () -> bean.setTaskMemoryMegabytes(-1));
+    assertRejected("taskProcesses", () -> bean.setTaskProcesses(-1));
+    assertRejected("taskOpenFiles", () -> bean.setTaskOpenFiles(-1));
+    assertRejected("taskCpuHours", () -> bean.setTaskCpuHours(Double.NaN));
+    assertRejected("taskTimeLimitHours", () -> bean.setTaskTimeLimitHours(-0.1));
+    assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("PATH=/bin"));
+    assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("*"));
   }
 
   @Test
-  public void connectionsAreEncryptedWhereANodeCanUnlessItIsSaidOtherwise() {
-    assertEquals(TlsSettings.Mode.AUTO, bean.settings().tls().mode());
-    assertFalse(bean.settings().tls().clientCertificates());
+  public void propertiesOfTlsReachTheSettings() {
+    assertEquals(TlsSettings.Mode.AUTO, bean.settings().tls.mode);
+    assertFalse(bean.settings().tls.clientCertificates);
     bean.setTls("required");
     bean.setClientCertificates("required");
-    assertEquals(TlsSettings.Mode.REQUIRED, bean.settings().tls().mode());
-    assertTrue(bean.settings().tls().clientCertificates());
+    assertEquals(TlsSettings.Mode.REQUIRED, bean.settings().tls.mode);
+    assertTrue(bean.settings().tls.clientCertificates);
     bean.setTls("off");
     bean.setClientCertificates("none");
-    assertEquals(TlsSettings.Mode.OFF, bean.settings().tls().mode());
-    assertFalse(bean.settings().tls().clientCertificates());
-    assertRefused("tls", () -> bean.setTls("on"));
-    assertRefused("clientCertificates", () -> bean.setClientCertificates("optional"));
+    assertEquals(TlsSettings.Mode.OFF, bean.settings().tls.mode);
+    assertFalse(bean.settings().tls.clientCertificates);
+    assertRejected("tls", () -> bean.setTls("on"));
+    assertRejected("clientCertificates", () -> bean.setClientCertificates("optional"));
   }
 
   @Test
-  public void whoIsAskedAndWhoMayWhatReachTheNodes() {
+  public void propertiesOfSecurityReachTheSettings() {
     String digest = String.join("", Collections.nCopies(64, "0"));
     bean.setAuthentication("required");
     bean.setTokens(Collections.singletonMap("etl", digest));
     bean.setAccess(Arrays.asList("etl read raw_*", "root all"));
     bean.setAllowUnauthenticated(true);
-    SecuritySettings settings = bean.settings().security();
+    SecuritySettings settings = bean.settings().security;
     assertEquals(SecuritySettings.Mode.REQUIRED, settings.mode());
     assertEquals(Collections.singletonMap("etl", digest), settings.tokens());
     assertEquals(Arrays.asList("etl read raw_*", "root all"), settings.access());
     assertTrue(settings.allowsUnauthenticated());
-    assertRefused("authentication", () -> bean.setAuthentication("maybe"));
-    assertRefused("tokens", () -> bean.setTokens(Collections.singletonMap("etl", "secret")));
-    assertRefused("access", () -> bean.setAccess(Collections.singletonList("etl raed x")));
+    assertRejected("authentication", () -> bean.setAuthentication("maybe"));
+    assertRejected("authentication", () -> bean.setAuthentication("NONE"));
+    assertRejected("tokens", () -> bean.setTokens(Collections.singletonMap("etl", "secret")));
+    assertRejected("access", () -> bean.setAccess(Collections.singletonList("etl raed x")));
   }
 
-  private static void assertRefused(String property, ThrowingRunnable call) {
+  private static void assertRejected(String property, ThrowingRunnable call) {
     IllegalArgumentException error = assertThrows(IllegalArgumentException.class, call);
     assertTrue(error.getMessage(), error.getMessage().startsWith("TensorFlowService." + property));
   }

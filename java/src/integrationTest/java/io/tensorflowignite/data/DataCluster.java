@@ -5,12 +5,17 @@ import static org.junit.Assert.assertEquals;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
 import io.tensorflowignite.Await;
-import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.api.DataEndpoint;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.data.flight.NodeDirectory;
+import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.data.loss.LossDetector;
 import io.tensorflowignite.data.read.PartitionReader;
 import io.tensorflowignite.data.sql.SqlReader;
 import io.tensorflowignite.data.tcp.TcpPort;
 import io.tensorflowignite.security.Guard;
+import io.tensorflowignite.settings.BatchLimits;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
 import java.io.IOException;
@@ -27,6 +32,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.arrow.flight.FlightClient;
 import org.apache.arrow.flight.FlightDescriptor;
@@ -57,6 +63,7 @@ final class DataCluster {
   private final List<Ignite> nodes = new ArrayList<>();
   private final List<DataEndpoint> endpoints = new ArrayList<>();
   private final List<Server> servers = new ArrayList<>();
+  private final List<LossDetector> detectors = new ArrayList<>();
   private final Map<UUID, String> addresses = new ConcurrentHashMap<>();
   private final Map<Location, FlightClient> clients = new ConcurrentHashMap<>();
   private final BufferAllocator allocator = new RootAllocator();
@@ -78,11 +85,30 @@ final class DataCluster {
     int last = nodes.size() - 1;
     servers.remove(last).shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
     endpoints.remove(last).close();
+    detectors.remove(last).close();
     nodes.remove(last).close();
+  }
+
+  int size() {
+    return nodes.size();
   }
 
   Ignite node(int index) {
     return nodes.get(index);
+  }
+
+  /** What nodes do each second: every node knows which others observe, and losses are stored. */
+  void storeLosses() {
+    List<UUID> ids =
+        nodes.stream().map(node -> node.cluster().localNode().id()).collect(Collectors.toList());
+    for (LossDetector detector : detectors) {
+      detector.observers(ids);
+      detector.store();
+    }
+  }
+
+  CacheLosses losses(int index) {
+    return new CacheLosses(nodes.get(index));
   }
 
   DataEndpoint endpoint(int index) {
@@ -93,12 +119,12 @@ final class DataCluster {
     return allocator;
   }
 
-  /** The address of a node's endpoint is not known any more. */
-  String forget(int index) {
+  /** Removes the address of a node's endpoint from the directory, and returns it. */
+  String removeAddress(int index) {
     return addresses.remove(nodes.get(index).cluster().localNode().id());
   }
 
-  void remember(int index, String address) {
+  void putAddress(int index, String address) {
     addresses.put(nodes.get(index).cluster().localNode().id(), address);
   }
 
@@ -118,23 +144,28 @@ final class DataCluster {
     return info(command).getSchemaOptional().orElseThrow(AssertionError::new);
   }
 
-  /**
-   * Every row of every endpoint, as lists of what Arrow's vectors give; also proves that none was
-   * left out.
-   */
+  FlightStream stream(FlightEndpoint endpoint) {
+    return client(endpoint.getLocations().get(0)).getStream(endpoint.getTicket());
+  }
+
+  ReadResult batches(FlightEndpoint endpoint, Consumer<VectorSchemaRoot> consumer)
+      throws Exception {
+    return batches(client(endpoint.getLocations().get(0)), endpoint.getTicket(), consumer);
+  }
+
+  /** All rows of all endpoints, as lists of the vectors' objects; proves that no row is skipped. */
   List<List<Object>> readAll(ReadCommand command) throws Exception {
     return readAll(command, 0);
   }
 
-  /** The same, of which the endpoints say that they left out so many rows. */
+  /** All rows; proves that the endpoints report {@code skipped} skipped rows. */
   List<List<Object>> readAll(ReadCommand command, long skipped) throws Exception {
     List<List<Object>> rows = new ArrayList<>();
-    long told = 0;
+    long reported = 0;
     for (FlightEndpoint endpoint : info(command).getEndpoints()) {
-      FlightClient client = client(endpoint.getLocations().get(0));
-      told += batches(client, endpoint.getTicket(), root -> rows.addAll(rows(root))).getSkipped();
+      reported += batches(endpoint, root -> rows.addAll(rows(root))).getSkipped();
     }
-    assertEquals("rows left out", skipped, told);
+    assertEquals("skipped rows", skipped, reported);
     return rows;
   }
 
@@ -145,15 +176,15 @@ final class DataCluster {
   }
 
   /**
-   * Also proves that the stream ends with the number of its rows, in a message without any.
+   * Reads a stream, and proves that it ends with the number of its rows, in a message without rows.
    *
-   * @return what that message says
+   * @return the content of that message
    */
   static ReadResult batches(FlightClient client, Ticket ticket, Consumer<VectorSchemaRoot> consumer)
       throws Exception {
     try (FlightStream stream = client.getStream(ticket)) {
       long rows = 0;
-      // Metadata of no bytes, as a result of zeros has, do not arrive.
+      // Empty metadata, such as a result of zeros, do not arrive.
       ReadResult result = ReadResult.getDefaultInstance();
       while (stream.next()) {
         if (stream.getRoot().getRowCount() > 0) {
@@ -230,13 +261,16 @@ final class DataCluster {
                 LoopbackNodes.storage(new DataRegionConfiguration().setMaxSize(512L << 20)));
     Ignite node = Ignition.start(configuration);
     nodes.add(node);
+    LossDetector detector = LossDetector.open(node, () -> {});
+    detectors.add(detector);
     DataEndpoint endpoint =
         new DataEndpoint(
             node,
             directory(node),
+            new CacheLosses(node, detector),
             BatchLimits.DEFAULT,
             Guard.open(),
-            TcpPort.open("127.0.0.1", 0, 0, node.log()));
+            TcpPort.open("127.0.0.1", 0, 0, Loops.of(node), node.log()));
     endpoints.add(endpoint);
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))

@@ -6,18 +6,27 @@ import static org.junit.Assert.assertTrue;
 import static org.junit.Assert.fail;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.arrow.flight.FlightEndpoint;
 import org.apache.arrow.flight.FlightInfo;
 import org.apache.arrow.flight.FlightRuntimeException;
 import org.apache.arrow.flight.FlightStatusCode;
 import org.apache.arrow.flight.Ticket;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.binary.BinaryObject;
+import org.apache.ignite.binary.BinaryObjectBuilder;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.After;
@@ -25,7 +34,7 @@ import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.function.ThrowingRunnable;
 
-/** Three nodes for the tests of a class, and what these tests share. */
+/** Three nodes and helpers that the tests of a class share. */
 public abstract class DataTest {
   static DataCluster cluster;
   static Ignite ignite;
@@ -44,7 +53,10 @@ public abstract class DataTest {
   @After
   public void destroyCachesAndProveThatNothingLeaked() {
     cluster.awaitIdle();
-    ignite.destroyCaches(ignite.cacheNames());
+    Set<String> caches = new HashSet<>(ignite.cacheNames());
+    // Endpoints hold it, and its rows go with the caches.
+    caches.remove(SystemCache.LOSSES.cacheName());
+    ignite.destroyCaches(caches);
   }
 
   static ReadCommand.Builder command(String cache) {
@@ -67,32 +79,42 @@ public abstract class DataTest {
     for (int i = 0; i < rows; i++) {
       byte[] pixels = new byte[64];
       Arrays.fill(pixels, (byte) i);
-      BinaryObject object =
-          ignite
-              .binary()
-              .builder(type)
-              .setField("pixels", pixels)
-              .setField("label", i % 10)
-              .setField("name", "row " + i)
-              .build();
-      cache.put(i, object);
+      cache.put(i, object(type, "pixels", pixels, "label", i % 10, "name", "row " + i));
     }
   }
 
+  /** A binary object with fields of these names and values, in turns. */
+  static BinaryObject object(String type, Object... fields) {
+    BinaryObjectBuilder object = ignite.binary().builder(type);
+    for (int i = 0; i < fields.length; i += 2) {
+      object.setField((String) fields[i], fields[i + 1]);
+    }
+    return object.build();
+  }
+
+  static List<String> names(Schema schema) {
+    return schema.getFields().stream().map(Field::getName).collect(Collectors.toList());
+  }
+
+  static void assertInvalid(ErrorCode code, String text, ThrowingRunnable call) {
+    assertFails(
+        FlightStatusCode.INVALID_ARGUMENT, text, "[code=" + MessageText.name(code) + "]", call);
+  }
+
   static void assertFails(
-      FlightStatusCode status, String begins, String ends, ThrowingRunnable call) {
+      FlightStatusCode status, String text, String code, ThrowingRunnable call) {
     FlightRuntimeException error = assertThrows(FlightRuntimeException.class, call);
     assertEquals(error.getMessage(), status, error.status().code());
-    assertTrue(error.getMessage(), error.getMessage().contains(begins));
-    assertTrue(error.getMessage(), error.getMessage().contains(ends));
+    assertTrue(error.getMessage(), error.getMessage().contains(text));
+    assertTrue(error.getMessage(), error.getMessage().contains(code));
   }
 
   static List<Integer> partitions(FlightEndpoint endpoint) {
     return command(endpoint).getPartitionsList();
   }
 
-  /** A node that is asked for partitions of another sends no row, and names all of them. */
-  static void assertNamesWhatIsElsewhere(ReadCommand command) throws Exception {
+  /** A node sends no row of another node's partitions, and names all of these as moved. */
+  static void assertPartitionsOfAnotherNodeAreNamed(ReadCommand command) throws Exception {
     FlightInfo info = cluster.info(command);
     FlightEndpoint first = info.getEndpoints().get(0);
     FlightEndpoint second = info.getEndpoints().get(1);
@@ -104,7 +126,7 @@ public abstract class DataTest {
     assertEquals(partitions(second), result.getMovedList());
   }
 
-  /** The ticket of a reader that looks for the new owners of partitions that move. */
+  /** The ticket of a reader that reads moved partitions from their new owners. */
   static Ticket following(FlightEndpoint endpoint) {
     return ticket(command(endpoint).toBuilder().setFollow(true));
   }

@@ -1,5 +1,8 @@
 package io.tensorflowignite.data;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
@@ -7,7 +10,7 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.Await;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.load.CacheRemoval;
 import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.v1.ExistingCache;
@@ -56,7 +59,7 @@ import org.apache.ignite.cache.query.SqlFieldsQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
 
-/** Rows go into a cache as they were sent, or not at all. */
+/** A load writes all its rows unchanged into a cache, or leaves no cache. */
 public class ItLoading extends DataTest {
   private static final int PIXELS = 4;
 
@@ -74,7 +77,7 @@ public class ItLoading extends DataTest {
   }
 
   @Test
-  public void aReplicatedCacheIsMadeWhenAskedFor() throws Exception {
+  public void aReplicatedCacheIsCreatedOnRequest() throws Exception {
     load(into("everywhere").setReplicated(true), 1, 10);
 
     assertEquals(CacheMode.REPLICATED, configuration("everywhere").getCacheMode());
@@ -105,12 +108,12 @@ public class ItLoading extends DataTest {
   }
 
   @Test
-  public void keysAreTakenFromTheColumnNamed() throws Exception {
+  public void keysComeFromTheKeyColumn() throws Exception {
     load(into("named").setKeyColumn("name"), 1, 5);
 
     List<List<Object>> rows =
         cluster.readAll(command("named").setKey(true).addColumns("weight").build());
-    assertTrue(rows.contains(Arrays.<Object>asList("row 3", 1.5f)));
+    assertTrue(rows.contains(List.of("row 3", 1.5f)));
     assertEquals(2, cluster.schema(command("named").build()).getFields().size());
   }
 
@@ -139,7 +142,7 @@ public class ItLoading extends DataTest {
 
       List<List<Object>> rows = cluster.readAll(command("together").build());
       assertEquals(400, rows.size());
-      assertTrue(rows.contains(Arrays.<Object>asList("row 399", 19, 399f)));
+      assertTrue(rows.contains(List.of("row 399", 19, 399f)));
     }
   }
 
@@ -155,18 +158,17 @@ public class ItLoading extends DataTest {
                     "SELECT NAME, WEIGHT FROM Together WHERE \"GROUP\" = 7 ORDER BY WEIGHT"))
             .getAll();
     assertEquals(10, rows.size());
-    assertEquals(Arrays.<Object>asList("row 7", 7f), rows.get(0));
+    assertEquals(List.of("row 7", 7f), rows.get(0));
   }
 
   @Test
   public void appendedRowsMustHaveTheSameAffinityColumn() throws Exception {
     putGroups(into("together").setKeyColumn("name").setAffinityColumn("group"), 0);
 
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
+    assertInvalid(
+        ERROR_CODE_ROW_MISMATCH,
         "rows with affinity column \"\" do not fit cache together, whose affinity column is"
             + " \"group\"",
-        "[code=ROW_MISMATCH]",
         () ->
             putGroups(
                 into("together")
@@ -187,10 +189,9 @@ public class ItLoading extends DataTest {
 
   @Test
   public void aSealedLoadThatEndsWithoutItsSealLeavesNoCache() {
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
-        "the rows for cache given_up ended after 20, and their sender did not say",
-        "[code=INVALID_REQUEST]",
+    assertInvalid(
+        ERROR_CODE_INVALID_REQUEST,
+        "the rows for cache given_up ended after 20, and the sender did not report",
         () -> load(into("given_up").setSealed(true), 2, 10));
     assertFalse(ignite.cacheNames().contains("given_up"));
   }
@@ -198,7 +199,7 @@ public class ItLoading extends DataTest {
   @Test
   @SuppressWarnings("deprecation")
   public void aCacheIsRemovedOnlyWhenNoneOfItsPartitionsMoves() throws Exception {
-    // Partitions stay on their way until somebody asks for them.
+    // Partitions do not arrive before rebalance() is called.
     CacheConfiguration<Object, Object> slow = new CacheConfiguration<>("moving");
     IgniteCache<Object, Object> cache = create(slow.setRebalanceDelay(-1), 16, 1);
     fillObjects(cache, "Moving", 100);
@@ -215,7 +216,7 @@ public class ItLoading extends DataTest {
           new FutureTask<>(
               () -> load(into("moving").setExisting(ExistingCache.EXISTING_CACHE_REPLACE), 1, 10));
       new Thread(load).start();
-      Await.until("somebody waits for the partitions", ItLoading::isRemoving);
+      Await.until("the load waits for the partitions", ItLoading::isRemoving);
       assertFalse(load.isDone());
       for (int node = 0; node < 4; node++) {
         cluster.node(node).cache("moving").rebalance();
@@ -238,7 +239,7 @@ public class ItLoading extends DataTest {
   private static long putGroups(LoadCommand.Builder command, int first) throws Exception {
     Schema schema =
         new Schema(
-            Arrays.asList(
+            List.of(
                 fields().get(2),
                 Field.nullable("group", new ArrowType.Int(32, true)),
                 fields().get(1)));
@@ -267,7 +268,7 @@ public class ItLoading extends DataTest {
   }
 
   @Test
-  public void anExistingCacheIsKeptReplacedOrAppendedToAsAskedFor() throws Exception {
+  public void anExistingCacheIsKeptReplacedOrAppendedToAsRequested() throws Exception {
     load(into("digits"), 1, 10);
 
     assertFails(
@@ -287,15 +288,12 @@ public class ItLoading extends DataTest {
   @Test
   public void appendedRowsMustHaveTheSameColumns() throws Exception {
     load(into("digits"), 1, 10);
-    Schema other =
-        new Schema(
-            Collections.singletonList(Field.nullable("weight", new ArrowType.Int(64, true))));
+    Schema other = new Schema(List.of(Field.nullable("weight", new ArrowType.Int(64, true))));
 
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
+    assertInvalid(
+        ERROR_CODE_ROW_MISMATCH,
         "do not fit cache digits, which has keys Long and columns [pixels: FixedSizeList(4) of"
             + " Int(8, false), ",
-        "[code=ROW_MISMATCH]",
         () -> load(into("digits").setExisting(ExistingCache.EXISTING_CACHE_APPEND), other, 1));
     assertEquals(rows(0, 10), read("digits"));
   }
@@ -303,9 +301,7 @@ public class ItLoading extends DataTest {
   @Test
   public void aCacheIsReplacedByRowsWithOtherTypes() throws Exception {
     load(into("digits"), 1, 10);
-    Schema other =
-        new Schema(
-            Collections.singletonList(Field.nullable("pixels", new ArrowType.Int(64, true))));
+    Schema other = new Schema(List.of(Field.nullable("pixels", new ArrowType.Int(64, true))));
 
     load(into("digits").setExisting(ExistingCache.EXISTING_CACHE_REPLACE), other, 2);
 
@@ -313,20 +309,17 @@ public class ItLoading extends DataTest {
   }
 
   @Test
-  public void theSchemaOfAnEarlierCacheIsNotTakenForALaterOne() throws Exception {
+  public void theSchemaOfAnEarlierCacheIsNotUsedForALaterOne() throws Exception {
     load(into("digits"), 1, 10);
     ignite.destroyCache("digits");
     QueryEntity entity = new QueryEntity("java.lang.Long", "Other");
     entity.addQueryField("pixels", "java.lang.Integer", null);
     ignite
         .createCache(
-            new CacheConfiguration<Object, Object>("digits")
-                .setQueryEntities(Collections.singletonList(entity)))
+            new CacheConfiguration<Object, Object>("digits").setQueryEntities(List.of(entity)))
         .put(1L, ignite.binary().builder("Other").setField("pixels", 7).build());
 
-    assertEquals(
-        Collections.singletonList(Collections.<Object>singletonList(7)),
-        cluster.readAll(command("digits").build()));
+    assertEquals(List.of(List.of(7)), cluster.readAll(command("digits").build()));
   }
 
   @Test
@@ -344,24 +337,23 @@ public class ItLoading extends DataTest {
 
     ReadCommand.Builder command =
         ReadCommand.newBuilder().setCache("holes").setKey(true).setNulls(Nulls.NULLS_KEEP);
-    List<Object> first = Arrays.asList(0L, Collections.nCopies(PIXELS, (byte) 0), "row 0", 0f);
+    List<Object> first = List.of(0L, Collections.nCopies(PIXELS, (byte) 0), "row 0", 0f);
     List<Object> second = Arrays.asList(1L, Collections.nCopies(PIXELS, (byte) 1), null, null);
     List<Object> third = Arrays.asList(2L, null, "row 2", 1f);
     List<List<Object>> rows = cluster.readAll(command.build());
     assertEquals(3, rows.size());
-    assertEquals(new HashSet<>(Arrays.asList(first, second, third)), new HashSet<>(rows));
+    assertEquals(new HashSet<>(List.of(first, second, third)), new HashSet<>(rows));
     assertEquals(
-        Collections.singletonList(first),
+        List.of(first),
         cluster.readAll(
             command.setNulls(Nulls.NULLS_ERROR).setOnMismatch(Mismatch.MISMATCH_SKIP).build(), 2));
   }
 
   @Test
   public void aNullKeyFailsTheLoadAndLeavesNoCache() {
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
-        "row 1 for cache holes: column name is null, and part of the key;",
-        "[code=ROW_MISMATCH]",
+    assertInvalid(
+        ERROR_CODE_ROW_MISMATCH,
+        "row 1 for cache holes: column name is null, but part of the key;",
         () ->
             put(
                 into("holes").setKeyColumn("name"),
@@ -377,10 +369,9 @@ public class ItLoading extends DataTest {
 
   @Test
   public void keysThatAreNotUniqueFailTheLoadAndLeaveNoCache() {
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
-        "20 rows were loaded into cache twice, but it holds 10;",
-        "[code=ROW_MISMATCH]",
+    assertInvalid(
+        ERROR_CODE_ROW_MISMATCH,
+        "20 rows were loaded into cache twice, but the cache holds 10;",
         () ->
             put(
                 into("twice").setKeyColumn("name"),
@@ -391,14 +382,12 @@ public class ItLoading extends DataTest {
   }
 
   @Test
-  public void aTypeThatCannotBeStoredIsRefusedBeforeACacheIsMade() {
-    Schema counts =
-        new Schema(Collections.singletonList(Field.nullable("n", new ArrowType.Int(64, false))));
+  public void aTypeThatCannotBeStoredIsRefusedBeforeACacheIsCreated() {
+    Schema counts = new Schema(List.of(Field.nullable("n", new ArrowType.Int(64, false))));
 
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
+    assertInvalid(
+        ERROR_CODE_UNSUPPORTED_TYPE,
         "cache counts cannot be loaded: column n is of type n: Int(64, false)",
-        "[code=UNSUPPORTED_TYPE]",
         () -> load(into("counts"), counts, 1));
     assertFalse(ignite.cacheNames().contains("counts"));
   }
@@ -412,7 +401,7 @@ public class ItLoading extends DataTest {
           cluster.client(0).startPut(descriptor(into("broken").build()), root, listener);
       fill(root, 0, 10);
       stream.putNext();
-      Await.until("the cache is made", () -> ignite.cacheNames().contains("broken"));
+      Await.until("the cache is created", () -> ignite.cacheNames().contains("broken"));
       stream.error(new IllegalStateException("the client gives up"));
       Await.until("the cache is removed", () -> !ignite.cacheNames().contains("broken"));
     }
@@ -425,10 +414,9 @@ public class ItLoading extends DataTest {
     assertFalse(writing.isEmpty());
 
     for (int attempt = 0; attempt < 20; attempt++) {
-      assertFails(
-          FlightStatusCode.INVALID_ARGUMENT,
-          "column name is null, and part of the key;",
-          "[code=ROW_MISMATCH]",
+      assertInvalid(
+          ERROR_CODE_ROW_MISMATCH,
+          "column name is null, but part of the key;",
           () ->
               put(
                   into("broken").setKeyColumn("name"),
@@ -452,11 +440,10 @@ public class ItLoading extends DataTest {
   }
 
   @Test
-  public void namesThatAreKeptCannotBeLoaded() {
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
+  public void reservedNamesCannotBeLoaded() {
+    assertInvalid(
+        ERROR_CODE_INVALID_REQUEST,
         "cache tensorflow-ignite-mine cannot be loaded;",
-        "[code=INVALID_REQUEST]",
         () -> load(into("tensorflow-ignite-mine"), 1, 1));
   }
 
@@ -519,11 +506,9 @@ public class ItLoading extends DataTest {
 
   private static List<Field> fields() {
     Field pixel = new Field("item", FieldType.nullable(new ArrowType.Int(8, false)), null);
-    return Arrays.asList(
+    return List.of(
         new Field(
-            "pixels",
-            FieldType.nullable(new ArrowType.FixedSizeList(PIXELS)),
-            Collections.singletonList(pixel)),
+            "pixels", FieldType.nullable(new ArrowType.FixedSizeList(PIXELS)), List.of(pixel)),
         Field.nullable("name", ArrowType.Utf8.INSTANCE),
         Field.nullable("weight", new ArrowType.FloatingPoint(FloatingPointPrecision.SINGLE)));
   }
@@ -547,7 +532,7 @@ public class ItLoading extends DataTest {
     HashSet<List<Object>> rows = new HashSet<>();
     for (int row = first; row < first + count; row++) {
       List<Object> pixels = new ArrayList<>(Collections.nCopies(PIXELS, (byte) row));
-      rows.add(Arrays.asList((long) row, pixels, "row " + row, row / 2f));
+      rows.add(List.of((long) row, pixels, "row " + row, row / 2f));
     }
     return rows;
   }

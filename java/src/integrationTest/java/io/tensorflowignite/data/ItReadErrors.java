@@ -1,10 +1,14 @@
 package io.tensorflowignite.data;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SCHEMA_UNKNOWN;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 import static org.junit.Assert.assertEquals;
 
 import io.tensorflowignite.v1.ReadCommand;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.List;
 import org.apache.arrow.flight.FlightEndpoint;
 import org.apache.arrow.flight.FlightInfo;
 import org.apache.arrow.flight.FlightStatusCode;
@@ -14,10 +18,10 @@ import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 
-/** What cannot be read is told, with its reason and what to do. */
+/** Errors of reading give the reason and what to do. */
 public class ItReadErrors extends DataTest {
   @Test
-  public void anUnknownCacheIsToldWithThoseThatExist() {
+  public void anUnknownCacheIsAnErrorThatNamesTheExistingOnes() {
     create(new CacheConfiguration<>("known"), 4, 0);
     create(new CacheConfiguration<>("tensorflow-ignite-jobs"), 4, 0);
 
@@ -29,7 +33,7 @@ public class ItReadErrors extends DataTest {
   }
 
   @Test
-  public void anUnknownColumnIsToldWithThoseThatExist() {
+  public void anUnknownColumnIsAnErrorThatNamesTheExistingOnes() {
     fillObjects(create(new CacheConfiguration<>("digits"), 4, 0), "Digit", 1);
 
     assertFails(
@@ -43,51 +47,41 @@ public class ItReadErrors extends DataTest {
   public void anEmptyCacheWithoutSchemaIsAnError() {
     create(new CacheConfiguration<>("empty"), 4, 0);
 
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
-        "cache empty is empty and nothing tells its columns",
-        "[code=SCHEMA_UNKNOWN]",
+    assertInvalid(
+        ERROR_CODE_SCHEMA_UNKNOWN,
+        "cache empty is empty, and its columns are not known",
         () -> cluster.info(command("empty").build()));
   }
 
   @Test
-  public void aColumnThatNothingTellsIsAnErrorOnlyWhenItIsRead() throws Exception {
+  public void aColumnOfUnknownTypeIsAnErrorOnlyIfItIsRead() throws Exception {
     IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("odd"), 4, 0);
     for (int i = 0; i < 20; i++) {
-      cache.put(
-          i,
-          ignite
-              .binary()
-              .builder("Odd")
-              .setField("tags", new ArrayList<>())
-              .setField("mixed", Arrays.asList(1, "two"))
-              .setField("n", i)
-              .build());
+      List<Object> mixed = new ArrayList<>(List.of(1, "two"));
+      cache.put(i, object("Odd", "tags", new ArrayList<>(), "mixed", mixed, "n", i));
     }
 
     assertFails(
         FlightStatusCode.INVALID_ARGUMENT,
-        "cache odd: column tags is of type Collection, and nothing tells what it holds",
+        "cache odd: column tags is of type Collection, and the types inside it are not known",
         "schema={\"tags\": ...}), or leave the column out (columns=[...]) [code=SCHEMA_UNKNOWN]",
         () -> cluster.info(command("odd").addColumns("tags").build()));
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
+    assertInvalid(
+        ERROR_CODE_UNSUPPORTED_TYPE,
         "cache odd: column mixed[1] holds values of types Integer and String;",
-        "[code=UNSUPPORTED_TYPE]",
         () -> cluster.info(command("odd").addColumns("mixed").build()));
     assertEquals(20, cluster.readAll(command("odd").addColumns("n").build()).size());
   }
 
   @Test
-  public void aNullIsToldWithItsRow() {
+  public void aNullIsAnErrorThatNamesItsRow() {
     IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("holes"), 1, 0);
-    cache.put(1, ignite.binary().builder("Holes").setField("n", 1).build());
+    cache.put(1, object("Holes", "n", 1));
     cache.put(2, ignite.binary().builder("Holes").setField("n", null, Integer.class).build());
 
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
+    assertInvalid(
+        ERROR_CODE_ROW_MISMATCH,
         "cache holes, key 2: column n is null;",
-        "[code=ROW_MISMATCH]",
         () -> cluster.readAll(command("holes").build()));
   }
 
@@ -109,26 +103,26 @@ public class ItReadErrors extends DataTest {
   public void partitionsOfAnotherNodeAreNamedToAReaderThatFollowsThem() throws Exception {
     fillObjects(create(new CacheConfiguration<>("digits"), 16, 1), "Digit", 10);
 
-    assertNamesWhatIsElsewhere(command("digits").build());
+    assertPartitionsOfAnotherNodeAreNamed(command("digits").build());
   }
 
   @Test
   public void anOwnerWithoutEndpointIsAnError() {
     fillObjects(create(new CacheConfiguration<>("digits"), 16, 0), "Digit", 10);
-    String address = cluster.forget(2);
+    String address = cluster.removeAddress(2);
     try {
       assertFails(
           FlightStatusCode.UNAVAILABLE,
           "node " + cluster.node(2).cluster().localNode().id() + " owns ",
-          "partitions that are asked for, but runs no data endpoint",
+          "of the requested partitions, but runs no data endpoint",
           () -> cluster.info(command("digits").build()));
     } finally {
-      cluster.remember(2, address);
+      cluster.putAddress(2, address);
     }
   }
 
   @Test
-  public void whatCannotBeReadIsRefused() {
+  public void invalidCommandsAreRefused() {
     fillObjects(create(new CacheConfiguration<>("digits"), 4, 0), "Digit", 10);
 
     assertInvalid(
@@ -142,12 +136,13 @@ public class ItReadErrors extends DataTest {
     assertInvalid(
         "holds no command",
         () -> DataCluster.read(cluster.client(0), new Ticket(new byte[] {-1, 7})));
-    assertInvalid("no cache is named", () -> cluster.info(ReadCommand.getDefaultInstance()));
+    assertInvalid(
+        "the command names no cache", () -> cluster.info(ReadCommand.getDefaultInstance()));
     assertInvalid(
         "batches of -1 bytes", () -> cluster.info(command("digits").setBatchBytes(-1).build()));
   }
 
   private static void assertInvalid(String text, ThrowingRunnable call) {
-    assertFails(FlightStatusCode.INVALID_ARGUMENT, text, "[code=INVALID_REQUEST]", call);
+    assertInvalid(ERROR_CODE_INVALID_REQUEST, text, call);
   }
 }

@@ -27,7 +27,7 @@ import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
 
-/** Every row of a cache, once, whoever owns it. */
+/** A read gives every row of a cache once, from its owner. */
 public class ItReading extends DataTest {
   @Test
   public void everyRowOfAPartitionedCacheComesOnceOverItsOwners() throws Exception {
@@ -55,16 +55,16 @@ public class ItReading extends DataTest {
   }
 
   @Test
-  public void onlyThePartitionsNamedAreCountedAndRead() throws Exception {
+  public void onlyNamedPartitionsAreCountedAndRead() throws Exception {
     fillObjects(create(new CacheConfiguration<>("some"), 16, 0), "Some", 400);
-    List<Integer> named = Arrays.asList(3, 1, 12);
+    List<Integer> named = List.of(3, 1, 12);
     long expected = named.stream().mapToLong(ItReading::rowsOf).sum();
 
     ReadCommand command = command("some").addAllPartitions(named).setKey(true).build();
     FlightInfo info = cluster.info(command);
 
     assertEquals(expected, info.getRecords());
-    assertEquals(Arrays.asList(1, 3, 12), sorted(partitions(info)));
+    assertEquals(List.of(1, 3, 12), sorted(partitions(info)));
     Set<Object> keys = column(cluster.readAll(command), 0);
     assertEquals(expected, keys.size());
     for (Object key : keys) {
@@ -100,16 +100,13 @@ public class ItReading extends DataTest {
   }
 
   @Test
-  public void batchesEndAtTheRowsAndBytesAskedForAndSpanPartitions() throws Exception {
+  public void batchesEndAtTheRequestedRowsAndBytesAndSpanPartitions() throws Exception {
     fillObjects(create(new CacheConfiguration<>("cut"), 64, 0), "Cut", 1000);
     FlightEndpoint endpoint =
         cluster.info(command("cut").setBatchRows(50).build()).getEndpoints().get(0);
     List<Integer> sizes = new ArrayList<>();
 
-    DataCluster.batches(
-        cluster.client(endpoint.getLocations().get(0)),
-        endpoint.getTicket(),
-        root -> sizes.add(root.getRowCount()));
+    cluster.batches(endpoint, root -> sizes.add(root.getRowCount()));
 
     assertTrue(sizes.size() > 1);
     assertTrue(sizes.subList(0, sizes.size() - 1).stream().allMatch(size -> size == 50));
@@ -119,10 +116,7 @@ public class ItReading extends DataTest {
             .info(command("cut").setBatchBytes(64 * 10).addColumns("pixels").build())
             .getEndpoints()
             .get(0);
-    DataCluster.batches(
-        cluster.client(byBytes.getLocations().get(0)),
-        byBytes.getTicket(),
-        root -> assertTrue(root.getRowCount() <= 10));
+    cluster.batches(byBytes, root -> assertTrue(root.getRowCount() <= 10));
   }
 
   @Test
@@ -135,6 +129,19 @@ public class ItReading extends DataTest {
   }
 
   @Test
+  public void aClientThatKnowsOnlyFlightGetsNullsAsNulls() throws Exception {
+    create(new CacheConfiguration<>("holes"), 1, 0).put(1, object("Hole", "a", 1, "b", "text"));
+    ignite.cache("holes").put(2, object("Hole", "a", 2));
+    FlightInfo info = cluster.client(0).getInfo(FlightDescriptor.path("holes"));
+    FlightEndpoint endpoint = info.getEndpoints().get(0);
+    try (FlightStream rows = cluster.stream(endpoint)) {
+      assertTrue(rows.next());
+      assertEquals(2, rows.getRoot().getRowCount());
+      assertEquals(1, rows.getRoot().getVector("b").getNullCount());
+    }
+  }
+
+  @Test
   public void aStreamThatIsCancelledHalfwayLeavesNoBuffer() throws Exception {
     IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("large"), 4, 0);
     for (int i = 0; i < 64; i++) {
@@ -142,8 +149,7 @@ public class ItReading extends DataTest {
     }
     FlightEndpoint endpoint =
         cluster.info(command("large").setBatchBytes(1 << 20).build()).getEndpoints().get(0);
-    try (FlightStream stream =
-        cluster.client(endpoint.getLocations().get(0)).getStream(endpoint.getTicket())) {
+    try (FlightStream stream = cluster.stream(endpoint)) {
       assertTrue(stream.next());
       stream.cancel("enough", null);
     }
@@ -151,10 +157,10 @@ public class ItReading extends DataTest {
   }
 
   @Test
-  public void whatMovesWhileItsStreamRunsIsNamedToAReaderThatFollowsAndAnErrorToOthers()
+  public void partitionsThatMoveDuringAStreamAreNamedToAReaderThatFollowsAndAnErrorToOthers()
       throws Exception {
-    // Without backups, so that the node's end starts no rebalancing: Ignite 2.17 halts a node when
-    // a cache is destroyed while it rebalances.
+    // Without backups, so that a leaving node causes no rebalancing: Ignite 2.17 halts a node if a
+    // cache is destroyed during its rebalancing.
     IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("moving"), 256, 0);
     for (int i = 0; i < 96; i++) {
       cache.put(i, new byte[1 << 20]);
@@ -191,10 +197,7 @@ public class ItReading extends DataTest {
       assertTrue(partitions(endpoint).containsAll(result.getMovedList()));
       ReadCommand rest = command.toBuilder().addAllPartitions(result.getMovedList()).build();
       for (FlightEndpoint owner : cluster.info(rest).getEndpoints()) {
-        DataCluster.batches(
-            cluster.client(owner.getLocations().get(0)),
-            owner.getTicket(),
-            batch -> addKeys(batch, keys));
+        cluster.batches(owner, batch -> addKeys(batch, keys));
       }
     } finally {
       cluster.stopLastNode();

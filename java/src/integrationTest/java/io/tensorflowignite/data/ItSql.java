@@ -1,5 +1,8 @@
 package io.tensorflowignite.data;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SQL_INVALID;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
@@ -11,7 +14,6 @@ import io.tensorflowignite.v1.ReadCommand;
 import java.sql.Timestamp;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.Date;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -33,7 +35,7 @@ import org.apache.ignite.cache.query.SqlFieldsQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
 
-/** Rows chosen by a condition or a SELECT: each once, whoever owns it. */
+/** A condition or a SELECT gives each row that it selects once, from its owner. */
 public class ItSql extends DataTest {
   private static final int ROWS = 600;
 
@@ -50,10 +52,8 @@ public class ItSql extends DataTest {
       assertEquals(3, info.getEndpoints().size());
       assertKeys(i -> i % 10 < 3, cluster.readAll(command.build()));
       assertEquals(
-          Arrays.asList("_key", "pixels", "label", "name", "price"),
-          info.getSchemaOptional().get().getFields().stream()
-              .map(Field::getName)
-              .collect(Collectors.toList()));
+          List.of("_key", "pixels", "label", "name", "price"),
+          names(info.getSchemaOptional().get()));
     }
   }
 
@@ -65,27 +65,26 @@ public class ItSql extends DataTest {
     assertEquals(60, cluster.info(command.build()).getRecords());
     assertKeys(i -> i % 10 == 4, cluster.readAll(command.build()));
 
-    ReadCommand some = command.addAllPartitions(Arrays.asList(1, 5, 30)).build();
-    IntPredicate there =
-        i -> i % 10 == 4 && Arrays.asList(1, 5, 30).contains(partition("everywhere", i));
+    ReadCommand some = command.addAllPartitions(List.of(1, 5, 30)).build();
+    IntPredicate there = i -> i % 10 == 4 && List.of(1, 5, 30).contains(partition("everywhere", i));
     assertEquals(expected(there).size(), cluster.info(some).getRecords());
     assertKeys(there, cluster.readAll(some));
     ReadCommand select =
         command("everywhere")
             .setSql("SELECT _key, price AS p FROM Filtered WHERE label = ?")
             .addParameters(Parameter.newBuilder().setIntValue(4))
-            .addAllPartitions(Arrays.asList(1, 5, 30))
+            .addAllPartitions(List.of(1, 5, 30))
             .build();
     assertEquals(expected(there).size(), cluster.info(select).getRecords());
     assertKeys(there, cluster.readAll(select));
   }
 
   @Test
-  public void onlyThePartitionsNamedAreCountedAndRead() throws Exception {
+  public void onlyNamedPartitionsAreCountedAndRead() throws Exception {
     for (int parallelism : new int[] {1, 3}) {
       String name = "some" + parallelism;
       fill(create(sql(name).setQueryParallelism(parallelism), 16, 1));
-      List<Integer> named = Arrays.asList(3, 1, 12);
+      List<Integer> named = List.of(3, 1, 12);
       ReadCommand command =
           command(name).setWhere("label <> 0").addAllPartitions(named).setKey(true).build();
       IntPredicate there = i -> i % 10 != 0 && named.contains(partition(name, i));
@@ -93,6 +92,32 @@ public class ItSql extends DataTest {
       assertEquals(expected(there).size(), cluster.info(command).getRecords());
       assertKeys(there, cluster.readAll(command));
     }
+  }
+
+  @Test
+  public void aCacheIsFoundByTheNameOfItsTable() throws Exception {
+    fill(create(sql("named"), 8, 0));
+    ignite.createCache(new CacheConfiguration<>("schema"));
+    for (String statement :
+        List.of(
+            "CREATE TABLE Person (id INT PRIMARY KEY, name VARCHAR)",
+            "INSERT INTO Person VALUES (7, 'Ada')")) {
+      ignite.cache("schema").query(new SqlFieldsQuery(statement).setSchema("PUBLIC")).getAll();
+    }
+    for (String name : List.of("PERSON", "person", "PUBLIC.PERSON", "SQL_PUBLIC_PERSON")) {
+      ReadCommand person = command(name).addColumns("NAME").build();
+      assertEquals(List.of(List.of("Ada")), cluster.readAll(person));
+    }
+    assertEquals(ROWS, cluster.info(command("filtered").build()).getRecords());
+
+    create(sql("second"), 8, 0);
+
+    assertEquals(ROWS, cluster.info(command("named.FILTERED").build()).getRecords());
+    assertInvalid(
+        ERROR_CODE_INVALID_REQUEST,
+        "FILTERED is the name of several SQL tables: named.FILTERED of cache named, second.FILTERED"
+            + " of cache second",
+        () -> cluster.info(command("FILTERED").build()));
   }
 
   @Test
@@ -134,7 +159,7 @@ public class ItSql extends DataTest {
     assertKeys(i -> i * 0.5 >= 250, rows);
     for (List<Object> row : rows) {
       int key = (Integer) row.get(0);
-      assertEquals(Arrays.asList(key, key * 1.0, "row " + key, key % 10 + 1, pixels(key)), row);
+      assertEquals(List.of(key, key * 1.0, "row " + key, key % 10 + 1, pixels(key)), row);
     }
   }
 
@@ -156,8 +181,8 @@ public class ItSql extends DataTest {
             .setSql("SELECT flag, tiny, small, id, wide, single, twin, text, raw FROM Typed")
             .build();
     assertEquals(
-        Collections.singletonList(
-            Arrays.<Object>asList(
+        List.of(
+            List.of(
                 true,
                 Byte.MIN_VALUE,
                 Short.MIN_VALUE,
@@ -170,8 +195,8 @@ public class ItSql extends DataTest {
         cluster.readAll(all));
     assertEquals(
         all.getSql(),
-        Arrays.asList("flag", "tiny", "small", "id", "wide", "single", "twin", "text", "raw"),
-        cluster.schema(all).getFields().stream().map(Field::getName).collect(Collectors.toList()));
+        List.of("flag", "tiny", "small", "id", "wide", "single", "twin", "text", "raw"),
+        names(cluster.schema(all)));
     assertEquals(
         1,
         cluster
@@ -186,11 +211,7 @@ public class ItSql extends DataTest {
 
     ReadCommand command = command("star").setSql("SELECT * FROM FILTERED WHERE label = 1").build();
 
-    assertEquals(
-        Arrays.asList("pixels", "label", "name", "price"),
-        cluster.schema(command).getFields().stream()
-            .map(Field::getName)
-            .collect(Collectors.toList()));
+    assertEquals(List.of("pixels", "label", "name", "price"), names(cluster.schema(command)));
     assertEquals(60, cluster.readAll(command).size());
   }
 
@@ -229,39 +250,29 @@ public class ItSql extends DataTest {
   public void nullsAreNoValueOfAComparison() throws Exception {
     IgniteCache<Object, Object> cache = create(sql("holes"), 8, 0);
     fill(cache);
-    BinaryObject hole =
-        ignite.binary().builder("Filtered").setField("label", 1).setField("price", 1.0).build();
-    cache.put(ROWS, hole);
+    cache.put(ROWS, object("Filtered", "label", 1, "price", 1.0));
 
     ReadCommand.Builder command = command("holes").setKey(true).addColumns("label");
     assertEquals(
-        Collections.singletonList(Arrays.<Object>asList(ROWS, 1)),
-        cluster.readAll(command.setWhere("name IS NULL").build()));
+        List.of(List.of(ROWS, 1)), cluster.readAll(command.setWhere("name IS NULL").build()));
     assertKeys(i -> i < ROWS, cluster.readAll(command.setWhere("name LIKE 'row%'").build()));
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
+    assertInvalid(
+        ERROR_CODE_ROW_MISMATCH,
         "cache holes, key " + ROWS + ": column name is null",
-        "[code=ROW_MISMATCH]",
         () -> cluster.readAll(command("holes").setSql("SELECT name FROM FILTERED").build()));
   }
 
   @Test
-  public void aFieldInsideANestedObjectCanBeAskedFor() throws Exception {
+  public void aConditionCanUseAFieldInsideANestedObject() throws Exception {
     LinkedHashMap<String, String> fields = new LinkedHashMap<>();
     fields.put("id", Integer.class.getName());
     fields.put("address.city", String.class.getName());
     QueryEntity entity = new QueryEntity(Integer.class.getName(), "Person").setFields(fields);
     IgniteCache<Object, Object> cache =
-        create(
-            new CacheConfiguration<>("people").setQueryEntities(Collections.singletonList(entity)),
-            8,
-            0);
+        create(new CacheConfiguration<>("people").setQueryEntities(List.of(entity)), 8, 0);
     for (int i = 0; i < 40; i++) {
-      BinaryObject address =
-          ignite.binary().builder("Address").setField("city", i % 4 == 0 ? "Oslo" : "Rome").build();
-      cache.put(
-          i,
-          ignite.binary().builder("Person").setField("id", i).setField("address", address).build());
+      BinaryObject address = object("Address", "city", i % 4 == 0 ? "Oslo" : "Rome");
+      cache.put(i, object("Person", "id", i, "address", address));
     }
 
     ReadCommand.Builder command = command("people").addColumns("id").setKey(true);
@@ -297,11 +308,11 @@ public class ItSql extends DataTest {
     for (char letter = 'a'; letter < 'k'; letter++) {
       moments.put(new Date(letter), new Date(-letter));
       letters.put(letter, Character.toUpperCase(letter));
-      cases.add(Arrays.asList(letter, Character.toUpperCase(letter)));
+      cases.add(List.of(letter, Character.toUpperCase(letter)));
     }
 
     assertEquals(
-        Collections.singletonList(Arrays.<Object>asList((long) 'c', (long) -'c')),
+        List.of(List.of((long) 'c', (long) -'c')),
         cluster.readAll(
             command("moments")
                 .setKey(true)
@@ -316,7 +327,7 @@ public class ItSql extends DataTest {
   }
 
   @Test
-  public void rowsAreNotCountedWhenNobodyAsks() {
+  public void rowsOfAnUncountedCommandAreNotCounted() {
     fill(create(sql("uncounted"), 8, 0));
 
     assertEquals(-1, cluster.info(command("uncounted").setUncounted(true).build()).getRecords());
@@ -337,8 +348,7 @@ public class ItSql extends DataTest {
     }
     ReadCommand command = command("large").setWhere("_key >= 0").setBatchBytes(1 << 20).build();
     FlightEndpoint endpoint = cluster.info(command).getEndpoints().get(0);
-    try (FlightStream stream =
-        cluster.client(endpoint.getLocations().get(0)).getStream(endpoint.getTicket())) {
+    try (FlightStream stream = cluster.stream(endpoint)) {
       assertTrue(stream.next());
       assertFalse(runningQueries().isEmpty());
       stream.cancel("enough", null);
@@ -365,48 +375,42 @@ public class ItSql extends DataTest {
   public void partitionsOfAnotherNodeAreNamedToAReaderThatFollowsThem() throws Exception {
     fill(create(sql("followed"), 16, 1));
 
-    assertNamesWhatIsElsewhere(command("followed").setWhere("label = 1").build());
+    assertPartitionsOfAnotherNodeAreNamed(command("followed").setWhere("label = 1").build());
   }
 
   @Test
-  public void whatIgniteCannotRunIsToldInItsWords() {
+  public void errorsOfIgnitesSqlKeepTheirMessage() {
     fill(create(sql("wrong"), 8, 0));
     create(new CacheConfiguration<>("plain"), 4, 0).put(1, 1);
 
     assertInvalid("Column \"NOPE\" not found", command("wrong").setWhere("nope = 1"));
-    assertInvalid("Function \"NOPE\" not found", command("wrong").setWhere("nope(label) = 1"));
+    assertInvalid("NOPE is not allowed", command("wrong").setWhere("nope(label) = 1"));
     assertInvalid("Data conversion error", command("wrong").setWhere("label = 'x'"));
     assertInvalid(
         "Data conversion error",
         command("wrong").setWhere("label = ?").addParameters(value().setStringValue("x")));
-    assertInvalid("1 question marks, and 0 parameters", command("wrong").setWhere("label = ?"));
+    assertInvalid("1 question marks, but 0 parameters", command("wrong").setWhere("label = ?"));
     assertInvalid("is not visible to SQL", command("plain").setWhere("_val = 1"));
     assertInvalid(
         "has the clause LIMIT", command("wrong").setSql("SELECT * FROM Filtered LIMIT 1"));
-    assertInvalid("only the cache's own rows", command("wrong").setSql("SELECT * FROM SYS.NODES"));
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
+    assertInvalid(
+        "reads only the table of cache", command("wrong").setSql("SELECT * FROM SYS.NODES"));
+    assertInvalid(
+        ERROR_CODE_INVALID_REQUEST,
         "both where and sql",
-        "[code=INVALID_REQUEST]",
         () -> cluster.info(command("wrong").setSql("a").setWhere("b").build()));
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
-        "a SELECT names its columns itself",
-        "[code=INVALID_REQUEST]",
+    assertInvalid(
+        ERROR_CODE_INVALID_REQUEST,
+        "a SELECT names its columns",
         () -> cluster.info(command("wrong").setSql("a").setKey(true).build()));
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
+    assertInvalid(
+        ERROR_CODE_INVALID_REQUEST,
         "parameters but neither where nor sql",
-        "[code=INVALID_REQUEST]",
         () -> cluster.info(command("wrong").addParameters(value()).build()));
   }
 
   private static void assertInvalid(String text, ReadCommand.Builder command) {
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
-        text,
-        "[code=SQL_INVALID]",
-        () -> cluster.info(command.build()));
+    assertInvalid(ERROR_CODE_SQL_INVALID, text, () -> cluster.info(command.build()));
   }
 
   private static void assertBound(
@@ -425,7 +429,7 @@ public class ItSql extends DataTest {
     assertKeys(expected, cluster.readAll(command.build()));
   }
 
-  /** On any node: the system view tells those of the node that is asked. */
+  /** The queries of all nodes: the system view of a node lists only its own ones. */
   private static List<List<?>> runningQueries() {
     SqlFieldsQuery running =
         new SqlFieldsQuery("SELECT SQL FROM SYS.SQL_QUERIES WHERE SQL LIKE '%_VAL%'");
@@ -447,21 +451,17 @@ public class ItSql extends DataTest {
     fields.put("name", String.class.getName());
     fields.put("price", Double.class.getName());
     QueryEntity entity = new QueryEntity(Integer.class.getName(), "Filtered").setFields(fields);
-    return new CacheConfiguration<>(name).setQueryEntities(Collections.singletonList(entity));
+    return new CacheConfiguration<>(name).setQueryEntities(List.of(entity));
   }
 
   private static void fill(IgniteCache<Object, Object> cache) {
     for (int i = 0; i < ROWS; i++) {
+      byte[] pixels = {(byte) i, (byte) i};
+      Object label = i % 10;
       cache.put(
           i,
-          ignite
-              .binary()
-              .builder("Filtered")
-              .setField("pixels", new byte[] {(byte) i, (byte) i})
-              .setField("label", i % 10)
-              .setField("name", "row " + i)
-              .setField("price", i * 0.5)
-              .build());
+          object(
+              "Filtered", "pixels", pixels, "label", label, "name", "row " + i, "price", i * 0.5));
     }
   }
 
@@ -473,13 +473,12 @@ public class ItSql extends DataTest {
     return ignite.affinity(cache).partition(key);
   }
 
-  private static Set<Object> expected(IntPredicate wanted) {
-    return IntStream.range(0, ROWS).filter(wanted).boxed().collect(Collectors.toSet());
+  private static Set<Object> expected(IntPredicate keys) {
+    return IntStream.range(0, ROWS).filter(keys).boxed().collect(Collectors.toSet());
   }
 
-  private static void assertKeys(IntPredicate wanted, List<List<Object>> rows) {
-    assertEquals(
-        expected(wanted), rows.stream().map(row -> row.get(0)).collect(Collectors.toSet()));
-    assertEquals(expected(wanted).size(), rows.size());
+  private static void assertKeys(IntPredicate keys, List<List<Object>> rows) {
+    assertEquals(expected(keys), rows.stream().map(row -> row.get(0)).collect(Collectors.toSet()));
+    assertEquals(expected(keys).size(), rows.size());
   }
 }

@@ -12,7 +12,6 @@ import java.sql.Time;
 import java.sql.Timestamp;
 import java.time.Instant;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.UUID;
@@ -25,13 +24,13 @@ import org.apache.ignite.cache.QueryEntity;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
 
-/** Conditions over columns of SQL's other types, and over partitions that move. */
+/** Conditions over columns of SQL's further types, and over partitions that move. */
 public class ItSqlTypes extends DataTest {
   private static final Instant INSTANT = Instant.parse("2020-02-29T22:30:00.123456Z");
   private static final UUID ID = UUID.fromString("00000000-0000-0000-0000-00000000002a");
 
   @Test
-  public void textsMeetColumnsOfEveryTypeOfSql() throws Exception {
+  public void textsCanBeComparedWithColumnsOfEveryTypeOfSql() throws Exception {
     LinkedHashMap<String, String> fields = new LinkedHashMap<>();
     fields.put("n", Integer.class.getName());
     fields.put("id", UUID.class.getName());
@@ -42,10 +41,7 @@ public class ItSqlTypes extends DataTest {
     fields.put("moment", java.util.Date.class.getName());
     QueryEntity entity = new QueryEntity(Integer.class.getName(), "Typed").setFields(fields);
     IgniteCache<Object, Object> cache =
-        create(
-            new CacheConfiguration<>("typed").setQueryEntities(Collections.singletonList(entity)),
-            8,
-            0);
+        create(new CacheConfiguration<>("typed").setQueryEntities(List.of(entity)), 8, 0);
     cache.put(1, row(1, ID, "0.10", "2020-02-29", "23:59:58", INSTANT));
     cache.put(2, row(2, new UUID(1, 2), "0.11", "2020-03-01", "00:00:00", INSTANT.plusMillis(1)));
 
@@ -67,7 +63,7 @@ public class ItSqlTypes extends DataTest {
   }
 
   @Test
-  public void aPartitionThatMovesWhileItsRowsAreChosenIsTold() throws Exception {
+  public void aPartitionThatMovesWhileItsRowsAreSelectedIsAnError() throws Exception {
     IgniteCache<Object, Object> cache =
         create(
             new CacheConfiguration<>("moving").setIndexedTypes(Integer.class, byte[].class),
@@ -84,8 +80,7 @@ public class ItSqlTypes extends DataTest {
             .filter(i -> partitions.contains(ignite.affinity("moving").partition(i)))
             .count();
     long[] rows = new long[1];
-    try (FlightStream stream =
-        cluster.client(endpoint.getLocations().get(0)).getStream(endpoint.getTicket())) {
+    try (FlightStream stream = cluster.stream(endpoint)) {
       assertTrue(stream.next());
       rows[0] += stream.getRoot().getRowCount();
       cluster.addNode();
@@ -105,8 +100,8 @@ public class ItSqlTypes extends DataTest {
               rows[0] += stream.getRoot().getRowCount();
             }
           });
-      // The last batch is not sent after the move; every row before it is, from a partition that is
-      // gone too.
+      // The last batch is not sent after the move. All batches before it are, also with rows of the
+      // moved partition.
       assertTrue(rows[0] + " of " + expected, rows[0] >= expected - 1);
     } finally {
       cluster.stopLastNode();
@@ -119,10 +114,7 @@ public class ItSqlTypes extends DataTest {
       command.addParameters(Parameter.newBuilder().setStringValue(parameter));
     }
     assertEquals(where, 1, cluster.info(command.build()).getRecords());
-    assertEquals(
-        where,
-        Collections.singletonList(Arrays.<Object>asList(1)),
-        cluster.readAll(command.build()));
+    assertEquals(where, List.of(Arrays.<Object>asList(1)), cluster.readAll(command.build()));
   }
 
   private static Object row(

@@ -1,5 +1,7 @@
 package io.tensorflowignite.data;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
@@ -20,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TimeZone;
 import java.util.UUID;
-import org.apache.arrow.flight.FlightStatusCode;
 import org.apache.arrow.vector.types.FloatingPointPrecision;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
@@ -32,7 +33,7 @@ import org.apache.ignite.cache.query.SqlFieldsQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
 
-/** Every type of the table, with values at its edges, wherever it may stand. */
+/** Every type of the table, with values at its limits, as key, value and field. */
 public class ItTypes extends DataTest {
   private static final UUID ID = new UUID(Long.MIN_VALUE, 1);
   private static final Date DATE = new Date(-62_135_596_800_000L);
@@ -43,7 +44,6 @@ public class ItTypes extends DataTest {
     GREEN
   }
 
-  /** As users write them. */
   static final class Address {
     final String city;
     final int[] codes;
@@ -99,15 +99,15 @@ public class ItTypes extends DataTest {
       IgniteCache<Object, Object> plain = create(new CacheConfiguration<>(name), 4, 0);
       plain.put(edge.getKey(), edge.getKey());
       IgniteCache<Object, Object> objects = create(new CacheConfiguration<>(name + "o"), 4, 0);
-      objects.put(1, ignite.binary().builder(name).setField("v", edge.getKey()).build());
+      objects.put(1, object(name, "v", edge.getKey()));
 
       assertEquals(
           edge.getKey() + "",
-          Collections.singletonList(Arrays.asList(edge.getValue(), edge.getValue())),
+          List.of(List.of(edge.getValue(), edge.getValue())),
           cluster.readAll(command(name).setKey(true).build()));
       assertEquals(
           edge.getKey() + "",
-          Collections.singletonList(Collections.singletonList(edge.getValue())),
+          List.of(List.of(edge.getValue())),
           cluster.readAll(command(name + "o").build()));
     }
   }
@@ -118,14 +118,8 @@ public class ItTypes extends DataTest {
     TimeZone before = TimeZone.getDefault();
     try {
       TimeZone.setDefault(TimeZone.getTimeZone("Asia/Kolkata"));
-      cache.put(
-          1,
-          ignite
-              .binary()
-              .builder("Times")
-              .setField("t", Time.valueOf("23:59:59"))
-              .setField("d", java.sql.Date.valueOf("2024-02-29"))
-              .build());
+      java.sql.Date day = java.sql.Date.valueOf("2024-02-29");
+      cache.put(1, object("Times", "t", Time.valueOf("23:59:59"), "d", day));
       List<Object> row =
           cluster.readAll(command("times").addColumns("t").addColumns("d").build()).get(0);
       assertTrue(row.get(0).toString(), row.get(0).toString().endsWith("T23:59:59"));
@@ -153,7 +147,7 @@ public class ItTypes extends DataTest {
         new java.util.TreeMap<>(cluster.schema(command.build()).findField("color").getMetadata())
             .toString());
 
-    Schema wanted =
+    Schema requested =
         new Schema(
             List.of(
                 struct("home", field("city", ArrowType.Utf8.INSTANCE)),
@@ -165,7 +159,7 @@ public class ItTypes extends DataTest {
                 command("people")
                     .addColumns("home")
                     .addColumns("others")
-                    .setSchema(bytes(wanted))
+                    .setSchema(bytes(requested))
                     .build())
             .toString());
   }
@@ -177,17 +171,10 @@ public class ItTypes extends DataTest {
     entity.addQueryField("address.city", "java.lang.String", null);
     entity.setKeyFields(Collections.singleton("country"));
     IgniteCache<Object, Object> cache =
-        create(
-            new CacheConfiguration<>("places").setQueryEntities(Collections.singletonList(entity)),
-            4,
-            0);
+        create(new CacheConfiguration<>("places").setQueryEntities(List.of(entity)), 4, 0);
     cache.put(
-        ignite.binary().builder("PlaceKey").setField("country", "ch").build(),
-        ignite
-            .binary()
-            .builder("Place")
-            .setField("address", ignite.binary().builder("Addr").setField("city", "Bern").build())
-            .build());
+        object("PlaceKey", "country", "ch"),
+        object("Place", "address", object("Addr", "city", "Bern")));
 
     assertEquals(
         "[[{\"country\":\"ch\"}, ch, Bern]]",
@@ -219,8 +206,8 @@ public class ItTypes extends DataTest {
   @Test
   public void nullsAreKeptFilledOrRefused() throws Exception {
     IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("holes"), 1, 0);
-    cache.put(1, ignite.binary().builder("Holes").setField("n", 1).setField("s", "x").build());
-    cache.put(2, ignite.binary().builder("Holes").setField("s", "y").build());
+    cache.put(1, object("Holes", "n", 1, "s", "x"));
+    cache.put(2, object("Holes", "s", "y"));
     ReadCommand.Builder command = command("holes").addColumns("n").addColumns("s");
 
     assertEquals(
@@ -230,10 +217,9 @@ public class ItTypes extends DataTest {
         "[[1, x], [0, y]]",
         cluster.readAll(command.setNulls(Nulls.NULLS_DEFAULT).build()).toString());
     command.setNulls(Nulls.NULLS_ERROR);
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
+    assertInvalid(
+        ERROR_CODE_ROW_MISMATCH,
         "cache holes, key 2: column n is null;",
-        "[code=ROW_MISMATCH]",
         () -> cluster.readAll(command.build()));
     assertEquals(
         "[[1, x]]",
@@ -243,66 +229,58 @@ public class ItTypes extends DataTest {
   @Test
   public void fieldsThatCameLaterAreNullBefore() throws Exception {
     IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("grown"), 1, 0);
-    cache.put(1, ignite.binary().builder("Old").setField("a", 1).build());
-    cache.put(2, ignite.binary().builder("Old").setField("a", 2).setField("b", "b").build());
-    cache.put(3, ignite.binary().builder("New").setField("b", "c").setField("a", 3).build());
+    cache.put(1, object("Old", "a", 1));
+    cache.put(2, object("Old", "a", 2, "b", "b"));
+    cache.put(3, object("New", "b", "c", "a", 3));
 
     List<List<Object>> rows =
         cluster.readAll(
             command("grown").addColumns("a").addColumns("b").setNulls(Nulls.NULLS_KEEP).build());
 
     assertEquals(
-        new HashSet<>(
-            Arrays.asList(Arrays.asList(1, null), Arrays.asList(2, "b"), Arrays.asList(3, "c"))),
+        new HashSet<>(Arrays.asList(Arrays.asList(1, null), List.of(2, "b"), List.of(3, "c"))),
         new HashSet<>(rows));
   }
 
   @Test
-  public void columnsAreReadAsTheReaderWantsThem() throws Exception {
-    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("wanted"), 4, 0);
-    cache.put(
-        1,
-        ignite
-            .binary()
-            .builder("Wanted")
-            .setField("pixels", new byte[] {0, 1, -1, 127})
-            .setField("label", 7)
-            .setField("ids", new ArrayList<>(Arrays.asList(1, 2)))
-            .build());
+  public void columnsAreReadWithTheRequestedTypes() throws Exception {
+    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("requested"), 4, 0);
+    byte[] pixels = {0, 1, -1, 127};
+    List<Integer> ids = new ArrayList<>(List.of(1, 2));
+    cache.put(1, object("Requested", "pixels", pixels, "label", 7, "ids", ids));
     Field uint8 = field("item", new ArrowType.Int(8, false));
-    Schema wanted =
+    Schema requested =
         new Schema(
             List.of(
                 fixed("pixels", 2, fixed("item", 2, uint8)),
                 field("label", new ArrowType.FloatingPoint(FloatingPointPrecision.SINGLE)),
                 list("ids", field("item", new ArrowType.Int(64, true)))));
     ReadCommand command =
-        command("wanted")
+        command("requested")
             .addColumns("pixels")
             .addColumns("label")
             .addColumns("ids")
-            .setSchema(bytes(wanted))
+            .setSchema(bytes(requested))
             .build();
 
-    assertEquals(wanted, cluster.schema(command));
+    assertEquals(requested, cluster.schema(command));
     assertEquals("[[[[0, 1], [-1, 127]], 7.0, [1, 2]]]", cluster.readAll(command).toString());
     Schema refused = new Schema(List.of(field("pixels", new ArrowType.Int(32, true))));
-    assertFails(
-        FlightStatusCode.INVALID_ARGUMENT,
-        "cache wanted: column pixels is of type byte[] (Binary) and cannot be read as Int(32,"
+    assertInvalid(
+        ERROR_CODE_UNSUPPORTED_TYPE,
+        "cache requested: column pixels is of type byte[] (Binary) and cannot be read as Int(32,"
             + " true)",
-        "[code=UNSUPPORTED_TYPE]",
-        () -> cluster.info(command("wanted").setSchema(bytes(refused)).build()));
+        () -> cluster.info(command("requested").setSchema(bytes(refused)).build()));
   }
 
   @Test
   public void anEmptyCacheIsReadWithASchema() throws Exception {
     create(new CacheConfiguration<>("empty"), 4, 0);
-    Schema wanted = new Schema(List.of(field("x", new ArrowType.Int(32, true))));
-    ReadCommand command = command("empty").setSchema(bytes(wanted)).build();
+    Schema requested = new Schema(List.of(field("x", new ArrowType.Int(32, true))));
+    ReadCommand command = command("empty").setSchema(bytes(requested)).build();
 
-    assertEquals(wanted, cluster.schema(command));
-    assertEquals(Collections.emptyList(), cluster.readAll(command));
+    assertEquals(requested, cluster.schema(command));
+    assertEquals(List.of(), cluster.readAll(command));
   }
 
   private static ByteString bytes(Schema schema) {
@@ -319,14 +297,10 @@ public class ItTypes extends DataTest {
   }
 
   private static Field list(String name, Field child) {
-    return new Field(
-        name, FieldType.notNullable(ArrowType.List.INSTANCE), Collections.singletonList(child));
+    return new Field(name, FieldType.notNullable(ArrowType.List.INSTANCE), List.of(child));
   }
 
   private static Field fixed(String name, int size, Field child) {
-    return new Field(
-        name,
-        FieldType.notNullable(new ArrowType.FixedSizeList(size)),
-        Collections.singletonList(child));
+    return ArrowRows.fixed(name, size, child);
   }
 }

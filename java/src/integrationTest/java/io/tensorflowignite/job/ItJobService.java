@@ -1,15 +1,13 @@
 package io.tensorflowignite.job;
 
-import static org.junit.Assert.assertEquals;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 
+import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.JobState;
 import java.io.IOException;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.configuration.IgniteConfiguration;
@@ -19,8 +17,6 @@ import org.junit.rules.TemporaryFolder;
 
 /** One job's singleton on a real node. */
 public class ItJobService {
-  private static final long TIMEOUT_S = 30;
-
   @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
 
   @Test
@@ -31,18 +27,11 @@ public class ItJobService {
           .deployClusterSingleton(
               JobService.serviceName("early"),
               new JobService("early", new TensorFlowService().settings()));
-      CompletableFuture<String> server = new CompletableFuture<>();
-      try (AutoCloseable feed =
-          jobs.listen(
-              (id, job) -> {
-                if (job != null && !job.getServiceNodeId().isEmpty()) {
-                  server.complete(job.getServiceNodeId());
-                }
-              })) {
-        jobs.insert(Job.newBuilder().setId("early").setState(JobState.PENDING).build());
-        String local = node.cluster().localNode().id().toString();
-        assertEquals(local, server.get(TIMEOUT_S, TimeUnit.SECONDS));
-      }
+      jobs.insert(Job.newBuilder().setId("early").setState(JOB_STATE_PENDING).build());
+      String local = node.cluster().localNode().id().toString();
+      Await.until(
+          "the service serves its job",
+          () -> jobs.get("early").map(Job::getServiceNodeId).filter(local::equals).isPresent());
     }
   }
 

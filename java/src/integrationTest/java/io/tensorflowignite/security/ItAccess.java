@@ -10,6 +10,13 @@ import static io.tensorflowignite.security.Requests.put;
 import static io.tensorflowignite.security.Requests.ticket;
 import static io.tensorflowignite.security.SecuredNode.as;
 import static io.tensorflowignite.security.SecuredNode.sha256;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RUN;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_STOPPED;
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_STOPPED;
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
@@ -23,7 +30,6 @@ import com.google.protobuf.Timestamp;
 import io.grpc.Status;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.Attempt;
-import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
 import io.tensorflowignite.v1.CheckBlocksRequest;
@@ -32,7 +38,6 @@ import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
-import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.ListJobsRequest;
 import io.tensorflowignite.v1.ListJobsResponse;
 import io.tensorflowignite.v1.MakeDirectoryRequest;
@@ -40,14 +45,11 @@ import io.tensorflowignite.v1.PutBlocksRequest;
 import io.tensorflowignite.v1.RemoveFileRequest;
 import io.tensorflowignite.v1.RenameFileRequest;
 import io.tensorflowignite.v1.ReserveBlocksRequest;
-import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.StopJobRequest;
 import io.tensorflowignite.v1.SubmitJobRequest;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
-import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
-import io.tensorflowignite.v1.WriteMode;
 import java.io.IOException;
 import java.util.Set;
 import java.util.TreeSet;
@@ -58,7 +60,7 @@ import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Every service of a node behind tokens and rules. */
+/** Every service of a node, with tokens and rules. */
 public class ItAccess {
   private static final Job OF_ALICE = job("a11ce000", "alice").build();
   private static final Job OF_ROOT = job("70070000", "root").build();
@@ -83,15 +85,15 @@ public class ItAccess {
   }
 
   @Test
-  public void everyMethodAsksWhoCalls() {
+  public void everyMethodRequiresAuthentication() {
     for (String method : requests.methods()) {
       calls.call(method, requests.of(method)).assertRefused(Status.Code.UNAUTHENTICATED);
     }
   }
 
   @Test
-  public void everyMethodAsksWhetherTheCallerMay() throws Exception {
-    Set<String> asked = new TreeSet<>();
+  public void everyMethodRequiresAPermission() throws Exception {
+    Set<String> checked = new TreeSet<>();
     for (String method : requests.methods()) {
       RawCalls.Answer answer = calls.call(method, requests.of(method), as("nobody"));
       if (method.equals(JOBS + "ListJobs")) {
@@ -101,18 +103,18 @@ public class ItAccess {
         assertTrue(answer.toString(), answer.messages.isEmpty());
       } else {
         answer.assertRefused(Status.Code.PERMISSION_DENIED);
-        asked.add(method);
+        checked.add(method);
       }
     }
-    assertTrue(asked.toString(), asked.size() >= 25);
+    assertTrue(checked.toString(), checked.size() >= 25);
   }
 
   @Test
-  public void whoCannotShowWhoHeIsIsToldWhatIsAskedFor() {
+  public void theErrorOfAnUnauthenticatedCallNamesTheRequiredCredentials() {
     String nodes = JOBS + "ListJobs";
     ListJobsRequest request = ListJobsRequest.getDefaultInstance();
     String none = calls.call(nodes, request).assertRefused(Status.Code.UNAUTHENTICATED);
-    assertTrue(none, none.contains("does not say who makes it"));
+    assertTrue(none, none.contains("has no credentials"));
     for (String wrong :
         ImmutableList.of(
             bearer("another"),
@@ -138,51 +140,49 @@ public class ItAccess {
     assertTrue(text, text.contains("a rule like 'alice read salaries'"));
     assertTrue(text, text.contains("TensorFlowService.access"));
     info("images", as("etl")).assertRefused(Status.Code.PERMISSION_DENIED);
-    calls
-        .call(FLIGHT + "DoGet", ticket("salaries"), as("alice"))
-        .assertRefused(Status.Code.PERMISSION_DENIED);
+    denied(FLIGHT + "DoGet", ticket("salaries"), as("alice"));
     calls.call(FLIGHT + "DoGet", ticket("images"), as("alice")).assertAnswered();
-    calls
-        .call(FLIGHT + "DoPut", put("images"), as("alice"))
-        .assertRefused(Status.Code.PERMISSION_DENIED);
+    denied(FLIGHT + "DoPut", put("images"), as("alice"));
   }
 
   @Test
-  public void theServicesOwnCachesAreNobodys() {
+  public void systemCachesAreClosedToEverybody() {
     for (String cache :
         ImmutableList.of(
             SystemCache.JOBS.cacheName(), "tensorflow-ignite-blocks", "tensorflow-ignite-new")) {
       String text = info(cache, as("root")).assertRefused(Status.Code.PERMISSION_DENIED);
-      assertTrue(text, text.contains("the service's own"));
-      calls
-          .call(FLIGHT + "DoPut", put(cache), as("root"))
-          .assertRefused(Status.Code.PERMISSION_DENIED);
+      assertTrue(text, text.contains("a system cache"));
+      denied(FLIGHT + "DoPut", put(cache), as("root"));
     }
   }
 
   @Test
-  public void jobsAreShownToTheirOwnersAndToWhoMayWatch() throws Exception {
+  public void jobsAreShownToTheirOwnersAndToPrincipalsWithWatch() throws Exception {
     assertEquals(ImmutableSet.of("a11ce000"), listed(as("alice")));
     assertTrue(listed(as("root")).containsAll(ImmutableSet.of("a11ce000", "70070000")));
     getJob("a11ce000", as("alice")).assertAnswered();
     getJob("a11c", as("alice")).assertAnswered();
     getJob("70070000", as("alice")).assertRefused(Status.Code.PERMISSION_DENIED);
-    calls
-        .call(
-            JOBS + "StopJob", StopJobRequest.newBuilder().setJobId("70070000").build(), as("alice"))
-        .assertRefused(Status.Code.PERMISSION_DENIED);
+    denied(JOBS + "StopJob", StopJobRequest.newBuilder().setJobId("70070000").build(), as("alice"));
   }
 
   @Test
-  public void whoSubmitsMustBeAbleToReachWhatTheTasksWill() {
+  public void aSubmitterNeedsThePermissionsOfTheTasks() {
     JobSpec ok = JobSpec.newBuilder().setCache("images").build();
     String text = submit(ok.toBuilder().setCache("salaries"));
     assertTrue(text, text.contains("salaries"));
     text = submit(ok.toBuilder().addMoreCaches("salaries"));
     assertTrue(text, text.contains("salaries"));
-    text = submit(ok.toBuilder().setCheckpointDirectory("ignite:///models/etl/run"));
-    assertTrue(text, text.contains("/models/etl/run"));
-    // Past the permissions, it is the job that is wrong.
+    for (String address :
+        ImmutableList.of(
+            "ignite:///models/etl/run",
+            "IGNITE:///models/etl/run",
+            "Ignite:////models//etl/./run/",
+            "ignite://another:10820/models/alice/../etl/run")) {
+      text = submit(ok.toBuilder().setCheckpointDirectory(address));
+      assertTrue(text, text.contains("/models/etl/run"));
+    }
+    // The permissions are sufficient; the job is invalid.
     RawCalls.Answer allowed =
         calls.call(
             JOBS + "SubmitJob",
@@ -195,7 +195,7 @@ public class ItAccess {
   }
 
   @Test
-  public void filesAreOpenByTheirPaths() throws Exception {
+  public void rulesOpenFilesByTheirPaths() throws Exception {
     makeDirectory("/models/alice/run", as("alice")).assertAnswered();
     makeDirectory("/models/etl/run", as("alice")).assertRefused(Status.Code.PERMISSION_DENIED);
     getFile("/models/alice/run", as("alice")).assertAnswered();
@@ -205,81 +205,66 @@ public class ItAccess {
   }
 
   @Test
-  public void whoMayUseADirectoryMayNotUseAllThatIsBelowIt() {
+  public void permissionForADirectoryDoesNotIncludeTheFilesBelowIt() {
     makeDirectory("/listed/of root", as("root")).assertAnswered();
     getFile("/listed", as("lister")).assertAnswered();
-    calls
-        .call(FILES + "CheckBlocks", CheckBlocksRequest.getDefaultInstance(), as("lister"))
-        .assertRefused(Status.Code.PERMISSION_DENIED);
+    denied(FILES + "CheckBlocks", CheckBlocksRequest.getDefaultInstance(), as("lister"));
     calls
         .call(FILES + "CheckBlocks", CheckBlocksRequest.getDefaultInstance(), as("root"))
         .assertAnswered();
     String text =
-        calls
-            .call(
-                FILES + "RemoveFile",
-                RemoveFileRequest.newBuilder().setPath("/listed").setRecursive(true).build(),
-                as("lister"))
-            .assertRefused(Status.Code.PERMISSION_DENIED);
+        denied(
+            FILES + "RemoveFile",
+            RemoveFileRequest.newBuilder().setPath("/listed").setRecursive(true).build(),
+            as("lister"));
     assertTrue(text, text.contains("'lister' lacks the permission files, /listed/*"));
-    calls
-        .call(
-            FILES + "RenameFile",
-            RenameFileRequest.newBuilder().setSource("/listed").setTarget("/listed-file").build(),
-            as("lister"))
-        .assertRefused(Status.Code.PERMISSION_DENIED);
+    denied(
+        FILES + "RenameFile",
+        RenameFileRequest.newBuilder().setSource("/listed").setTarget("/listed-file").build(),
+        as("lister"));
     getFile("/listed/of root", as("root")).assertAnswered();
     for (String directory : ImmutableList.of("ignite:///", "ignite:///listed")) {
-      calls
-          .call(
-              JOBS + "SubmitJob",
-              SubmitJobRequest.newBuilder()
-                  .setRequestId("r")
-                  .setSpec(
-                      JobSpec.newBuilder().setCache("images").setCheckpointDirectory(directory))
-                  .build(),
-              as("lister"))
-          .assertRefused(Status.Code.PERMISSION_DENIED);
+      denied(
+          JOBS + "SubmitJob",
+          SubmitJobRequest.newBuilder()
+              .setRequestId("r")
+              .setSpec(JobSpec.newBuilder().setCache("images").setCheckpointDirectory(directory))
+              .build(),
+          as("lister"));
     }
   }
 
   @Test
-  public void whatSomebodyWritesNobodyElseGoesOnWith() throws Exception {
+  public void onlyTheWriterOfAFileContinuesIt() throws Exception {
     RawCalls.Answer begun =
         calls.call(
             FILES + "BeginWrite",
             BeginWriteRequest.newBuilder()
                 .setPath("/models/alice/x")
-                .setMode(WriteMode.REPLACE)
+                .setMode(WRITE_MODE_REPLACE)
                 .setParents(true)
                 .build(),
             as("alice"));
     begun.assertAnswered();
     String extent = BeginWriteResponse.parseFrom(begun.messages.get(0)).getExtentId();
     Message reserve = ReserveBlocksRequest.newBuilder().setExtentId(extent).setBlocks(1).build();
-    calls
-        .call(FILES + "ReserveBlocks", reserve, as("etl"))
-        .assertRefused(Status.Code.PERMISSION_DENIED);
+    denied(FILES + "ReserveBlocks", reserve, as("etl"));
     calls.call(FILES + "ReserveBlocks", reserve, as("alice")).assertAnswered();
-    calls
-        .call(
-            FILES + "PutBlocks",
-            PutBlocksRequest.newBuilder().setExtentId(extent).build(),
-            as("etl"))
-        .assertRefused(Status.Code.PERMISSION_DENIED);
+    denied(
+        FILES + "PutBlocks", PutBlocksRequest.newBuilder().setExtentId(extent).build(), as("etl"));
   }
 
   @Test
-  public void aTaskReachesWhatItsJobNamesUntilItHasEnded() throws Exception {
+  public void aTaskReachesTheCachesAndFilesOfItsJobUntilItEnds() throws Exception {
     TaskKey key =
-        TaskKey.newBuilder().setJobId("7a5c0000").setAttempt(1).setRole(Role.WORKER).build();
-    TaskToken token = TaskToken.make(key);
+        TaskKey.newBuilder().setJobId("7a5c0000").setAttempt(1).setRole(ROLE_WORKER).build();
+    TaskToken token = TaskToken.create(key);
     String task = bearer(token.text());
     info("images", task).assertRefused(Status.Code.UNAUTHENTICATED);
     node.jobs.insert(
         job("7a5c0000", "root")
             .clearFinishedAt()
-            .setState(JobState.RUNNING)
+            .setState(JOB_STATE_RUNNING)
             .setSpec(
                 JobSpec.newBuilder()
                     .setCache("images")
@@ -288,10 +273,10 @@ public class ItAccess {
             .addAttempts(
                 Attempt.newBuilder()
                     .setNumber(1)
-                    .setPhase(AttemptPhase.RUN)
+                    .setPhase(ATTEMPT_PHASE_RUN)
                     .addTasks(
                         Task.newBuilder()
-                            .setRole(Role.WORKER)
+                            .setRole(ROLE_WORKER)
                             .setStatus(TaskStatus.newBuilder().setTokenDigest(token.digest()))))
             .build());
     info("images", task).assertAnswered();
@@ -305,24 +290,20 @@ public class ItAccess {
     getFile("/models", task).assertRefused(Status.Code.PERMISSION_DENIED);
     getJob("a11ce000", task).assertRefused(Status.Code.PERMISSION_DENIED);
     assertEquals(ImmutableSet.of("7a5c0000"), listed(task));
-    calls
-        .call(JOBS + "StopJob", StopJobRequest.newBuilder().setJobId("7a5c0000").build(), task)
-        .assertRefused(Status.Code.PERMISSION_DENIED);
-    calls
-        .call(
-            FILES + "MakeDirectory",
-            MakeDirectoryRequest.newBuilder()
-                .setPath("/jobs/7a5c0000/y")
-                .setTask(key.toBuilder().setIndex(1))
-                .build(),
-            task)
-        .assertRefused(Status.Code.PERMISSION_DENIED);
-    GetJobResponse told = GetJobResponse.parseFrom(getJob("7a5c0000", task).messages.get(0));
-    assertEquals(1, told.getJob().getAttempts(0).getTasksCount());
+    denied(JOBS + "StopJob", StopJobRequest.newBuilder().setJobId("7a5c0000").build(), task);
+    denied(
+        FILES + "MakeDirectory",
+        MakeDirectoryRequest.newBuilder()
+            .setPath("/jobs/7a5c0000/y")
+            .setTask(key.toBuilder().setIndex(1))
+            .build(),
+        task);
+    GetJobResponse response = GetJobResponse.parseFrom(getJob("7a5c0000", task).messages.get(0));
+    assertEquals(1, response.getJob().getAttempts(0).getTasksCount());
     assertEquals(
         "digests are between nodes",
         ByteString.EMPTY,
-        told.getJob().getAttempts(0).getTasks(0).getStatus().getTokenDigest());
+        response.getJob().getAttempts(0).getTasks(0).getStatus().getTokenDigest());
 
     node.jobs.update(
         "7a5c0000",
@@ -330,10 +311,10 @@ public class ItAccess {
           Job.Builder stopped = job.toBuilder();
           stopped
               .getAttemptsBuilder(0)
-              .setPhase(AttemptPhase.STOP)
+              .setPhase(ATTEMPT_PHASE_STOP)
               .getTasksBuilder(0)
               .getStatusBuilder()
-              .setState(TaskState.TASK_STOPPED);
+              .setState(TASK_STATE_STOPPED);
           return stopped.build();
         });
     text = info("images", task).assertRefused(Status.Code.UNAUTHENTICATED);
@@ -350,13 +331,15 @@ public class ItAccess {
         .collect(Collectors.toSet());
   }
 
+  private static String denied(String method, Message request, String authorization) {
+    return calls.call(method, request, authorization).assertRefused(Status.Code.PERMISSION_DENIED);
+  }
+
   private static String submit(JobSpec.Builder spec) {
-    return calls
-        .call(
-            JOBS + "SubmitJob",
-            SubmitJobRequest.newBuilder().setRequestId("r").setSpec(spec).build(),
-            as("alice"))
-        .assertRefused(Status.Code.PERMISSION_DENIED);
+    return denied(
+        JOBS + "SubmitJob",
+        SubmitJobRequest.newBuilder().setRequestId("r").setSpec(spec).build(),
+        as("alice"));
   }
 
   private static RawCalls.Answer getJob(String id, String authorization) {
@@ -385,7 +368,7 @@ public class ItAccess {
         .setId(id)
         .setRequestId("request of " + id)
         .setOwner(owner)
-        .setState(JobState.STOPPED)
+        .setState(JOB_STATE_STOPPED)
         .setFinishedAt(Timestamp.newBuilder().setSeconds(1));
   }
 }

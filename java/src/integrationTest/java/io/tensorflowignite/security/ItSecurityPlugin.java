@@ -1,6 +1,11 @@
 package io.tensorflowignite.security;
 
 import static io.tensorflowignite.security.RawCalls.basic;
+import static io.tensorflowignite.security.Requests.FILES;
+import static io.tensorflowignite.security.Requests.FLIGHT;
+import static io.tensorflowignite.security.Requests.JOBS;
+import static io.tensorflowignite.security.Requests.descriptor;
+import static io.tensorflowignite.security.Requests.put;
 import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_CREATE;
 import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_PUT;
 import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_READ;
@@ -30,13 +35,7 @@ import io.tensorflowignite.v1.SubmitJobRequest;
 import io.tensorflowignite.v1.UploadCodeRequest;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.util.Collections;
 import org.apache.arrow.flight.impl.Flight;
-import org.apache.arrow.vector.ipc.message.IpcOption;
-import org.apache.arrow.vector.ipc.message.MessageSerializer;
-import org.apache.arrow.vector.types.pojo.ArrowType;
-import org.apache.arrow.vector.types.pojo.Field;
-import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.plugin.security.SecurityPermission;
@@ -47,11 +46,9 @@ import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** The bean on a node whose users, and what they may do, are those of a security plugin. */
+/** The bean on a node whose users and permissions come from a security plugin. */
 public class ItSecurityPlugin {
-  private static final String FLIGHT = "arrow.flight.protocol.FlightService/";
-  private static final String JOBS = "tensorflow_ignite.v1.NodeApi/";
-  private static final String FILES = "tensorflow_ignite.v1.FileService/";
+
   private static final ListNodesRequest NODES = ListNodesRequest.getDefaultInstance();
   private static final ByteString CODE = ByteString.copyFromUtf8("an archive");
 
@@ -111,7 +108,7 @@ public class ItSecurityPlugin {
   }
 
   @Test
-  public void thePluginsUsersAreAskedForTheirPasswords() {
+  public void thePluginVerifiesPasswords() {
     calls.call(JOBS + "ListNodes", NODES, ADMIN).assertAnswered();
     unauthenticated();
     String wrong = unauthenticated(basic("admin", "guessed"));
@@ -122,7 +119,7 @@ public class ItSecurityPlugin {
   }
 
   @Test
-  public void whoMayReadACacheReadsThisOneOnly() {
+  public void permissionToReadACacheOpensNoOtherCache() {
     info("images", READER).assertAnswered();
     RawCalls.Answer rows = calls.call(FLIGHT + "DoGet", ticket("images"), READER);
     rows.assertAnswered();
@@ -135,7 +132,7 @@ public class ItSecurityPlugin {
   }
 
   @Test
-  public void whoMayOnlyReadDoesNothingElse() {
+  public void permissionToReadAllowsNothingElse() {
     denied(load("images", READER));
     denied(load("made", READER));
     assertFalse(node.cacheNames().contains("made"));
@@ -147,7 +144,7 @@ public class ItSecurityPlugin {
   }
 
   @Test
-  public void cachesAreMadeAndReplacedByWhoMay() {
+  public void creatingAndReplacingACacheNeedPermissions() {
     denied(load("other", LOADER));
     load("raw", LOADER).assertAnswered();
     assertTrue(node.cacheNames().contains("raw"));
@@ -156,7 +153,7 @@ public class ItSecurityPlugin {
   }
 
   @Test
-  public void whoMayDeployTheServiceSubmitsJobsOnWhatHeMayRead() {
+  public void permissionToDeployTheServiceAllowsJobsOnReadableCaches() {
     upload(SUBMITTER).assertAnswered();
     calls.call(JOBS + "ListNodes", NODES, SUBMITTER).assertAnswered();
     denied(submit("salaries", SUBMITTER));
@@ -164,7 +161,7 @@ public class ItSecurityPlugin {
   }
 
   @Test
-  public void filesAreThoseOfTheStoresCache() {
+  public void permissionsForFilesAreThoseOfTheStoresCache() {
     file(ARCHIVIST).assertAnswered();
     denied(directory(ARCHIVIST));
     file(ADMIN).assertAnswered();
@@ -172,7 +169,7 @@ public class ItSecurityPlugin {
   }
 
   @Test
-  public void whoMayDoEverythingDoesIt() {
+  public void allPermissionsAllowEverything() {
     info("images", ADMIN).assertAnswered();
     info("salaries", ADMIN).assertAnswered();
     load("of_admin", ADMIN).assertAnswered();
@@ -180,11 +177,11 @@ public class ItSecurityPlugin {
     upload(ADMIN).assertAnswered();
     assertReachesTheJob(submit("salaries", ADMIN));
     String text = denied(info("tensorflow-ignite-blocks", ADMIN));
-    assertTrue(text, text.contains("the service's own"));
+    assertTrue(text, text.contains("a system cache"));
   }
 
   @Test
-  public void aUserWhoGoesOnCallingHasOneSessionOfThePlugin() {
+  public void repeatedCallsOfAUserUseOneSessionOfThePlugin() {
     IgniteSecurityAccess users = new IgniteSecurityAccess(node);
     for (int port = 1; port <= 3; port++) {
       InetSocketAddress peer = new InetSocketAddress("127.0.0.1", port);
@@ -209,19 +206,14 @@ public class ItSecurityPlugin {
     return answer.assertRefused(Status.Code.PERMISSION_DENIED);
   }
 
-  /** Past the permissions, it is the job that is wrong. */
+  /** The permissions are sufficient; the job is invalid. */
   private static void assertReachesTheJob(RawCalls.Answer answer) {
     assertEquals(answer.toString(), Status.Code.INVALID_ARGUMENT, answer.status.getCode());
     assertTrue(answer.toString(), answer.status.getDescription().contains("has no kind"));
   }
 
   private static RawCalls.Answer info(String cache, String authorization) {
-    Message descriptor =
-        Flight.FlightDescriptor.newBuilder()
-            .setType(Flight.FlightDescriptor.DescriptorType.CMD)
-            .setCmd(ReadCommand.newBuilder().setCache(cache).build().toByteString())
-            .build();
-    return calls.call(FLIGHT + "GetFlightInfo", descriptor, authorization);
+    return calls.call(FLIGHT + "GetFlightInfo", descriptor(cache), authorization);
   }
 
   private static Message ticket(String cache) {
@@ -236,22 +228,9 @@ public class ItSecurityPlugin {
     return load(cache, ExistingCache.EXISTING_CACHE_ERROR, authorization);
   }
 
-  /** No rows; the cache is made all the same. */
   private static RawCalls.Answer load(String cache, ExistingCache existing, String authorization) {
-    Schema schema =
-        new Schema(
-            Collections.singletonList(Field.nullable("x", new ArrowType.Int(Long.SIZE, true))));
     LoadCommand command = LoadCommand.newBuilder().setCache(cache).setExisting(existing).build();
-    Message first =
-        Flight.FlightData.newBuilder()
-            .setDataHeader(
-                ByteString.copyFrom(MessageSerializer.serializeMetadata(schema, IpcOption.DEFAULT)))
-            .setFlightDescriptor(
-                Flight.FlightDescriptor.newBuilder()
-                    .setType(Flight.FlightDescriptor.DescriptorType.CMD)
-                    .setCmd(command.toByteString()))
-            .build();
-    return calls.call(FLIGHT + "DoPut", first, authorization);
+    return calls.call(FLIGHT + "DoPut", put(command), authorization);
   }
 
   private static RawCalls.Answer upload(String authorization) {

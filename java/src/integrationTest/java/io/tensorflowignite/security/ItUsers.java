@@ -2,6 +2,7 @@ package io.tensorflowignite.security;
 
 import static io.tensorflowignite.security.RawCalls.basic;
 import static io.tensorflowignite.security.RawCalls.bearer;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CLUSTER_NOT_ACTIVE;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
@@ -13,9 +14,8 @@ import com.google.protobuf.Message;
 import io.grpc.Status;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.NodeService;
-import io.tensorflowignite.TensorFlowIgniteException;
 import io.tensorflowignite.TensorFlowService;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.GetFileRequest;
 import io.tensorflowignite.v1.ListNodesRequest;
 import java.io.IOException;
@@ -50,9 +50,9 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** The bean on nodes whose Ignite knows users, and on nodes that everybody reaches. */
+/** The bean on nodes whose Ignite has users, and on nodes with a public address. */
 public class ItUsers {
-  private static final String METHOD = "tensorflow_ignite.v1.NodeApi/ListNodes";
+  private static final String METHOD = "tensorflow_ignite.v1.NodeApiService/ListNodes";
   private static final Message NODES = ListNodesRequest.getDefaultInstance();
   private static final String TOKEN = "aToken";
 
@@ -79,7 +79,7 @@ public class ItUsers {
   }
 
   @Test
-  public void ignitesUsersAreAskedForTheirPasswords() throws Exception {
+  public void igniteVerifiesPasswords() throws Exception {
     bean.setAccess(Arrays.asList("ignite all", "bob files-read /*", "etl watch"));
     bean.setTokens(
         Collections.singletonMap(
@@ -102,14 +102,15 @@ public class ItUsers {
           .assertAnswered();
 
       String wrong = refused(calls, basic("bob", "guessed"));
-      assertEquals("tells not which of the two is wrong", wrong, refused(calls, basic("eve", "x")));
+      assertEquals(
+          "does not show which of the two is wrong", wrong, refused(calls, basic("eve", "x")));
       assertTrue(wrong, wrong.contains("The user name or the password is wrong."));
       refused(calls, basic("bob", ""));
       refused(calls, basic("", "ignite"));
       refused(calls, "Basic no base64!");
       refused(calls, "Basic " + "AAAA".repeat(1_500));
-      guessUntilToldToWait(calls);
-      // What is known to be right goes on for a few seconds, and tokens are not guessed.
+      guessUntilTheRateLimit(calls);
+      // The rate limit does not apply to tokens.
       calls.call(METHOD, NODES, bearer(TOKEN)).assertAnswered();
     }
     String log = String.join("\n", logged);
@@ -128,7 +129,7 @@ public class ItUsers {
                 .setDataStorageConfiguration(persistent(true))
                 .setAuthenticationEnabled(true));
     Throwable inactive = failure(new IgniteException("no user bob"));
-    assertEquals(ErrorCode.CLUSTER_NOT_ACTIVE, ((TensorFlowIgniteException) inactive).code());
+    assertEquals(ERROR_CODE_CLUSTER_NOT_ACTIVE, ((TensorFlowIgniteException) inactive).code());
     node.cluster().state(ClusterState.ACTIVE);
     Status status = Status.fromThrowable(failure(new IgniteException("no user bob")));
     assertEquals(Status.Code.UNAVAILABLE, status.getCode());
@@ -138,7 +139,7 @@ public class ItUsers {
         judged(failing(new IgniteException(new IgniteAccessControlException("bob"))), "ignite"));
 
     IgniteSecurityAccess users = new IgniteSecurityAccess(node);
-    assertTrue(users.tellsRefusals());
+    assertTrue(users.reportsDenials());
     assertTrue(judged(users, "ignite"));
     assertFalse(judged(users, "guessed"));
   }
@@ -153,7 +154,7 @@ public class ItUsers {
         .isPresent();
   }
 
-  /** What knows users as Ignite does, and fails. */
+  /** An Ignite security that always fails. */
   private IgniteSecurityAccess failing(Exception error) {
     return new IgniteSecurityAccess(
         node,
@@ -167,7 +168,7 @@ public class ItUsers {
   }
 
   @Test
-  public void aNodeThatEverybodyReachesRefusesToServeUnaskedCallers() throws Exception {
+  public void aNodeOnAPublicAddressDoesNotServeWithoutAuthentication() throws Exception {
     System.setProperty("tensorflow.ignite.host", "0.0.0.0");
     start(false);
     String failure = NodeService.settled(node).failure();
@@ -177,7 +178,7 @@ public class ItUsers {
   }
 
   @Test
-  public void whoDecidesForAnOpenNodeIsWarned() throws Exception {
+  public void anExplicitlyOpenNodeLogsAWarning() throws Exception {
     System.setProperty("tensorflow.ignite.host", "0.0.0.0");
     bean.setAllowUnauthenticated(true);
     start(false);
@@ -190,8 +191,8 @@ public class ItUsers {
         logged.stream().anyMatch(line -> line.contains("can run code on this cluster")));
   }
 
-  private static void guessUntilToldToWait(RawCalls calls) {
-    for (int i = 0; i < 3 * Passwords.TRIES_AT_ONCE; i++) {
+  private static void guessUntilTheRateLimit(RawCalls calls) {
+    for (int i = 0; i < 3 * IgnitePasswords.TRIES_AT_ONCE; i++) {
       if (refused(calls, basic("bob", "guess " + i)).contains("Too many passwords")) {
         return;
       }
@@ -221,7 +222,7 @@ public class ItUsers {
         new DataRegionConfiguration().setMaxSize(256L << 20).setPersistenceEnabled(persistent));
   }
 
-  /** As the cluster's own user, which is the only one that may. */
+  /** Adds a user in the name of Ignite's first user, the only one with this permission. */
   private void addUser(String name, String password) throws Exception {
     IgniteSecurity security = ((IgniteEx) node).context().security();
     AuthenticationContext context = new AuthenticationContext();
@@ -236,7 +237,7 @@ public class ItUsers {
     return NodeService.address(node).replace("0.0.0.0", "127.0.0.1");
   }
 
-  /** Keeps what is said. */
+  /** Keeps warnings and errors. */
   private final class Log extends NullLogger {
     @Override
     public IgniteLogger getLogger(Object category) {

@@ -25,7 +25,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Calls of any method with one message, in the name of somebody. */
+/** Calls any method with one message and any credentials. */
 final class RawCalls implements AutoCloseable {
   private static final long TIMEOUT_S = 60;
   private static final Metadata.Key<String> AUTHORIZATION =
@@ -33,7 +33,7 @@ final class RawCalls implements AutoCloseable {
 
   private final ManagedChannel channel;
 
-  /** What came back. */
+  /** The messages and the status of a call. */
   static final class Answer {
     final String method;
     final Status status;
@@ -49,7 +49,7 @@ final class RawCalls implements AutoCloseable {
       assertEquals(toString(), Status.Code.OK, status.getCode());
     }
 
-    /** No message came, and the error has this code and all three parts. */
+    /** Returns the error's text; the call must have this status and code, and no messages. */
     String assertRefused(Status.Code code) {
       assertEquals(toString(), code, status.getCode());
       assertTrue(toString(), messages.isEmpty());

@@ -7,11 +7,11 @@ import com.google.protobuf.Message;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.tensorflowignite.v1.LoadCommand;
-import io.tensorflowignite.v1.OpenShared;
 import io.tensorflowignite.v1.ReadBlocksRequest;
 import io.tensorflowignite.v1.ReadCommand;
-import io.tensorflowignite.v1.ReadTcp;
-import io.tensorflowignite.v1.SharedRequest;
+import io.tensorflowignite.v1.ReadIntoMemoryRequest;
+import io.tensorflowignite.v1.ReadIntoMemoryStart;
+import io.tensorflowignite.v1.ReadOverTcpRequest;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
@@ -23,13 +23,13 @@ import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.Schema;
 
-/** A request for every method of some services. */
+/** Requests for every method of some services. */
 final class Requests {
   static final String FLIGHT = "arrow.flight.protocol.FlightService/";
-  static final String JOBS = "tensorflow_ignite.v1.NodeApi/";
+  static final String JOBS = "tensorflow_ignite.v1.NodeApiService/";
   static final String FILES = "tensorflow_ignite.v1.FileService/";
 
-  /** What Flight has and this server has not. */
+  /** Methods of Flight that this server does not implement. */
   static final Set<String> UNSERVED =
       ImmutableSet.of(
           FLIGHT + "Handshake",
@@ -54,7 +54,7 @@ final class Requests {
         .collect(Collectors.toList());
   }
 
-  /** What would be answered, had the caller the permission: it names what is there. */
+  /** A request for existing objects, which would succeed with the permission. */
   Message of(String method) {
     switch (method) {
       case FLIGHT + "GetFlightInfo":
@@ -64,15 +64,17 @@ final class Requests {
         return ticket("images");
       case FLIGHT + "DoPut":
         return put("images");
-      case "tensorflow_ignite.v1.SharedMemory/Read":
-        return SharedRequest.newBuilder()
-            .setOpen(
-                OpenShared.newBuilder()
+      case "tensorflow_ignite.v1.SharedMemoryService/ReadIntoMemory":
+        return ReadIntoMemoryRequest.newBuilder()
+            .setStart(
+                ReadIntoMemoryStart.newBuilder()
                     .setCommand(ReadCommand.newBuilder().setCache("images"))
                     .setNonce(ByteString.copyFrom(new byte[16])))
             .build();
-      case "tensorflow_ignite.v1.TcpRows/Read":
-        return ReadTcp.newBuilder().setCommand(ReadCommand.newBuilder().setCache("images")).build();
+      case "tensorflow_ignite.v1.TcpRowsService/ReadOverTcp":
+        return ReadOverTcpRequest.newBuilder()
+            .setCommand(ReadCommand.newBuilder().setCache("images"))
+            .build();
       case FILES + "ReadBlocks":
         return ReadBlocksRequest.newBuilder().setExtentId("0").build();
       default:
@@ -90,6 +92,7 @@ final class Requests {
               Object value =
                   ImmutableMap.<String, Object>of(
                           "job_id", "70070000",
+                          "cache", "images",
                           "path", "/secret",
                           "source", "/secret",
                           "target", "/other",
@@ -128,6 +131,11 @@ final class Requests {
   }
 
   static Message put(String cache) {
+    return put(LoadCommand.newBuilder().setCache(cache).build());
+  }
+
+  /** A load without rows, which still creates the cache. */
+  static Message put(LoadCommand command) {
     Schema schema =
         new Schema(
             Collections.singletonList(Field.nullable("x", new ArrowType.Int(Long.SIZE, true))));
@@ -137,7 +145,7 @@ final class Requests {
         .setFlightDescriptor(
             Flight.FlightDescriptor.newBuilder()
                 .setType(Flight.FlightDescriptor.DescriptorType.CMD)
-                .setCmd(LoadCommand.newBuilder().setCache(cache).build().toByteString()))
+                .setCmd(command.toByteString()))
         .build();
   }
 }

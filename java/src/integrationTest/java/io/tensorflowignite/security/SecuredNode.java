@@ -7,22 +7,27 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.hash.Hashing;
 import io.grpc.BindableService;
 import io.grpc.ServerServiceDefinition;
-import io.tensorflowignite.BatchLimits;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.LoopbackServer;
 import io.tensorflowignite.TensorFlowService;
-import io.tensorflowignite.api.ApiServer;
-import io.tensorflowignite.api.JobChanges;
+import io.tensorflowignite.api.BlockMemoryService;
+import io.tensorflowignite.api.DataEndpoint;
+import io.tensorflowignite.api.FileService;
+import io.tensorflowignite.api.JobChangeBus;
 import io.tensorflowignite.api.NodeApiService;
-import io.tensorflowignite.data.DataEndpoint;
-import io.tensorflowignite.data.NodeDirectory;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.data.flight.NodeDirectory;
+import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.tcp.TcpPort;
+import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
-import io.tensorflowignite.job.JobStore;
-import io.tensorflowignite.storage.BlockMemoryEndpoint;
-import io.tensorflowignite.storage.FileEndpoint;
+import io.tensorflowignite.rpc.ApiServer;
+import io.tensorflowignite.security.decide.AccessRules;
+import io.tensorflowignite.security.decide.AuthenticationPolicy;
+import io.tensorflowignite.settings.BatchLimits;
+import io.tensorflowignite.settings.SecuritySettings;
+import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.storage.Storage;
-import io.tensorflowignite.storage.StorageSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.ReportTable;
@@ -42,7 +47,7 @@ import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 
-/** A node whose every service is behind tokens and rules. */
+/** A node whose services all require tokens and have rules. */
 final class SecuredNode implements AutoCloseable {
   private static final Map<String, String> TOKENS =
       ImmutableMap.<String, String>builder()
@@ -62,7 +67,7 @@ final class SecuredNode implements AutoCloseable {
   private final ApiServer server;
 
   /**
-   * @param present rows of jobs that are there from the start
+   * @param present rows that the job table has at the start
    */
   SecuredNode(Path work, Job... present) throws IOException {
     node = Ignition.start(new LoopbackNodes(1).configuration("security", work));
@@ -77,7 +82,7 @@ final class SecuredNode implements AutoCloseable {
       jobs.insert(job);
     }
     NodeTable nodes = new NodeTable(node);
-    JobStore files = new JobStore(storage);
+    JobFileStore files = new JobFileStore(storage);
     SecuritySettings settings = new SecuritySettings();
     settings.tokens(
         TOKENS.entrySet().stream()
@@ -99,7 +104,7 @@ final class SecuredNode implements AutoCloseable {
     IgniteSecurityAccess users = new IgniteSecurityAccess(node);
     Authentication authentication =
         new Authentication(
-            Policy.of(settings, users.knowsUsers(), false),
+            AuthenticationPolicy.of(settings, users.knowsUsers(), false),
             settings,
             users,
             new TaskTokens(jobs, new ReportTable(node)),
@@ -107,16 +112,18 @@ final class SecuredNode implements AutoCloseable {
             node.log());
     Guard guard =
         Guard.of(
-            Access.of(settings.access()),
+            AccessRules.of(settings.access()),
             cache -> SystemCache.isSystem(node, cache),
             "tensorflow-ignite-files");
+    CacheLosses losses = new CacheLosses(node);
     data =
         new DataEndpoint(
             node,
             directory(),
+            losses,
             BatchLimits.DEFAULT,
             guard,
-            TcpPort.open("127.0.0.1", 0, 0, node.log()));
+            TcpPort.open("127.0.0.1", 0, 0, Loops.of(node), node.log()));
     List<BindableService> all = new ArrayList<>(data.services());
     all.add(
         new NodeApiService(
@@ -124,13 +131,14 @@ final class SecuredNode implements AutoCloseable {
             new TensorFlowService().settings(),
             jobs,
             nodes,
-            new JobChanges(),
+            new JobChangeBus(),
             new JobRemoval(node, jobs, files),
             files,
+            losses,
             guard,
             false));
-    all.add(new FileEndpoint(node, storage, nodes, guard));
-    all.add(BlockMemoryEndpoint.of(storage.memories(), guard));
+    all.add(new FileService(node, storage, nodes, guard));
+    all.add(BlockMemoryService.of(storage.memories(), guard));
     for (BindableService service : all) {
       services.add(service.bindService());
     }
@@ -141,7 +149,7 @@ final class SecuredNode implements AutoCloseable {
     return "127.0.0.1:" + server.port();
   }
 
-  /** What somebody says of himself. */
+  /** The credentials of a principal. */
   static String as(String name) {
     return bearer(TOKENS.get(name));
   }

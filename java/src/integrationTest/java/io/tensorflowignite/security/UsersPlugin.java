@@ -31,7 +31,7 @@ import org.apache.ignite.plugin.security.SecurityPermissionSetBuilder;
 import org.apache.ignite.plugin.security.SecuritySubject;
 import org.apache.ignite.plugin.security.SecuritySubjectType;
 
-/** A security plugin of Ignite: users with passwords, and what each of them may do. */
+/** A security plugin of Ignite: users with passwords and permissions. */
 final class UsersPlugin implements PluginProvider<PluginConfiguration> {
   private static final SecurityCredentials NODE = new SecurityCredentials("node", "nodes password");
 
@@ -47,7 +47,7 @@ final class UsersPlugin implements PluginProvider<PluginConfiguration> {
     return this;
   }
 
-  /** How many sessions of this user are open. */
+  /** The number of open sessions of a user. */
   long sessions(String user) {
     return sessions.values().stream()
         .filter(session -> session.subject().login().equals(user))
@@ -136,7 +136,9 @@ final class UsersPlugin implements PluginProvider<PluginConfiguration> {
       return false;
     }
 
-    /** Plugins refuse in either way: here a wrong password is null, and nobody an exception. */
+    /**
+     * Plugins deny in two ways: here null for a wrong password, an exception for an unknown user.
+     */
     @Override
     public SecurityContext authenticate(AuthenticationContext context)
         throws IgniteCheckedException {

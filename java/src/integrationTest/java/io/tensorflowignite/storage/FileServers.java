@@ -10,8 +10,10 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.FutureResponse;
 import io.tensorflowignite.LoopbackServer;
-import io.tensorflowignite.api.ApiServer;
+import io.tensorflowignite.api.FileService;
+import io.tensorflowignite.rpc.ApiServer;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.FileServiceGrpc;
@@ -23,7 +25,6 @@ import io.tensorflowignite.v1.ReadBlocksResponse;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -32,7 +33,7 @@ import java.util.function.LongSupplier;
 import java.util.zip.CRC32;
 import org.apache.ignite.Ignite;
 
-/** The file service of each node of a cluster behind a server of its own, and their client. */
+/** A server with the file service for each node of a cluster, and clients of these servers. */
 final class FileServers implements AutoCloseable {
   private static final long TIMEOUT_S = 60;
 
@@ -44,7 +45,7 @@ final class FileServers implements AutoCloseable {
     for (int i = 0; i < cluster.nodes.size(); i++) {
       Ignite node = cluster.nodes.get(i);
       NodeTable table = new NodeTable(node);
-      FileEndpoint files = new FileEndpoint(node, cluster.store(i), table, Guard.open());
+      FileService files = new FileService(node, cluster.store(i), table, Guard.open());
       ApiServer server =
           LoopbackServer.start(
               node.log(), Collections.emptyList(), Collections.singletonList(files));
@@ -78,28 +79,10 @@ final class FileServers implements AutoCloseable {
     return ImmutableList.copyOf(calls(node).readBlocks(request.build()));
   }
 
-  void put(int node, PutBlocksRequest... blocks) {
-    CompletableFuture<PutBlocksResponse> answer = new CompletableFuture<>();
-    StreamObserver<PutBlocksRequest> call =
-        streams(node)
-            .putBlocks(
-                new StreamObserver<PutBlocksResponse>() {
-                  @Override
-                  public void onNext(PutBlocksResponse response) {
-                    answer.complete(response);
-                  }
-
-                  @Override
-                  public void onError(Throwable problem) {
-                    answer.completeExceptionally(problem);
-                  }
-
-                  @Override
-                  public void onCompleted() {}
-                });
-    for (PutBlocksRequest block : blocks) {
-      call.onNext(block);
-    }
+  void put(int node, PutBlocksRequest block) {
+    FutureResponse<PutBlocksResponse> answer = new FutureResponse<>();
+    StreamObserver<PutBlocksRequest> call = streams(node).putBlocks(answer);
+    call.onNext(block);
     call.onCompleted();
     try {
       answer.get(TIMEOUT_S, TimeUnit.SECONDS);
@@ -124,7 +107,7 @@ final class FileServers implements AutoCloseable {
     return (int) crc.getValue();
   }
 
-  /** The text of an error that has this code, both of gRPC and our own. */
+  /** The text of the call's error, which must have the status and the code. */
   static String assertRefused(Status.Code status, String code, Runnable call) {
     try {
       call.run();
@@ -134,19 +117,19 @@ final class FileServers implements AutoCloseable {
       assertTrue(text, text.endsWith(" [code=" + code + "]"));
       return text;
     }
-    throw new AssertionError("was not refused with " + code);
+    throw new AssertionError("the call did not fail with " + code);
   }
 
-  /** What a number that grows has come to when it has not grown for half a second. */
+  /** The value of a growing number when the number has not changed for half a second. */
   static long settled(LongSupplier number) {
-    long seen = number.getAsLong();
+    long last = number.getAsLong();
     for (int same = 0; same < 25; ) {
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
       long now = number.getAsLong();
-      same = now == seen ? same + 1 : 0;
-      seen = now;
+      same = now == last ? same + 1 : 0;
+      last = now;
     }
-    return seen;
+    return last;
   }
 
   @Override

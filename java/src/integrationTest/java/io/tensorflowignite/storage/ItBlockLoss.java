@@ -1,22 +1,25 @@
 package io.tensorflowignite.storage;
 
 import static io.tensorflowignite.Await.until;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_LOST;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.v1.Extent;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Random;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CachePeekMode;
 import org.junit.Test;
 
-/** What becomes of files when a node leaves. */
+/** Files when a node leaves. */
 public class ItBlockLoss {
   private static final int BLOCKS = 30;
+  private static final int FILES = 30;
 
   private final byte[] data = new byte[BLOCKS * StorageNodes.BLOCK_BYTES - 5];
 
@@ -32,7 +35,7 @@ public class ItBlockLoss {
   }
 
   @Test
-  public void withoutBackupALostBlockIsToldByItsNumber() throws Exception {
+  public void withoutBackupALostBlockIsReportedByItsNumber() throws Exception {
     try (StorageNodes cluster = start(2, 0)) {
       write(cluster.store(0));
       Storage left = cluster.store(0);
@@ -47,16 +50,62 @@ public class ItBlockLoss {
       stop(cluster, 1);
       until("a block is lost", () -> cluster.blocks() < BLOCKS);
 
-      TensorFlowIgniteException told =
-          assertThrows(TensorFlowIgniteException.class, () -> read(left));
-      assertEquals(ErrorCode.FILE_CORRUPT, told.code());
-      String text = told.getMessage();
+      String text = StorageTest.assertFails(ERROR_CODE_FILE_LOST, () -> read(left)).getMessage();
       assertTrue(
           text, text.contains("Block " + lost + " of extent " + extent.getId() + " is lost"));
       assertTrue(text, text.contains("storageBackups"));
 
       write(left);
       assertArrayEquals(data, read(left));
+    }
+  }
+
+  @Test
+  public void smallFilesOutliveAllNodesButOne() throws Exception {
+    try (StorageNodes cluster = start(3, 0)) {
+      for (int i = 0; i < FILES; i++) {
+        writeText(cluster.store(i % 3), i);
+      }
+      stop(cluster, 1);
+      stop(cluster, 2);
+      Storage left = cluster.store(0);
+      for (int i = 0; i < FILES; i++) {
+        assertEquals("file " + i, new String(read(left, "/dir/" + i)));
+      }
+      assertEquals(FILES, cluster.blocks());
+    }
+  }
+
+  @Test
+  public void aSmallFileThatGrowsMovesToTheOtherBlocks() throws Exception {
+    StorageSettings settings =
+        new StorageSettings("store", 1, null, 32 << 10, Duration.ofSeconds(120));
+    try (StorageNodes cluster = new StorageNodes(2, settings)) {
+      IgniteCache<String, byte[]> small = cluster.store(0).caches().smallFiles();
+      byte[] all = new byte[40 << 10];
+      new Random(2).nextBytes(all);
+      // 100 bytes and 16 KiB are small, one byte more is not, a full block is not.
+      int[] ends = {100, 16 << 10, (16 << 10) + 1, 32 << 10, 40 << 10};
+      try (StorageOutput file = new StorageOutput(cluster.store(0), "/grows")) {
+        int from = 0;
+        for (int end : ends) {
+          file.write(all, from, end - from);
+          file.publish();
+          for (Storage store : cluster.stores) {
+            assertArrayEquals(Arrays.copyOf(all, end), read(store, "/grows"));
+          }
+          assertEquals(end <= 16 << 10 ? 1 : 0, small.size(CachePeekMode.PRIMARY));
+          assertEquals(end > 32 << 10 ? 2 : 1, cluster.blocks());
+          from = end;
+        }
+      }
+      cluster.store(1).tree().remove(StorageTest.removal("/grows").build());
+      try (StorageOutput file = new StorageOutput(cluster.store(1), "/small")) {
+        file.write(all, 0, 100);
+      }
+      cluster.store(1).tree().remove(StorageTest.removal("/small").build());
+      cluster.sweep();
+      assertEquals(0, cluster.blocks());
     }
   }
 
@@ -79,8 +128,18 @@ public class ItBlockLoss {
     }
   }
 
+  private static void writeText(Storage store, int number) {
+    try (StorageOutput file = new StorageOutput(store, "/dir/" + number)) {
+      file.write(("file " + number).getBytes());
+    }
+  }
+
   private static byte[] read(Storage store) throws Exception {
-    try (StorageInput file = new StorageInput(store, "/dir/file")) {
+    return read(store, "/dir/file");
+  }
+
+  private static byte[] read(Storage store, String path) throws Exception {
+    try (StorageInput file = new StorageInput(store, path)) {
       return file.readAllBytes();
     }
   }

@@ -4,6 +4,7 @@ import static io.tensorflowignite.Await.until;
 import static io.tensorflowignite.storage.FileServers.assertRefused;
 import static io.tensorflowignite.storage.FileServers.block;
 import static io.tensorflowignite.storage.FileServers.checksum;
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
@@ -12,6 +13,7 @@ import io.grpc.Status;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.FutureResponse;
 import io.tensorflowignite.storage.block.Block;
 import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
@@ -24,7 +26,6 @@ import io.tensorflowignite.v1.PutBlocksResponse;
 import io.tensorflowignite.v1.ReadBlocksRequest;
 import io.tensorflowignite.v1.ReadBlocksResponse;
 import io.tensorflowignite.v1.ReserveBlocksRequest;
-import io.tensorflowignite.v1.WriteMode;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -40,7 +41,7 @@ import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.Test;
 
-/** Blocks on their way between clients and nodes. */
+/** Transfer of blocks between clients and nodes. */
 public class ItBlocks extends StorageTest {
   private static final int MEGABYTE = 1 << 20;
 
@@ -59,7 +60,7 @@ public class ItBlocks extends StorageTest {
   }
 
   @Test
-  public void everyNodeTakesAndGivesEveryBlock() {
+  public void everyNodeStoresAndReturnsEveryBlock() {
     String extent = begin(StorageNodes.BLOCK_BYTES);
     byte[][] data = new byte[12][];
     for (int number = 0; number < data.length; number++) {
@@ -67,8 +68,8 @@ public class ItBlocks extends StorageTest {
     }
     BlockHolders holders = reserve(extent, data.length);
     assertEquals(data.length, holders.getHoldersCount());
-    Set<String> told = new TreeSet<>(holders.getAddressesList());
-    assertTrue(told.toString(), servers.addresses.containsAll(told) && told.size() > 1);
+    Set<String> owners = new TreeSet<>(holders.getAddressesList());
+    assertTrue(owners.toString(), servers.addresses.containsAll(owners) && owners.size() > 1);
     for (int number = 0; number < data.length; number++) {
       servers.put(number % 3, block(extent, number, data[number]).build());
       String holder = holders.getAddresses(holders.getHolders(number));
@@ -123,7 +124,7 @@ public class ItBlocks extends StorageTest {
   }
 
   @Test
-  public void onlyWholeBlocksOfALivingWriterAreTaken() {
+  public void onlyWholeBlocksOfALivingWriterAreAccepted() {
     String extent = begin(StorageNodes.BLOCK_BYTES);
     byte[] data = bytes(StorageNodes.BLOCK_BYTES);
     reserve(extent, 2);
@@ -147,7 +148,7 @@ public class ItBlocks extends StorageTest {
     }
     assertEquals(0, cluster.blocks());
 
-    store().writes().abandon(extent);
+    store().writers().abandon(extent);
     assertRefused(
         Status.Code.ABORTED, "FILE_CHANGED", () -> servers.put(0, block(extent, 0, data).build()));
     assertEquals(0, cluster.blocks());
@@ -157,31 +158,14 @@ public class ItBlocks extends StorageTest {
   public void aCallGoesOnWithBlocksThatWereReservedAfterItBegan() throws Exception {
     String extent = begin(StorageNodes.BLOCK_BYTES);
     reserve(extent, 1);
-    CompletableFuture<Boolean> ended = new CompletableFuture<>();
-    StreamObserver<PutBlocksRequest> call =
-        servers
-            .streams(0)
-            .putBlocks(
-                new StreamObserver<PutBlocksResponse>() {
-                  @Override
-                  public void onNext(PutBlocksResponse response) {
-                    ended.complete(true);
-                  }
-
-                  @Override
-                  public void onError(Throwable problem) {
-                    ended.completeExceptionally(problem);
-                  }
-
-                  @Override
-                  public void onCompleted() {}
-                });
+    FutureResponse<PutBlocksResponse> ended = new FutureResponse<>();
+    StreamObserver<PutBlocksRequest> call = servers.streams(0).putBlocks(ended);
     call.onNext(block(extent, 0, bytes(10)).build());
     until("the first block", () -> cluster.blocks() == 1);
     reserve(extent, 2);
     call.onNext(block(extent, 1, bytes(10)).build());
     call.onCompleted();
-    assertTrue(ended.get(60, TimeUnit.SECONDS));
+    ended.get(60, TimeUnit.SECONDS);
     assertEquals(2, cluster.blocks());
   }
 
@@ -197,7 +181,7 @@ public class ItBlocks extends StorageTest {
   }
 
   @Test
-  public void aBlockThatIsNotWhatWasWrittenIsNeverGiven() {
+  public void aCorruptBlockIsNeverReturned() {
     String extent = publish("/damaged", 3);
     IgniteCache<String, byte[]> cache = store().caches().blocks();
     byte[] value = cache.get(extent + "/1").clone();
@@ -212,7 +196,7 @@ public class ItBlocks extends StorageTest {
               Status.Code.DATA_LOSS,
               "FILE_CORRUPT",
               () -> servers.read(from, reading(extent, 0, 1, 2)));
-      assertTrue(text, text.contains("Block 1 of extent " + extent + " is not what was written"));
+      assertTrue(text, text.contains("Block 1 of extent " + extent + " is corrupt"));
       assertTrue(text, text.contains("tensorflow-ignite fs check"));
     }
     assertRefused(
@@ -226,12 +210,12 @@ public class ItBlocks extends StorageTest {
     cache.remove(extent + "/1");
     String text =
         assertRefused(
-            Status.Code.DATA_LOSS, "FILE_CORRUPT", () -> servers.read(0, reading(extent, 1)));
+            Status.Code.DATA_LOSS, "FILE_LOST", () -> servers.read(0, reading(extent, 1)));
     assertTrue(text, text.contains("Block 1 of extent " + extent + " is lost"));
   }
 
   @Test
-  public void aCheckTellsOfEachBlockOnceAndWhichAreDamaged() {
+  public void aCheckReportsEachBlockOnceAndTheCorruptOnes() {
     String extent = publish("/checked", 40);
     IgniteCache<String, byte[]> cache = store().caches().blocks();
     for (int number : new int[] {7, 23}) {
@@ -240,7 +224,7 @@ public class ItBlocks extends StorageTest {
       cache.put(extent + "/" + number, value);
     }
     cache.put("foreign", new byte[0]);
-    Set<Integer> seen = new HashSet<>();
+    Set<Integer> checked = new HashSet<>();
     Set<Integer> corrupt = new TreeSet<>();
     long bytes = 0;
     try {
@@ -250,7 +234,7 @@ public class ItBlocks extends StorageTest {
         while (answers.hasNext()) {
           CheckBlocksResponse found = answers.next();
           assertEquals(extent, found.getExtentId());
-          found.getNumbersList().forEach(number -> assertTrue(seen.add(number)));
+          found.getNumbersList().forEach(number -> assertTrue(checked.add(number)));
           corrupt.addAll(found.getCorruptList());
           bytes += found.getBytes();
         }
@@ -258,13 +242,13 @@ public class ItBlocks extends StorageTest {
     } finally {
       cache.remove("foreign");
     }
-    assertEquals(40, seen.size());
+    assertEquals(40, checked.size());
     assertEquals(new TreeSet<>(Arrays.asList(7, 23)), corrupt);
     assertEquals(38 * (long) StorageNodes.BLOCK_BYTES, bytes);
   }
 
   @Test
-  public void aRemovedFilesBlocksGoAtOnceAndItsReadersAreTold() {
+  public void aRemovedFilesBlocksAreRemovedAtOnceAndItsReadersFail() {
     String extent = publish("/removed", 5);
     assertEquals(5, cluster.blocks());
     remove("/removed");
@@ -275,9 +259,9 @@ public class ItBlocks extends StorageTest {
     assertTrue(text, text.contains("replaced or removed"));
   }
 
-  /** Each of the blocks is larger than what the transport keeps for a receiver. */
+  /** Each block is larger than the transport's buffer for a receiver. */
   @Test
-  public void aSlowReaderKeepsOnlyAFewBlocksInMemory() throws Exception {
+  public void aSlowReaderHoldsOnlyAFewBlocksInMemory() throws Exception {
     String extent = begin(MEGABYTE);
     reserve(extent, 40);
     byte[] data = bytes(MEGABYTE);
@@ -285,7 +269,7 @@ public class ItBlocks extends StorageTest {
     Ignite node = cluster.nodes.get(0);
     for (int number = 0; number < 40; number++) {
       cluster.store(0).blocks().put(extent, number, Block.of(data, 0, data.length));
-      // Only blocks that the node itself has are counted by it.
+      // A node counts only reads of the blocks that it holds.
       if (node.affinity("store-blocks")
           .isPrimaryOrBackup(node.cluster().localNode(), extent + "/" + number)) {
         all.addNumbers(number);
@@ -298,7 +282,7 @@ public class ItBlocks extends StorageTest {
     SlowReader reader = new SlowReader();
     servers.streams(0).readBlocks(all.build(), reader);
     reader.takeUntil(1);
-    // What is in the windows of the transport, in the server's queue, and made ahead.
+    // In the windows of the transport, in the server's queue, and prefetched.
     long inMemory = FileServers.settled(() -> cache.localMetrics().getCacheGets()) - before;
     assertTrue(inMemory + " blocks", inMemory >= 2 && inMemory <= 6);
     reader.takeUntil(count);
@@ -357,7 +341,7 @@ public class ItBlocks extends StorageTest {
             .beginWrite(
                 BeginWriteRequest.newBuilder()
                     .setPath("/begun")
-                    .setMode(WriteMode.REPLACE)
+                    .setMode(WRITE_MODE_REPLACE)
                     .setBlockBytes(blockBytes)
                     .build());
     return writer.getExtentId();
@@ -371,16 +355,16 @@ public class ItBlocks extends StorageTest {
         .getHolders();
   }
 
-  /** A file of so many blocks; the id of its extent. */
+  /** Publishes a file with a number of blocks, and returns the id of its extent. */
   private String publish(String path, int blocks) {
-    BeginWriteResponse writer = begin(path, WriteMode.REPLACE);
+    BeginWriteResponse writer = begin(path, WRITE_MODE_REPLACE);
     String extent = writer.getExtentId();
-    store().writes().reserve(extent, blocks);
+    store().writers().reserve(extent, blocks);
     for (int number = 0; number < blocks; number++) {
       servers.put(number % 3, block(extent, number, bytes(StorageNodes.BLOCK_BYTES)).build());
     }
     store()
-        .writes()
+        .writers()
         .publish(
             PublishWriteRequest.newBuilder()
                 .setPath(path)

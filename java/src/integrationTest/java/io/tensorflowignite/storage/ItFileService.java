@@ -1,18 +1,11 @@
 package io.tensorflowignite.storage;
 
+import static io.tensorflowignite.storage.FileServers.assertRefused;
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
-import static org.junit.Assert.assertTrue;
 
-import io.grpc.ManagedChannel;
 import io.grpc.Status;
-import io.grpc.StatusRuntimeException;
-import io.grpc.netty.NettyChannelBuilder;
-import io.tensorflowignite.LoopbackServer;
-import io.tensorflowignite.api.ApiServer;
-import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.storage.tree.ManyFiles;
-import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AbandonWriteRequest;
 import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BlockHolders;
@@ -24,55 +17,33 @@ import io.tensorflowignite.v1.GetUsageRequest;
 import io.tensorflowignite.v1.ListDirectoryRequest;
 import io.tensorflowignite.v1.ListDirectoryResponse;
 import io.tensorflowignite.v1.MakeDirectoryRequest;
-import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.PublishWriteRequest;
 import io.tensorflowignite.v1.RemoveFileRequest;
 import io.tensorflowignite.v1.RenameFileRequest;
 import io.tensorflowignite.v1.ReserveBlocksRequest;
-import io.tensorflowignite.v1.WriteMode;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.apache.ignite.Ignite;
 import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.Test;
-import org.junit.function.ThrowingRunnable;
 
-/** The metadata calls as clients make them. */
+/** The metadata calls of clients. */
 public class ItFileService {
-  private static final String ADDRESS = "10.0.0.1:10820";
-
   private static StorageNodes cluster;
-  private static ApiServer server;
-  private static ManagedChannel channel;
+  private static FileServers servers;
 
   @BeforeClass
   public static void startNode() throws Exception {
     cluster = new StorageNodes(1, StorageNodes.settings("store"));
-    Ignite node = cluster.nodes.get(0);
-    NodeTable table = new NodeTable(node);
-    table.put(
-        Node.newBuilder()
-            .setId(node.cluster().localNode().id().toString())
-            .setAddress(ADDRESS)
-            .build());
-    server =
-        LoopbackServer.start(
-            node.log(),
-            Collections.emptyList(),
-            Collections.singletonList(
-                new FileEndpoint(node, cluster.store(0), table, Guard.open())));
-    channel = NettyChannelBuilder.forAddress("127.0.0.1", server.port()).usePlaintext().build();
+    servers = new FileServers(cluster);
   }
 
   @AfterClass
   public static void stopNode() throws Exception {
-    assertTrue(channel.shutdownNow().awaitTermination(10, TimeUnit.SECONDS));
-    server.close();
+    servers.close();
     cluster.close();
   }
 
@@ -85,7 +56,7 @@ public class ItFileService {
             .reserveBlocks(
                 ReserveBlocksRequest.newBuilder().setExtentId(extent).setBlocks(2).build())
             .getHolders();
-    assertEquals(Collections.singletonList(ADDRESS), holders.getAddressesList());
+    assertEquals(servers.addresses, holders.getAddressesList());
     assertEquals(Collections.nCopies(2, 0), holders.getHoldersList());
     FileInfo file =
         files()
@@ -111,7 +82,7 @@ public class ItFileService {
   }
 
   @Test
-  public void aListingComesInAnswersOfAtMostAThousand() {
+  public void aListingIsSplitIntoResponsesOfAtMostAThousandFiles() {
     files().makeDirectory(MakeDirectoryRequest.newBuilder().setPath("/many").build());
     ManyFiles.layOut(
         cluster.nodes.get(0),
@@ -130,15 +101,15 @@ public class ItFileService {
   }
 
   @Test
-  public void errorsComeAsTheirStatusWithTheirCode() {
-    assertFails(Status.Code.NOT_FOUND, "FILE_NOT_FOUND", () -> list("/none"));
-    assertFails(Status.Code.INVALID_ARGUMENT, "INVALID_REQUEST", () -> list("none"));
-    assertFails(
+  public void errorsArriveWithTheirStatusAndCode() {
+    assertRefused(Status.Code.NOT_FOUND, "FILE_NOT_FOUND", () -> list("/none"));
+    assertRefused(Status.Code.INVALID_ARGUMENT, "INVALID_REQUEST", () -> list("none"));
+    assertRefused(
         Status.Code.ALREADY_EXISTS,
         "FILE_EXISTS",
         () -> files().makeDirectory(MakeDirectoryRequest.newBuilder().setPath("/").build()));
-    assertFails(Status.Code.FAILED_PRECONDITION, "IS_A_DIRECTORY", () -> begin("/"));
-    assertFails(
+    assertRefused(Status.Code.FAILED_PRECONDITION, "IS_A_DIRECTORY", () -> begin("/"));
+    assertRefused(
         Status.Code.ABORTED,
         "FILE_CHANGED",
         () -> files().reserveBlocks(ReserveBlocksRequest.newBuilder().setExtentId("none").build()));
@@ -146,7 +117,8 @@ public class ItFileService {
 
   private static String begin(String path) {
     return files()
-        .beginWrite(BeginWriteRequest.newBuilder().setPath(path).setMode(WriteMode.REPLACE).build())
+        .beginWrite(
+            BeginWriteRequest.newBuilder().setPath(path).setMode(WRITE_MODE_REPLACE).build())
         .getExtentId();
   }
 
@@ -159,13 +131,6 @@ public class ItFileService {
   }
 
   private static FileServiceGrpc.FileServiceBlockingStub files() {
-    return FileServiceGrpc.newBlockingStub(channel).withDeadlineAfter(30, TimeUnit.SECONDS);
-  }
-
-  private static void assertFails(Status.Code status, String code, ThrowingRunnable call) {
-    StatusRuntimeException error = assertThrows(StatusRuntimeException.class, call);
-    assertEquals(status, error.getStatus().getCode());
-    String text = error.getStatus().getDescription();
-    assertTrue(text, text.endsWith(" [code=" + code + "]"));
+    return servers.calls(0);
   }
 }

@@ -1,53 +1,56 @@
 package io.tensorflowignite.storage;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_DIRECTORY_NOT_EMPTY;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_EXISTS;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_IS_A_DIRECTORY;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_NOT_A_DIRECTORY;
+import static io.tensorflowignite.v1.FileKind.FILE_KIND_DIRECTORY;
+import static io.tensorflowignite.v1.FileKind.FILE_KIND_REGULAR;
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_CREATE;
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Timestamps;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.storage.block.Block;
-import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
-import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.FileInfo;
-import io.tensorflowignite.v1.FileKind;
 import io.tensorflowignite.v1.GetUsageResponse;
-import io.tensorflowignite.v1.MakeDirectoryRequest;
-import io.tensorflowignite.v1.RenameFileRequest;
-import io.tensorflowignite.v1.WriteMode;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.Test;
 
 public class ItFileTree extends StorageTest {
   @Test
-  public void theRootIsAlwaysThere() {
+  public void theRootAlwaysExists() {
     FileInfo root = store().tree().get("/");
-    assertEquals(FileKind.DIRECTORY, root.getKind());
+    assertEquals(FILE_KIND_DIRECTORY, root.getKind());
     assertEquals("/", root.getPath());
     assertTrue(Timestamps.toMillis(root.getCreatedAt()) > 0);
     assertEquals(Collections.emptyList(), names("/"));
-    assertFails(ErrorCode.FILE_EXISTS, () -> makeDirectory("/"));
+    assertFails(ERROR_CODE_FILE_EXISTS, () -> makeDirectory("/"));
     store().tree().makeDirectory(making("/").setExistOk(true).build());
-    assertFails(ErrorCode.INVALID_REQUEST, () -> remove("/"));
+    assertFails(ERROR_CODE_INVALID_REQUEST, () -> remove("/"));
     assertFails(
-        ErrorCode.INVALID_REQUEST,
+        ERROR_CODE_INVALID_REQUEST,
         () -> store().tree().remove(removal("/").setRecursive(true).build()));
-    assertFails(ErrorCode.INVALID_REQUEST, () -> rename("/", "/a"));
+    assertFails(ERROR_CODE_INVALID_REQUEST, () -> rename("/", "/a"));
   }
 
   @Test
-  public void whatIsMadeIsFoundOnEveryNode() {
+  public void newFilesAndDirectoriesAreFoundOnEveryNode() {
     makeDirectory("/a dir");
     write("/a dir/100% ü 😀.txt", "text");
     for (int node = 0; node < 3; node++) {
       FileInfo directory = cluster.store(node).tree().get("/a dir");
-      assertEquals(FileKind.DIRECTORY, directory.getKind());
+      assertEquals(FILE_KIND_DIRECTORY, directory.getKind());
       assertEquals(directory.getCreatedAt(), directory.getModifiedAt());
       FileInfo file = cluster.store(node).tree().get("/a dir/100% ü 😀.txt");
-      assertEquals(FileKind.REGULAR_FILE, file.getKind());
+      assertEquals(FILE_KIND_REGULAR, file.getKind());
       assertEquals("/a dir/100% ü 😀.txt", file.getPath());
       assertEquals(4, file.getBytes());
       assertEquals(1, file.getGeneration());
@@ -57,28 +60,28 @@ public class ItFileTree extends StorageTest {
   }
 
   @Test
-  public void whatIsNotThereIsNotFound() {
+  public void missingPathsAreNotFound() {
     write("/file", "text");
     for (String path : Arrays.asList("/none", "/none/none")) {
-      assertFails(ErrorCode.FILE_NOT_FOUND, () -> store().tree().get(path));
-      assertFails(ErrorCode.FILE_NOT_FOUND, () -> names(path));
-      assertFails(ErrorCode.FILE_NOT_FOUND, () -> store().tree().usage(path));
-      assertFails(ErrorCode.FILE_NOT_FOUND, () -> remove(path));
-      assertFails(ErrorCode.FILE_NOT_FOUND, () -> rename(path, "/new"));
+      assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> store().tree().get(path));
+      assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> names(path));
+      assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> store().tree().usage(path));
+      assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> remove(path));
+      assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> rename(path, "/new"));
     }
-    assertFails(ErrorCode.NOT_A_DIRECTORY, () -> store().tree().get("/file/x"));
-    assertFails(ErrorCode.NOT_A_DIRECTORY, () -> names("/file/x"));
-    assertFails(ErrorCode.NOT_A_DIRECTORY, () -> remove("/file/x"));
-    assertFails(ErrorCode.FILE_NOT_FOUND, () -> rename("/file", "/none/x"));
-    assertFails(ErrorCode.FILE_NOT_FOUND, () -> begin("/none/x", WriteMode.REPLACE));
-    assertFails(ErrorCode.NOT_A_DIRECTORY, () -> begin("/file/x", WriteMode.REPLACE));
+    assertFails(ERROR_CODE_NOT_A_DIRECTORY, () -> store().tree().get("/file/x"));
+    assertFails(ERROR_CODE_NOT_A_DIRECTORY, () -> names("/file/x"));
+    assertFails(ERROR_CODE_NOT_A_DIRECTORY, () -> remove("/file/x"));
+    assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> rename("/file", "/none/x"));
+    assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> begin("/none/x", WRITE_MODE_REPLACE));
+    assertFails(ERROR_CODE_NOT_A_DIRECTORY, () -> begin("/file/x", WRITE_MODE_REPLACE));
   }
 
   @Test
   public void aDirectoryIsMadeOnceUnlessItMayExist() {
     makeDirectory("/a");
-    assertFails(ErrorCode.FILE_EXISTS, () -> makeDirectory("/a"));
-    assertFails(ErrorCode.FILE_NOT_FOUND, () -> makeDirectory("/b/c"));
+    assertFails(ERROR_CODE_FILE_EXISTS, () -> makeDirectory("/a"));
+    assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> makeDirectory("/b/c"));
     for (int i = 0; i < 2; i++) {
       store().tree().makeDirectory(making("/b/c/d").setParents(true).setExistOk(true).build());
     }
@@ -86,28 +89,28 @@ public class ItFileTree extends StorageTest {
     assertEquals(Collections.singletonList("d"), names("/b/c"));
     write("/a/file", "text");
     assertFails(
-        ErrorCode.FILE_EXISTS,
+        ERROR_CODE_FILE_EXISTS,
         () -> store().tree().makeDirectory(making("/a/file").setExistOk(true).build()));
     assertFails(
-        ErrorCode.NOT_A_DIRECTORY,
+        ERROR_CODE_NOT_A_DIRECTORY,
         () -> store().tree().makeDirectory(making("/a/file/x").setParents(true).build()));
   }
 
   @Test
-  public void aRefusedChangeLeavesNothing() {
+  public void aRejectedChangeWritesNothing() {
     makeDirectory("/a");
     write("/a/file", "text");
     assertFails(
-        ErrorCode.NOT_A_DIRECTORY,
+        ERROR_CODE_NOT_A_DIRECTORY,
         () -> store().tree().makeDirectory(making("/a/file/b/c").setParents(true).build()));
-    assertFails(ErrorCode.FILE_EXISTS, () -> begin("/a/file", WriteMode.CREATE));
-    assertEquals(Collections.emptyMap(), store().pendings().all());
+    assertFails(ERROR_CODE_FILE_EXISTS, () -> begin("/a/file", WRITE_MODE_CREATE));
+    assertEquals(Collections.emptyMap(), store().pendingTable().all());
   }
 
   @Test
   public void listingsAreInTheOrderOfTheNamesBytes() {
-    List<String> sorted = Arrays.asList("A", "a", "a b", "b", "ä", "\ufffd", "😀");
-    for (String name : Arrays.asList("😀", "b", "ä", "a b", "A", "\ufffd", "a")) {
+    List<String> sorted = Arrays.asList("A", "a", "a b", "b", "ä", "\ue000", "\ufffd", "😀", "😁");
+    for (String name : Arrays.asList("😁", "😀", "b", "\ue000", "ä", "a b", "A", "\ufffd", "a")) {
       makeDirectory("/" + name);
     }
     assertEquals(sorted, names("/"));
@@ -129,22 +132,22 @@ public class ItFileTree extends StorageTest {
   }
 
   @Test
-  public void removingHeedsWhatIsThere() {
+  public void removingChecksKindAndEmptiness() {
     makeDirectory("/a");
     makeDirectory("/a/b");
     write("/a/b/file", letters(10_000));
-    assertFails(ErrorCode.DIRECTORY_NOT_EMPTY, () -> remove("/a"));
+    assertFails(ERROR_CODE_DIRECTORY_NOT_EMPTY, () -> remove("/a"));
     assertFails(
-        ErrorCode.IS_A_DIRECTORY,
-        () -> store().tree().remove(removal("/a/b").setKind(FileKind.REGULAR_FILE).build()));
+        ERROR_CODE_IS_A_DIRECTORY,
+        () -> store().tree().remove(removal("/a/b").setKind(FILE_KIND_REGULAR).build()));
     assertFails(
-        ErrorCode.NOT_A_DIRECTORY,
-        () -> store().tree().remove(removal("/a/b/file").setKind(FileKind.DIRECTORY).build()));
-    store().tree().remove(removal("/a/b/file").setKind(FileKind.REGULAR_FILE).build());
-    assertFails(ErrorCode.FILE_NOT_FOUND, () -> remove("/a/b/file"));
+        ERROR_CODE_NOT_A_DIRECTORY,
+        () -> store().tree().remove(removal("/a/b/file").setKind(FILE_KIND_DIRECTORY).build()));
+    store().tree().remove(removal("/a/b/file").setKind(FILE_KIND_REGULAR).build());
+    assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> remove("/a/b/file"));
     cluster.sweep();
     assertEquals(0, cluster.blocks());
-    store().tree().remove(removal("/a/b").setKind(FileKind.DIRECTORY).build());
+    store().tree().remove(removal("/a/b").setKind(FILE_KIND_DIRECTORY).build());
     remove("/a");
     assertEquals(Collections.emptyList(), names("/"));
   }
@@ -161,7 +164,7 @@ public class ItFileTree extends StorageTest {
     }
     assertEquals(40, cluster.blocks());
     store().tree().remove(removal("/deep").setRecursive(true).build());
-    assertFails(ErrorCode.FILE_NOT_FOUND, () -> store().tree().get("/deep/d/file"));
+    assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> store().tree().get("/deep/d/file"));
     cluster.sweep();
     assertEquals(0, cluster.blocks());
   }
@@ -172,7 +175,7 @@ public class ItFileTree extends StorageTest {
     write("/a/new", "new");
     write("/old", "old");
     assertFails(
-        ErrorCode.FILE_EXISTS, () -> store().tree().rename(renaming("/a/new", "/old").build()));
+        ERROR_CODE_FILE_EXISTS, () -> store().tree().rename(renaming("/a/new", "/old").build()));
     rename("/a/new", "/old");
     assertEquals("new", read("/old"));
     assertEquals(Collections.emptyList(), names("/a"));
@@ -190,12 +193,12 @@ public class ItFileTree extends StorageTest {
     makeDirectory("/a/full");
     makeDirectory("/empty");
     write("/file", "text");
-    assertFails(ErrorCode.IS_A_DIRECTORY, () -> rename("/file", "/a"));
-    assertFails(ErrorCode.IS_A_DIRECTORY, () -> rename("/file", "/empty"));
-    assertFails(ErrorCode.IS_A_DIRECTORY, () -> rename("/file", "/"));
-    assertFails(ErrorCode.NOT_A_DIRECTORY, () -> rename("/a", "/file"));
-    assertFails(ErrorCode.DIRECTORY_NOT_EMPTY, () -> rename("/empty", "/a"));
-    assertFails(ErrorCode.DIRECTORY_NOT_EMPTY, () -> rename("/a/full", "/a"));
+    assertFails(ERROR_CODE_IS_A_DIRECTORY, () -> rename("/file", "/a"));
+    assertFails(ERROR_CODE_IS_A_DIRECTORY, () -> rename("/file", "/empty"));
+    assertFails(ERROR_CODE_IS_A_DIRECTORY, () -> rename("/file", "/"));
+    assertFails(ERROR_CODE_NOT_A_DIRECTORY, () -> rename("/a", "/file"));
+    assertFails(ERROR_CODE_DIRECTORY_NOT_EMPTY, () -> rename("/empty", "/a"));
+    assertFails(ERROR_CODE_DIRECTORY_NOT_EMPTY, () -> rename("/a/full", "/a"));
     rename("/a", "/empty");
     assertEquals(Arrays.asList("empty", "file"), names("/"));
     assertEquals(Collections.singletonList("full"), names("/empty"));
@@ -205,8 +208,8 @@ public class ItFileTree extends StorageTest {
   public void aDirectoryIsNotRenamedIntoItself() {
     makeDirectory("/a");
     makeDirectory("/a/b");
-    assertFails(ErrorCode.INVALID_REQUEST, () -> rename("/a", "/a/c"));
-    assertFails(ErrorCode.INVALID_REQUEST, () -> rename("/a", "/a/b/c"));
+    assertFails(ERROR_CODE_INVALID_REQUEST, () -> rename("/a", "/a/c"));
+    assertFails(ERROR_CODE_INVALID_REQUEST, () -> rename("/a", "/a/b/c"));
     rename("/a", "/a");
     makeDirectory("/ab");
     rename("/a", "/ab/a");
@@ -214,7 +217,7 @@ public class ItFileTree extends StorageTest {
   }
 
   @Test
-  public void usageCountsWhatIsBelow() {
+  public void usageCountsEverythingBelow() {
     makeDirectory("/a");
     makeDirectory("/a/b");
     write("/a/one", letters(5_000));
@@ -230,22 +233,10 @@ public class ItFileTree extends StorageTest {
     for (int round = 0; round < 30; round++) {
       makeDirectory("/a");
       makeDirectory("/b");
-      long refused =
-          new Race()
-                  .with(() -> renamed(0, "/a", "/b/a"))
-                  .with(() -> renamed(1, "/b", "/a/b"))
-                  .run()
-                  .stream()
-                  .filter(thrown -> thrown != null)
-                  .peek(
-                      thrown ->
-                          assertFails(
-                              ErrorCode.FILE_NOT_FOUND,
-                              () -> {
-                                throw thrown;
-                              }))
-                  .count();
-      assertEquals(1, refused);
+      new Race()
+          .with(() -> cluster.store(0).tree().rename(renaming("/a", "/b/a").build()))
+          .with(() -> cluster.store(1).tree().rename(renaming("/b", "/a/b").build()))
+          .runToOneLoser(ERROR_CODE_FILE_NOT_FOUND);
       assertEquals(1, names("/").size());
       assertEquals(usage(0, 2, 0), store().tree().usage("/"));
       store().tree().remove(removal("/" + names("/").get(0)).setRecursive(true).build());
@@ -258,47 +249,35 @@ public class ItFileTree extends StorageTest {
     for (int i = 0; i < 5; i++) {
       write("/dir0/file" + i, "text");
     }
-    AtomicBoolean over = new AtomicBoolean();
     Race race = new Race();
-    race.with(
+    race.until(
         () -> {
-          try {
-            for (int i = 0; i < 50; i++) {
-              rename("/dir" + i, "/dir" + (i + 1));
-            }
-          } finally {
-            over.set(true);
+          for (int i = 0; i < 50; i++) {
+            rename("/dir" + i, "/dir" + (i + 1));
           }
-          return null;
         });
     for (int node = 1; node < 3; node++) {
       Storage store = cluster.store(node);
-      race.with(
-          () -> {
-            int at = 0;
-            while (!over.get()) {
-              at = follow(store, at);
-            }
-            return null;
-          });
+      int[] at = {0};
+      race.repeat(() -> at[0] = follow(store, at[0]));
     }
-    race.runWell();
+    race.run();
     assertEquals(Collections.singletonList("dir50"), names("/"));
     assertEquals(5, names("/dir50").size());
   }
 
-  /** What is not at one name any more is at a later one, with all that is in it. */
+  /** Finds the directory, with all its files, at its last known number or at a later one. */
   private static int follow(Storage store, int at) {
     for (int next = at; ; next++) {
-      int[] seen = {0};
+      int[] listed = {0};
       try {
-        store.tree().list("/dir" + next, files -> seen[0] += files.size());
-      } catch (TensorFlowIgniteException gone) {
-        assertEquals(ErrorCode.FILE_NOT_FOUND, gone.code());
-        assertTrue("in no place from " + at + " on", next <= 50);
+        store.tree().list("/dir" + next, files -> listed[0] += files.size());
+      } catch (TensorFlowIgniteException renamed) {
+        assertEquals(ERROR_CODE_FILE_NOT_FOUND, renamed.code());
+        assertTrue("no directory from number " + at + " on", next <= 50);
         continue;
       }
-      assertEquals(5, seen[0]);
+      assertEquals(5, listed[0]);
       return next;
     }
   }
@@ -315,15 +294,14 @@ public class ItFileTree extends StorageTest {
             for (int i = 0; i < 10; i++) {
               write(store, shard + i);
             }
-            return null;
           });
     }
-    race.runWell();
+    race.run();
     assertEquals(80, names("/shards").size());
   }
 
   @Test
-  public void makersAndRemoversOfTheSameNamesLeaveAWholeTree() throws Exception {
+  public void concurrentCreatesAndRemovesLeaveAConsistentTree() throws Exception {
     long end = System.nanoTime() + 5_000_000_000L;
     Race race = new Race();
     for (int runner = 0; runner < 2; runner++) {
@@ -333,13 +311,12 @@ public class ItFileTree extends StorageTest {
             for (int i = node; System.nanoTime() < end; i++) {
               churn(cluster.store(node), i);
             }
-            return null;
           });
     }
-    race.runWell();
+    race.run();
   }
 
-  /** Some of it is refused, since somebody else does the same at the same time. */
+  /** Makes one change, which may fail, since another thread makes the same changes. */
   private static void churn(Storage store, int i) {
     String top = "/top" + i % 2;
     Runnable[] changes = {
@@ -361,37 +338,21 @@ public class ItFileTree extends StorageTest {
       assertTrue(
           refused.getMessage(),
           Arrays.asList(
-                  ErrorCode.FILE_NOT_FOUND, ErrorCode.FILE_EXISTS, ErrorCode.DIRECTORY_NOT_EMPTY)
+                  ERROR_CODE_FILE_NOT_FOUND, ERROR_CODE_FILE_EXISTS, ERROR_CODE_DIRECTORY_NOT_EMPTY)
               .contains(refused.code()));
     }
   }
 
   private static void write(Storage store, String path) {
-    BeginWriteResponse writer =
-        store
-            .writes()
-            .begin(BeginWriteRequest.newBuilder().setPath(path).setMode(WriteMode.REPLACE).build());
-    store.writes().reserve(writer.getExtentId(), 1);
+    BeginWriteResponse writer = store.writers().begin(beginning(path).build());
+    store.writers().reserve(writer.getExtentId(), 1);
     store.blocks().put(writer.getExtentId(), 0, Block.of(writer.getExtentIdBytes()));
     try {
-      store.writes().publish(publication(writer, 32).setDone(true).build());
+      store.writers().publish(publication(writer, 32).setDone(true).build());
     } catch (TensorFlowIgniteException refused) {
-      store.writes().abandon(writer.getExtentId());
+      store.writers().abandon(writer.getExtentId());
       throw refused;
     }
-  }
-
-  private static Void renamed(int node, String source, String target) {
-    cluster.store(node).tree().rename(renaming(source, target).build());
-    return null;
-  }
-
-  private static MakeDirectoryRequest.Builder making(String path) {
-    return MakeDirectoryRequest.newBuilder().setPath(path);
-  }
-
-  private static RenameFileRequest.Builder renaming(String source, String target) {
-    return RenameFileRequest.newBuilder().setSource(source).setTarget(target);
   }
 
   private static GetUsageResponse usage(int files, int directories, long bytes) {

@@ -1,14 +1,13 @@
 package io.tensorflowignite.storage;
 
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_CREATE;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.storage.tree.ManyFiles;
-import io.tensorflowignite.v1.WriteMode;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -47,47 +46,39 @@ public class ItManyFiles extends StorageTest {
   @Test
   public void aListingMissesNothingWhileItsDirectoryGrows() throws Exception {
     makeDirectory("/many");
-    AtomicBoolean over = new AtomicBoolean();
+
     AtomicInteger made = new AtomicInteger();
     AtomicInteger listings = new AtomicInteger();
     Race race = new Race();
-    race.with(
+    race.until(
         () -> {
-          try {
-            for (int i = 0; i < 50; i++) {
-              int first = 50 * i;
-              ManyFiles.put(
-                  cluster.nodes.get(0), cluster.store(0), "/many", names(first, first + 50));
-              made.set(first + 50);
-            }
-          } finally {
-            over.set(true);
+          for (int i = 0; i < 50; i++) {
+            int first = 50 * i;
+            ManyFiles.put(
+                cluster.nodes.get(0), cluster.store(0), "/many", names(first, first + 50));
+            made.set(first + 50);
           }
-          return null;
         });
-    race.with(
+    race.repeat(
         () -> {
-          while (!over.get()) {
-            int least = made.get();
-            List<String> names = new ArrayList<>();
-            cluster
-                .store(2)
-                .tree()
-                .list("/many", files -> files.forEach(file -> names.add(file.getPath())));
-            for (int i = 0; i < least; i++) {
-              assertEquals(name(i), names.get(i));
-            }
-            listings.incrementAndGet();
+          int least = made.get();
+          List<String> names = new ArrayList<>();
+          cluster
+              .store(2)
+              .tree()
+              .list("/many", files -> files.forEach(file -> names.add(file.getPath())));
+          for (int i = 0; i < least; i++) {
+            assertEquals(name(i), names.get(i));
           }
-          return null;
+          listings.incrementAndGet();
         });
-    race.runWell();
+    race.run();
     assertTrue(listings + " listings", listings.get() > 3);
   }
 
   private long made(String path) {
     long begun = System.nanoTime();
-    write(path, "", WriteMode.CREATE);
+    write(path, "", WRITE_MODE_CREATE);
     return (System.nanoTime() - begun) / 1_000;
   }
 

@@ -1,20 +1,33 @@
 package io.tensorflowignite.storage;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CLUSTER_NOT_ACTIVE;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
+import static org.apache.ignite.transactions.TransactionConcurrency.PESSIMISTIC;
+import static org.apache.ignite.transactions.TransactionIsolation.REPEATABLE_READ;
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.settings.StorageSettings;
+import io.tensorflowignite.storage.cache.ShortTransactions;
 import io.tensorflowignite.storage.cache.StorageCaches;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.BeginWriteRequest;
-import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.MakeDirectoryRequest;
-import io.tensorflowignite.v1.WriteMode;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.ClusterState;
 import org.apache.ignite.configuration.CacheConfiguration;
+import org.apache.ignite.transactions.Transaction;
 import org.junit.After;
 import org.junit.AfterClass;
 import org.junit.Before;
@@ -37,7 +50,7 @@ public class ItStorageErrors {
   }
 
   @Before
-  public void makeWhatIsMissing() {
+  public void createMissingCaches() {
     ignite.cluster().state(ClusterState.ACTIVE);
     new StorageCaches(ignite, StorageNodes.settings("any name")).create();
   }
@@ -63,7 +76,7 @@ public class ItStorageErrors {
     for (Storage store : cluster.stores) {
       for (Runnable call : calls(store)) {
         TensorFlowIgniteException error =
-            StorageTest.assertFails(ErrorCode.CACHE_NOT_FOUND, call::run);
+            StorageTest.assertFails(ERROR_CODE_CACHE_NOT_FOUND, call::run);
         assertTrue(error.getMessage(), error.getMessage().contains("any name-files"));
       }
     }
@@ -73,11 +86,11 @@ public class ItStorageErrors {
   }
 
   @Test
-  public void aClusterThatIsNotActiveSaysSo() {
+  public void inAnInactiveClusterCallsFailWithTheReason() {
     ignite.cluster().state(ClusterState.INACTIVE);
     for (Storage store : cluster.stores) {
       for (Runnable call : calls(store)) {
-        StorageTest.assertFails(ErrorCode.CLUSTER_NOT_ACTIVE, call::run);
+        StorageTest.assertFails(ERROR_CODE_CLUSTER_NOT_ACTIVE, call::run);
       }
     }
   }
@@ -89,8 +102,36 @@ public class ItStorageErrors {
     assertEquals("/directory", cluster.store(1).tree().get("/directory").getPath());
     TensorFlowIgniteException error =
         StorageTest.assertFails(
-            ErrorCode.CLUSTER_NOT_ACTIVE, () -> make(cluster.store(1), "/other"));
+            ERROR_CODE_CLUSTER_NOT_ACTIVE, () -> make(cluster.store(1), "/other"));
     assertTrue(error.getMessage(), error.getMessage().contains("read-only"));
+  }
+
+  @Test
+  public void aChangeThatWaitsForALockNamesTheTransactionThatHoldsIt() throws Exception {
+    Storage store = cluster.store(1);
+    ExecutorService other = Executors.newSingleThreadExecutor();
+    try (Transaction open = ignite.transactions().txStart(PESSIMISTIC, REPEATABLE_READ)) {
+      ignite.cache("any name-files").get(ShortTransactions.rootKey());
+      for (int node = 0; node < 2; node++) {
+        Ignite changed = cluster.nodes.get(node);
+        Future<?> change = other.submit(() -> ShortTransactions.changeRoot(changed, store));
+        ExecutionException failed = assertThrows(ExecutionException.class, change::get);
+        TensorFlowIgniteException error = (TensorFlowIgniteException) failed.getCause();
+        String text = error.getMessage();
+        assertTrue(text, text.startsWith("Changing '/' timed out: "));
+        assertTrue(text, text.contains(" within 2 s. "));
+        assertTrue(text, text.length() < 500);
+        assertFalse(text, text.contains("Grid") || text.contains("["));
+        if (node == 0) {
+          String id = ignite.cluster().localNode().id().toString().substring(0, 8);
+          assertTrue(text, text.contains("a transaction of node " + id + " is open for "));
+        }
+      }
+      open.rollback();
+    } finally {
+      other.shutdown();
+    }
+    ShortTransactions.changeRoot(ignite, store);
   }
 
   @Test
@@ -98,7 +139,7 @@ public class ItStorageErrors {
     StorageSettings settings = new StorageSettings("other", 0, "none", 4096, Duration.ofSeconds(9));
     TensorFlowIgniteException error =
         StorageTest.assertFails(
-            ErrorCode.INVALID_REQUEST, () -> new StorageCaches(ignite, settings).create());
+            ERROR_CODE_INVALID_REQUEST, () -> new StorageCaches(ignite, settings).create());
     assertTrue(error.getMessage(), error.getMessage().contains("'none'"));
   }
 
@@ -109,17 +150,17 @@ public class ItStorageErrors {
       () -> store.tree().usage("/"),
       () -> make(store, "/new"),
       () -> store.tree().remove(StorageTest.removal("/new").build()),
-      () -> store.writes().reserve("none", 1),
-      () -> store.writes().abandon("none"),
+      () -> store.writers().reserve("none", 1),
+      () -> store.writers().abandon("none"),
       () ->
           store
-              .writes()
+              .writers()
               .begin(
                   BeginWriteRequest.newBuilder()
                       .setPath("/new")
-                      .setMode(WriteMode.REPLACE)
+                      .setMode(WRITE_MODE_REPLACE)
                       .build()),
-      () -> store.pendings().all(),
+      () -> store.pendingTable().all(),
     };
   }
 

@@ -1,12 +1,14 @@
 package io.tensorflowignite.storage;
 
 import static io.tensorflowignite.Await.until;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_CHANGED;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_IS_A_DIRECTORY;
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_APPEND;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 
-import io.tensorflowignite.v1.ErrorCode;
-import io.tensorflowignite.v1.WriteMode;
 import java.io.ByteArrayOutputStream;
 import java.util.Arrays;
 import java.util.Random;
@@ -19,7 +21,7 @@ public class ItStorageStreams extends StorageTest {
   private final Random random = new Random(3);
 
   @Test
-  public void whatIsWrittenIsReadWhateverThePieces() throws Exception {
+  public void bytesAreReadAsWrittenInPiecesOfAnySize() throws Exception {
     int number = 0;
     for (int size : new int[] {0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 20 * BLOCK + 7}) {
       byte[] data = bytes(size);
@@ -37,10 +39,10 @@ public class ItStorageStreams extends StorageTest {
   }
 
   @Test
-  public void whatIsPublishedIsSeenBeforeTheEnd() throws Exception {
+  public void publishedBytesAreVisibleBeforeTheEnd() throws Exception {
     byte[] data = bytes(3 * BLOCK);
     try (StorageOutput out = new StorageOutput(store(), "/log")) {
-      assertFails(ErrorCode.FILE_NOT_FOUND, () -> store().tree().get("/log"));
+      assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> store().tree().get("/log"));
       int from = 0;
       for (int count : new int[] {10, 0, BLOCK, BLOCK + 100, 7}) {
         out.write(data, from, count);
@@ -55,15 +57,15 @@ public class ItStorageStreams extends StorageTest {
     }
     assertArrayEquals(data, read("/log", 5_000));
     assertEquals(1, store().tree().get("/log").getExtentsCount());
-    assertEquals(0, store().pendings().all().size());
+    assertEquals(0, store().pendingTable().all().size());
   }
 
   @Test
-  public void whatIsAppendedComesBehind() throws Exception {
+  public void appendedBytesFollowTheOldOnes() throws Exception {
     byte[] data = bytes(4 * BLOCK + 11);
     int from = 0;
     for (int count : new int[] {100, 50, BLOCK, 2 * BLOCK, BLOCK - 150 + 11}) {
-      try (StorageOutput out = new StorageOutput(store(), "/grown", WriteMode.APPEND)) {
+      try (StorageOutput out = new StorageOutput(store(), "/grown", WRITE_MODE_APPEND)) {
         out.write(data, from, count);
       }
       from += count;
@@ -72,7 +74,7 @@ public class ItStorageStreams extends StorageTest {
   }
 
   @Test
-  public void whatIsAbandonedLeavesWhatWasThere() throws Exception {
+  public void anAbandonedWriterLeavesTheOldFile() throws Exception {
     byte[] data = bytes(3 * BLOCK);
     try (StorageOutput out = new StorageOutput(store(), "/file")) {
       out.write(data);
@@ -90,15 +92,15 @@ public class ItStorageStreams extends StorageTest {
   public void aWriterThatFailedPublishesNothing() {
     StorageOutput out = new StorageOutput(store(), "/file");
     out.write(new byte[BLOCK]);
-    for (String writer : store().pendings().all().keySet()) {
-      store().writes().abandon(writer);
+    for (String writer : store().pendingTable().all().keySet()) {
+      store().writers().abandon(writer);
     }
     out.write(5);
-    assertFails(ErrorCode.FILE_CHANGED, out::publish);
+    assertFails(ERROR_CODE_FILE_CHANGED, out::publish);
     out.close();
-    assertFails(ErrorCode.FILE_NOT_FOUND, () -> store().tree().get("/file"));
-    assertFails(ErrorCode.FILE_NOT_FOUND, () -> new StorageInput(store(), "/file"));
-    assertFails(ErrorCode.IS_A_DIRECTORY, () -> new StorageInput(store(), "/"));
+    assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> store().tree().get("/file"));
+    assertFails(ERROR_CODE_FILE_NOT_FOUND, () -> new StorageInput(store(), "/file"));
+    assertFails(ERROR_CODE_IS_A_DIRECTORY, () -> new StorageInput(store(), "/"));
   }
 
   private byte[] bytes(int count) {

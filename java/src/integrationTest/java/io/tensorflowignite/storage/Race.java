@@ -1,8 +1,12 @@
 package io.tensorflowignite.storage;
 
+import static org.junit.Assert.assertEquals;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.v1.ErrorCode;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -10,56 +14,94 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-/** Does several things at once, and waits for their ends. */
+/** Runs several bodies at once, each on its own thread, and waits for their ends. */
 final class Race {
   private static final long TIMEOUT_S = 60;
 
-  private final List<Callable<?>> runners = new ArrayList<>();
+  private final List<Body> bodies = new ArrayList<>();
+  private final CountDownLatch running = new CountDownLatch(1);
 
-  Race with(Callable<?> runner) {
-    runners.add(runner);
+  interface Body {
+    void run() throws Exception;
+  }
+
+  Race with(Body body) {
+    bodies.add(body);
     return this;
   }
 
-  /** What each of them threw, in order; null: nothing. */
-  List<Throwable> run() throws Exception {
-    CyclicBarrier start = new CyclicBarrier(runners.size());
-    ExecutorService threads = Executors.newFixedThreadPool(runners.size());
-    try {
-      List<Future<?>> ends = new ArrayList<>();
-      for (Callable<?> runner : runners) {
-        ends.add(
-            threads.submit(
-                () -> {
-                  start.await(TIMEOUT_S, TimeUnit.SECONDS);
-                  return runner.call();
-                }));
-      }
-      List<Throwable> thrown = new ArrayList<>();
-      for (Future<?> end : ends) {
-        thrown.add(thrown(end));
-      }
-      return thrown;
-    } finally {
-      threads.shutdownNow();
-    }
+  /** Adds a body at whose end the repeated ones end, too. */
+  Race until(Body body) {
+    return with(
+        () -> {
+          try {
+            body.run();
+          } finally {
+            running.countDown();
+          }
+        });
   }
 
-  /** Fails with what one of them threw. */
-  void runWell() throws Exception {
-    for (Throwable thrown : run()) {
+  /** Adds a body that is repeated until the body of {@link #until} has ended. */
+  Race repeat(Body body) {
+    return with(
+        () -> {
+          while (running.getCount() > 0) {
+            body.run();
+          }
+        });
+  }
+
+  void run() throws Exception {
+    for (Throwable thrown : runAll()) {
       if (thrown != null) {
         throw new AssertionError(thrown);
       }
     }
   }
 
-  private static Throwable thrown(Future<?> end) throws Exception {
+  /** The index of the only body that fails, which must fail with this error. */
+  int runToOneLoser(ErrorCode code) throws Exception {
+    int loser = -1;
+    List<Throwable> thrown = runAll();
+    for (int i = 0; i < thrown.size(); i++) {
+      if (thrown.get(i) != null) {
+        assertEquals(thrown.toString(), -1, loser);
+        assertEquals(code, ((TensorFlowIgniteException) thrown.get(i)).code());
+        loser = i;
+      }
+    }
+    assertEquals(thrown.toString(), true, loser >= 0);
+    return loser;
+  }
+
+  /** The exceptions of the bodies, in their order; null: none. */
+  private List<Throwable> runAll() throws Exception {
+    CyclicBarrier start = new CyclicBarrier(bodies.size());
+    ExecutorService threads = Executors.newFixedThreadPool(bodies.size());
     try {
-      end.get(TIMEOUT_S, TimeUnit.SECONDS);
-      return null;
-    } catch (ExecutionException e) {
-      return e.getCause();
+      List<Future<?>> ends = new ArrayList<>();
+      for (Body body : bodies) {
+        ends.add(
+            threads.submit(
+                () -> {
+                  start.await(TIMEOUT_S, TimeUnit.SECONDS);
+                  body.run();
+                  return null;
+                }));
+      }
+      List<Throwable> thrown = new ArrayList<>();
+      for (Future<?> end : ends) {
+        try {
+          end.get(TIMEOUT_S, TimeUnit.SECONDS);
+          thrown.add(null);
+        } catch (ExecutionException e) {
+          thrown.add(e.getCause());
+        }
+      }
+      return thrown;
+    } finally {
+      threads.shutdownNow();
     }
   }
 }

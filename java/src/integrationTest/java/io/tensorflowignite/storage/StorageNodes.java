@@ -2,8 +2,10 @@ package io.tensorflowignite.storage;
 
 import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.storage.block.Blocks;
-import io.tensorflowignite.storage.pending.Pendings;
+import io.tensorflowignite.storage.cache.StorageCaches;
+import io.tensorflowignite.storage.pending.PendingTable;
 import io.tensorflowignite.v1.PendingExtent;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -37,7 +39,7 @@ final class StorageNodes implements AutoCloseable {
       nodes.add(node);
       stores.add(new Storage(node, settings));
     }
-    // The first node has all blocks until Ignite has spread the empty caches over the others.
+    // The first node owns all partitions until Ignite has moved some to the other nodes.
     nodes.forEach(node -> Await.until("each node owns blocks", () -> ownsBlocks(node)));
   }
 
@@ -57,14 +59,16 @@ final class StorageNodes implements AutoCloseable {
     return stores.get(node);
   }
 
-  /** How many blocks there are, of all extents. */
+  /** The number of blocks of all extents. */
   int blocks() {
-    return store(0).caches().blocks().size(CachePeekMode.PRIMARY);
+    StorageCaches caches = store(0).caches();
+    return caches.blocks().size(CachePeekMode.PRIMARY)
+        + caches.smallFiles().size(CachePeekMode.PRIMARY);
   }
 
-  /** Frees all garbage, and forgets it at once. */
+  /** Removes all garbage, with its records. */
   void sweep() {
-    Pendings pendings = store(0).pendings();
+    PendingTable pendings = store(0).pendingTable();
     Blocks blocks = store(0).blocks();
     boolean found;
     do {
@@ -76,11 +80,11 @@ final class StorageNodes implements AutoCloseable {
           if (!garbage.getDirectoryId().isEmpty()) {
             store(0)
                 .tree()
-                .drain(
+                .freeDirectory(
                     garbage.getDirectoryId(), (extent, count) -> blocks.remove(extent, 0, count));
           }
           blocks.remove(pending.getKey(), garbage.getFirst(), garbage.getBlocks());
-          pendings.forget(pending.getKey(), garbage);
+          pendings.removeGarbage(pending.getKey(), garbage);
         }
       }
     } while (found);

@@ -1,11 +1,12 @@
 package io.tensorflowignite.storage;
 
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.ByteString;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.storage.block.Block;
 import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
@@ -19,15 +20,13 @@ import io.tensorflowignite.v1.RenameFileRequest;
 import io.tensorflowignite.v1.WriteMode;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import java.util.stream.Collectors;
 import org.junit.After;
 import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.function.ThrowingRunnable;
 
-/** Three nodes for the tests of a class; calls go to each of them in turn. */
+/** Three nodes for the tests of a class; calls go to the nodes in turn. */
 public abstract class StorageTest {
   static StorageNodes cluster;
 
@@ -43,16 +42,18 @@ public abstract class StorageTest {
     cluster.close();
   }
 
-  /** Also proves that what is left is whole, and that nothing is left of what is removed. */
+  /**
+   * Also proves that all records are consistent, and that removed files leave no records or blocks.
+   */
   @After
   public void removeAllAndProveThatNothingIsLeft() {
     cluster.sweep();
-    new TreeCheck(cluster.store(1)).assertWhole();
+    new TreeCheck(cluster.store(1)).assertConsistent();
     for (String name : names("/")) {
       store().tree().remove(removal("/" + name).setRecursive(true).build());
     }
-    for (String writer : cluster.store(0).pendings().all().keySet()) {
-      store().writes().abandon(writer);
+    for (String writer : cluster.store(0).pendingTable().all().keySet()) {
+      store().writers().abandon(writer);
     }
     cluster.sweep();
     new TreeCheck(cluster.store(2)).assertEmpty();
@@ -77,7 +78,7 @@ public abstract class StorageTest {
   }
 
   final void makeDirectory(String path) {
-    store().tree().makeDirectory(MakeDirectoryRequest.newBuilder().setPath(path).build());
+    store().tree().makeDirectory(making(path).build());
   }
 
   final void remove(String path) {
@@ -89,18 +90,23 @@ public abstract class StorageTest {
   }
 
   final void rename(String source, String target) {
-    store()
-        .tree()
-        .rename(
-            RenameFileRequest.newBuilder()
-                .setSource(source)
-                .setTarget(target)
-                .setOverwrite(true)
-                .build());
+    store().tree().rename(renaming(source, target).setOverwrite(true).build());
+  }
+
+  static RenameFileRequest.Builder renaming(String source, String target) {
+    return RenameFileRequest.newBuilder().setSource(source).setTarget(target);
+  }
+
+  static MakeDirectoryRequest.Builder making(String path) {
+    return MakeDirectoryRequest.newBuilder().setPath(path);
+  }
+
+  static BeginWriteRequest.Builder beginning(String path) {
+    return BeginWriteRequest.newBuilder().setPath(path).setMode(WRITE_MODE_REPLACE);
   }
 
   final FileInfo write(String path, String text) {
-    return write(path, text, WriteMode.REPLACE);
+    return write(path, text, WRITE_MODE_REPLACE);
   }
 
   final FileInfo write(String path, String text, WriteMode mode) {
@@ -109,22 +115,20 @@ public abstract class StorageTest {
   }
 
   final BeginWriteResponse begin(String path, WriteMode mode) {
-    return store()
-        .writes()
-        .begin(BeginWriteRequest.newBuilder().setPath(path).setMode(mode).build());
+    return store().writers().begin(beginning(path).setMode(mode).build());
   }
 
-  /** Puts the blocks of what an extent is to hold behind its head, and publishes them. */
+  /** Writes the text behind the extent's head, and publishes the extent. */
   final FileInfo publish(BeginWriteResponse writer, String text, boolean done) {
     byte[] data = (writer.getHead().toStringUtf8() + text).getBytes(StandardCharsets.UTF_8);
     int blocks = (data.length + writer.getBlockBytes() - 1) / writer.getBlockBytes();
-    store().writes().reserve(writer.getExtentId(), blocks);
+    store().writers().reserve(writer.getExtentId(), blocks);
     for (int number = 0; number < blocks; number++) {
       int from = number * writer.getBlockBytes();
       int bytes = Math.min(data.length - from, writer.getBlockBytes());
       store().blocks().put(writer.getExtentId(), number, Block.of(data, from, bytes));
     }
-    return store().writes().publish(publication(writer, data.length).setDone(done).build());
+    return store().writers().publish(publication(writer, data.length).setDone(done).build());
   }
 
   static PublishWriteRequest.Builder publication(BeginWriteResponse writer, long bytes) {
@@ -154,6 +158,6 @@ public abstract class StorageTest {
   }
 
   static String letters(int count) {
-    return Collections.nCopies(count, "x").stream().collect(Collectors.joining());
+    return "x".repeat(count);
   }
 }

@@ -20,9 +20,7 @@ import java.util.TreeSet;
 import javax.cache.Cache;
 import org.apache.ignite.cache.CachePeekMode;
 
-/**
- * Looks at the records themselves, once nothing changes any more and all garbage has been swept.
- */
+/** Verifies the stored records, after all changes have ended and all garbage has been removed. */
 final class TreeCheck {
   private final Storage store;
   private final Set<String> reached = new TreeSet<>();
@@ -34,18 +32,19 @@ final class TreeCheck {
   }
 
   /**
-   * Every reference leads somewhere, each directory and extent has one, and nothing is left over.
+   * Every reference has a target, each directory and extent has one reference, and no other records
+   * exist.
    */
-  void assertWhole() {
-    Deque<String> ahead = new ArrayDeque<>();
-    ahead.add("root");
-    while (!ahead.isEmpty()) {
-      String directory = ahead.remove();
+  void assertConsistent() {
+    Deque<String> pending = new ArrayDeque<>();
+    pending.add("root");
+    while (!pending.isEmpty()) {
+      String directory = pending.remove();
       for (DirectoryEntry entry : entries(directory)) {
         String id = entry.getDirectoryId();
         if (!id.isEmpty()) {
           assertTrue("referred to twice: " + id, directories.add(id));
-          ahead.add(id);
+          pending.add(id);
         }
         for (Extent extent : entry.getFile().getExtentsList()) {
           assertTrue("of two files: " + extent, extents.add(extent.getId()));
@@ -61,17 +60,17 @@ final class TreeCheck {
     reached.retainAll(present);
     assertEquals(reached, present);
     store
-        .pendings()
+        .pendingTable()
         .all()
-        .forEach((id, pending) -> assertTrue("garbage " + id, pending.hasWrite()));
+        .forEach((id, extent) -> assertTrue("garbage " + id, extent.hasWrite()));
   }
 
   void assertEmpty() {
-    assertWhole();
+    assertConsistent();
     assertTrue(
         reached.toString(), reached.stream().allMatch(key -> key.startsWith("directory/root")));
     assertEquals(Collections.emptySet(), extents);
-    assertEquals(Collections.emptyMap(), store.pendings().all());
+    assertEquals(Collections.emptyMap(), store.pendingTable().all());
   }
 
   private Iterable<Cache.Entry<String, byte[]>> records() {

@@ -23,14 +23,13 @@ import io.tensorflowignite.v1.WatchResponse;
 import java.io.IOException;
 import java.util.Iterator;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.apache.ignite.IgniteLogger;
 
-/** An agent that runs, and the calls that its node makes to it. */
+/** A running agent, and the node's calls to it. */
 final class AgentConnection implements AutoCloseable {
   private static final long CALL_TIMEOUT_S = 20;
   private static final long STOP_MARGIN_S = 20;
@@ -59,7 +58,7 @@ final class AgentConnection implements AutoCloseable {
             .withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
   }
 
-  /** Call it on a thread that outlives the agent. */
+  /** Starts an agent. The calling thread must outlive the agent. */
   static AgentConnection open(String python, AgentStart start, IgniteLogger log)
       throws IOException {
     return new AgentConnection(AgentProcess.start(python, start, log), start.getSecret());
@@ -69,7 +68,12 @@ final class AgentConnection implements AutoCloseable {
     return process.ready().getInfo();
   }
 
-  /** True when it ended, or was closed, within so long. */
+  /** Whether the agent has ended, or this connection was closed. */
+  boolean hasEnded() {
+    return process.onExit().isDone() || watching.isCancelled();
+  }
+
+  /** Returns true if the agent ended, or this connection was closed, within the timeout. */
   boolean awaitEnd(long timeoutMs) throws InterruptedException {
     try {
       process.onExit().get(timeoutMs, TimeUnit.MILLISECONDS);
@@ -87,7 +91,7 @@ final class AgentConnection implements AutoCloseable {
         .heartbeat(HeartbeatRequest.getDefaultInstance());
   }
 
-  /** Ports in the order of the tasks. */
+  /** Returns one port for each task, in the order of the tasks. */
   List<Integer> reservePorts(List<TaskKey> tasks) {
     return calls
         .withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS)
@@ -99,32 +103,19 @@ final class AgentConnection implements AutoCloseable {
     calls.withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS).startTask(request);
   }
 
-  /** Completes when nothing of the attempt is left. */
-  CompletableFuture<Void> stopAttempt(String job, int attempt, Duration grace) {
-    CompletableFuture<Void> stopped = new CompletableFuture<>();
-    ListenableFuture<StopAttemptResponse> call =
-        futures
-            .withDeadlineAfter(grace.getSeconds() + STOP_MARGIN_S, TimeUnit.SECONDS)
-            .stopAttempt(
-                StopAttemptRequest.newBuilder()
-                    .setJobId(job)
-                    .setAttempt(attempt)
-                    .setGrace(grace)
-                    .build());
-    call.addListener(
-        () -> {
-          try {
-            call.get();
-            stopped.complete(null);
-          } catch (InterruptedException | ExecutionException e) {
-            stopped.completeExceptionally(e);
-          }
-        },
-        Runnable::run);
-    return stopped;
+  /** Completes when all processes of the attempt have terminated. */
+  ListenableFuture<StopAttemptResponse> stopAttempt(String job, int attempt, Duration grace) {
+    return futures
+        .withDeadlineAfter(grace.getSeconds() + STOP_MARGIN_S, TimeUnit.SECONDS)
+        .stopAttempt(
+            StopAttemptRequest.newBuilder()
+                .setJobId(job)
+                .setAttempt(attempt)
+                .setGrace(grace)
+                .build());
   }
 
-  /** Hands over every event, in order, until the agent ends or this is closed. */
+  /** Passes every event to the listener, in order, until the agent ends or this is closed. */
   void watch(Consumer<WatchResponse> listener) {
     watching.run(
         () -> {
@@ -142,7 +133,7 @@ final class AgentConnection implements AutoCloseable {
         });
   }
 
-  /** Ends the agent and everything that it runs. */
+  /** Ends the agent and its tasks. */
   @Override
   public void close() {
     watching.cancel(null);

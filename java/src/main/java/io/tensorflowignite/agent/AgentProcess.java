@@ -17,15 +17,15 @@ import java.util.regex.Pattern;
 import org.apache.ignite.IgniteLogger;
 
 /**
- * One run of {@code python -m tensorflow_ignite.agent}. The agent lives as long as its standard
- * input stays open; what it needs to know goes in there, so that no secret stands in a command line
- * or an environment.
+ * One process of {@code python -m tensorflow_ignite.agent}. The agent ends when its standard input
+ * is closed. It gets its settings through standard input, so that command line and environment have
+ * no secret.
  */
 final class AgentProcess implements AutoCloseable {
   private static final long READY_TIMEOUT_S = 30;
   private static final long END_TIMEOUT_S = 15;
 
-  /** What the node says who it is with; neither its agent nor a task is the node. */
+  /** Variables with the node's own credentials, which its agent and tasks must not have. */
   private static final Pattern NODES_SECRET =
       Pattern.compile("(TENSORFLOW_IGNITE|IGNITE_DATASET)_.*(PASSWORD|TOKEN|SECRET|KEY).*");
 
@@ -37,7 +37,7 @@ final class AgentProcess implements AutoCloseable {
     this.ready = ready;
   }
 
-  /** Starts the agent and waits until it answers. Call it on a thread that outlives the agent. */
+  /** Starts the agent and waits until it answers. The calling thread must outlive the agent. */
   static AgentProcess start(String python, AgentStart start, IgniteLogger log) throws IOException {
     ProcessBuilder builder = new ProcessBuilder(python, "-m", "tensorflow_ignite.agent");
     builder.environment().keySet().removeIf(name -> NODES_SECRET.matcher(name).matches());
@@ -63,12 +63,12 @@ final class AgentProcess implements AutoCloseable {
     return ready;
   }
 
-  /** Completes when the agent has ended, however. */
+  /** Completes when the agent has ended for any reason. */
   CompletableFuture<Process> onExit() {
     return process.onExit();
   }
 
-  /** Closes its input, which makes it end its tasks and itself; returns when it has ended. */
+  /** Closes the agent's input, which ends its tasks and itself; returns when it has ended. */
   @Override
   public void close() {
     end(process);
@@ -112,13 +112,13 @@ final class AgentProcess implements AutoCloseable {
           try (BufferedReader lines = reader(process.getInputStream())) {
             String first = lines.readLine();
             if (first == null) {
-              throw new IOException("it ended at once");
+              throw new IOException("the agent ended at once");
             }
             AgentReady.Builder message = AgentReady.newBuilder();
             JsonFormat.parser().ignoringUnknownFields().merge(first, message);
             ready.complete(message.build());
             while (lines.readLine() != null) {
-              // The agent writes nothing more; reading on keeps a stray line from blocking it.
+              // A stray line of the agent must not block it.
               continue;
             }
           } catch (IOException e) {

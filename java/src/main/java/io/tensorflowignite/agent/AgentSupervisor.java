@@ -1,35 +1,45 @@
 package io.tensorflowignite.agent;
 
 import com.google.common.io.BaseEncoding;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.util.Durations;
 import io.grpc.StatusRuntimeException;
+import io.tensorflowignite.base.Loop;
+import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentStart;
 import io.tensorflowignite.v1.WatchResponse;
 import java.io.IOException;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.Optional;
 import org.apache.ignite.IgniteLogger;
 
 /**
- * Keeps one agent running on this node: starts it, keeps its lease by heartbeats, hands on what it
- * tells, and starts another one when it has ended. All agents are started by one thread that lives
- * as long as the service.
+ * Keeps one agent running on this node: starts it, renews its lease by heartbeats, forwards its
+ * events, and starts another agent when it has ended. One thread starts all agents; it lives as
+ * long as the service.
  */
 public final class AgentSupervisor implements AutoCloseable {
-  /** Told what agents do; on the supervisor's threads. */
+  /** Called on the supervisor's threads. */
   public interface Listener {
-    /** An agent is up, or could not be started: the information says which. */
+    /** An agent has started, or could not be started: then the information has an error. */
     void agentChanged(AgentInfo info);
 
-    /** The agent has ended, and with it every task that it ran. */
+    /** The agent has ended, and all its tasks with it. */
     void agentLost(String reason);
 
     void event(WatchResponse event);
   }
 
-  private static final long RESTART_PAUSE_MS = 2_000;
-  private static final long WATCH_PAUSE_MS = 500;
+  private static final Duration RESTART_PAUSE = Duration.ofSeconds(2);
+  private static final Duration WATCH_PAUSE = Duration.ofMillis(500);
+
+  /** Longer than the start and the end of an agent. */
+  private static final long SILENCE_MS = 60_000;
+
+  private static final int SILENT_LEASES = 3;
+
   private static final int HEARTBEATS_IN_A_LEASE = 5;
   private static final int SECRET_BYTES = 32;
 
@@ -38,20 +48,28 @@ public final class AgentSupervisor implements AutoCloseable {
   private final long leaseMs;
   private final Listener listener;
   private final IgniteLogger log;
+  private final Loops loops;
+  private final Loop loop;
   private final Thread thread;
   private volatile AgentConnection current;
   private volatile boolean closed;
 
   /**
-   * @param start all that the agent is told at its start, but for the secret: each agent gets its
-   *     own.
+   * @param start the agent's settings without the secret, which is new for each agent.
    */
-  public AgentSupervisor(String python, AgentStart start, Listener listener, IgniteLogger log) {
+  public AgentSupervisor(
+      String python, AgentStart start, Listener listener, Loops loops, IgniteLogger log) {
     this.python = python;
     this.start = start;
     this.leaseMs = Durations.toMillis(start.getLeaseTimeout());
     this.listener = listener;
     this.log = log;
+    this.loops = loops;
+    this.loop =
+        loops.continuous(
+            "agent supervisor",
+            Duration.ofMillis(Math.max(SILENCE_MS, SILENT_LEASES * leaseMs)),
+            () -> closed);
     this.thread = new Thread(this::supervise, "tensorflow-ignite-agent-supervisor");
   }
 
@@ -68,49 +86,31 @@ public final class AgentSupervisor implements AutoCloseable {
   public void close() {
     closed = true;
     thread.interrupt();
-    boolean interrupted = false;
-    while (thread.isAlive()) {
-      try {
-        thread.join();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Uninterruptibles.joinUninterruptibly(thread);
   }
 
   private void supervise() {
-    while (!closed) {
-      try {
-        runAgent();
-      } catch (InterruptedException e) {
-        break;
-      } catch (RuntimeException e) {
-        if (!closed) {
-          log.error("The agent of this node is started anew after an error", e);
-        }
-      }
-      if (!closed) {
-        pause();
-      }
-    }
+    loop.run(
+        RESTART_PAUSE,
+        () -> {
+          runAgent();
+          Thread.sleep(RESTART_PAUSE.toMillis());
+        });
   }
 
-  /** From an agent's start to its end. */
+  /** Starts an agent; returns when it has ended. */
   private void runAgent() throws InterruptedException {
     AgentStart withSecret = start.toBuilder().setSecret(secret()).build();
     try (AgentConnection agent = AgentConnection.open(python, withSecret, log)) {
       serve(agent);
     } catch (IOException e) {
-      missing(e.getMessage());
+      reportMissing(e.getMessage());
     } finally {
       current = null;
     }
   }
 
-  private void missing(String reason) {
+  private void reportMissing(String reason) {
     if (!closed) {
       log.warning("No agent on this node [python=" + python + ", reason=" + reason + "]");
       listener.agentChanged(AgentInfo.newBuilder().setPython(python).setError(reason).build());
@@ -122,44 +122,37 @@ public final class AgentSupervisor implements AutoCloseable {
     watcher.start();
     current = agent;
     log.info(
-        "Agent started [pid="
-            + agent.info().getPid()
-            + ", python="
-            + agent.info().getPython()
-            + "]");
+        String.format(
+            "Agent started [pid=%d, python=%s]", agent.info().getPid(), agent.info().getPython()));
     listener.agentChanged(agent.info());
     try {
       keepLease(agent);
     } finally {
-      // What the agent told last is heard before its end is.
+      // The listener gets the agent's last events before its end.
       if (!closed) {
-        watcher.join(RESTART_PAUSE_MS);
+        watcher.join(RESTART_PAUSE.toMillis());
         listener.agentLost("its agent (pid " + agent.info().getPid() + ") ended");
       }
     }
   }
 
-  /** As long as the agent lives: a new watcher is told again everything that is still known. */
+  /** Watches until the agent ends. A new watch repeats all events that the agent still knows. */
   private void watch(AgentConnection agent) {
-    try {
-      do {
-        try {
-          agent.watch(listener::event);
-        } catch (RuntimeException e) {
-          if (!closed) {
-            log.error("What the agent told could not be taken in; it is asked again", e);
-          }
-        }
-      } while (!agent.awaitEnd(WATCH_PAUSE_MS));
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    loops
+        .continuous("events of the agent", null, agent::hasEnded)
+        .run(
+            WATCH_PAUSE,
+            () -> {
+              agent.watch(listener::event);
+              agent.awaitEnd(WATCH_PAUSE.toMillis());
+            });
   }
 
   private void keepLease(AgentConnection agent) throws InterruptedException {
     boolean ended = false;
     while (!closed && !ended) {
       try {
+        loop.alive();
         agent.heartbeat(leaseMs);
       } catch (StatusRuntimeException e) {
         if (!closed) {
@@ -167,14 +160,6 @@ public final class AgentSupervisor implements AutoCloseable {
         }
       }
       ended = agent.awaitEnd(leaseMs / HEARTBEATS_IN_A_LEASE);
-    }
-  }
-
-  private void pause() {
-    try {
-      Thread.sleep(RESTART_PAUSE_MS);
-    } catch (InterruptedException e) {
-      closed = true;
     }
   }
 

@@ -9,22 +9,22 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * The code archives that this node's agent unpacks, as files; only while attempts run here. They
- * lie in the agent's own directory, which the agent removes also when this process was killed.
+ * The code archives that this node's agent unpacks, as files, while attempts run here. They are in
+ * the agent's directory, which the agent removes even if this process was killed.
  */
 final class CodeArchives {
   private final Path directory;
   private final CodeStore code;
 
   /**
-   * @param agentDirectory exists while an agent runs; it is not made here.
+   * @param agentDirectory the agent's directory, which exists while an agent runs.
    */
   CodeArchives(Path agentDirectory, CodeStore code) {
     this.directory = agentDirectory.resolve("archives");
     this.code = code;
   }
 
-  /** The archive's file, fetched from the cluster unless it is here. */
+  /** Returns the archive's file; copies it from the cluster if it is missing. */
   Path file(String digest) throws IOException {
     if (!Files.exists(directory)) {
       Files.createDirectory(directory);
@@ -34,7 +34,7 @@ final class CodeArchives {
     return file;
   }
 
-  /** Removes every file; attempts that come later fetch theirs again. */
+  /** Removes all files; later attempts copy theirs again. */
   void clear() {
     try {
       if (Files.exists(directory)) {

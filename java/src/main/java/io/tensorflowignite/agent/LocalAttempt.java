@@ -1,5 +1,8 @@
 package io.tensorflowignite.agent;
 
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
+
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.security.TaskToken;
 import io.tensorflowignite.v1.AttemptPhase;
@@ -15,23 +18,22 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 
-/** What this node knows of its part in one attempt. */
+/** The tasks of one attempt on this node, and their state. */
 final class LocalAttempt {
   final String jobId;
   final int number;
   AttemptPhase reached = AttemptPhase.ATTEMPT_PHASE_UNSPECIFIED;
 
-  /** A call to stop it is under way. */
+  /** A call to stop the attempt is pending. */
   boolean stopping;
 
-  /** The agent has answered that nothing of it is left. */
-  boolean provenGone;
+  /** The agent has confirmed that all processes of the attempt have terminated. */
+  boolean provenTerminated;
 
   private final Set<TaskKey> started = new HashSet<>();
   private String error = "";
   private final Map<TaskKey, Task> tasks = new LinkedHashMap<>();
   private final Map<TaskKey, TaskToken> tokens = new HashMap<>();
-  private NodeReport told = NodeReport.getDefaultInstance();
 
   LocalAttempt(String jobId, int number) {
     this.jobId = jobId;
@@ -49,11 +51,11 @@ final class LocalAttempt {
   }
 
   void reserve(Task task, String address, long rows) {
-    TaskToken token = TaskToken.make(key(jobId, number, task));
+    TaskToken token = TaskToken.create(key(jobId, number, task));
     tokens.put(key(jobId, number, task), token);
     TaskStatus status =
         TaskStatus.newBuilder()
-            .setState(TaskState.TASK_RESERVED)
+            .setState(TASK_STATE_RESERVED)
             .setTokenDigest(token.digest())
             .setAddress(address)
             .setRows(rows)
@@ -61,7 +63,11 @@ final class LocalAttempt {
     tasks.put(key(jobId, number, task), task.toBuilder().setStatus(status).build());
   }
 
-  /** Takes over the place of an earlier incarnation of the task, if this node had one. */
+  /**
+   * Replaces an earlier incarnation of the task, with its address and rows.
+   *
+   * @return false if this node had no earlier incarnation.
+   */
   boolean replace(Task task) {
     Task before =
         tasks.values().stream()
@@ -90,24 +96,24 @@ final class LocalAttempt {
     return started.contains(key);
   }
 
-  /** Nothing is left, and the end of every task that was started has been told. */
-  boolean isOver() {
-    return provenGone && started.stream().noneMatch(this::isUnended);
+  /** Whether all processes have terminated, and the end of every started task is known. */
+  boolean hasEnded() {
+    return provenTerminated && started.stream().noneMatch(this::isActive);
   }
 
-  private boolean isUnended(TaskKey key) {
-    return tasks.get(key).getStatus().getState().getNumber() <= TaskState.TASK_RUNNING_VALUE;
+  private boolean isActive(TaskKey key) {
+    return tasks.get(key).getStatus().getStateValue() <= TaskState.TASK_STATE_RUNNING_VALUE;
   }
 
-  /** What a task that is reserved says who it is with. */
+  /** The token of a reserved task. */
   String token(TaskKey key) {
     return tokens.get(key).text();
   }
 
-  /** Takes what the agent told of a task; what it was reserved with stays as it is. */
+  /** Takes over a status from the agent; address, rows and token digest stay as reserved. */
   void observe(TaskKey key, TaskStatus status) {
     Task task = tasks.get(key);
-    if (task != null && status.getState().getNumber() >= task.getStatus().getState().getNumber()) {
+    if (task != null && status.getStateValue() >= task.getStatus().getStateValue()) {
       TaskStatus merged =
           status.toBuilder()
               .setAddress(task.getStatus().getAddress())
@@ -118,55 +124,48 @@ final class LocalAttempt {
     }
   }
 
-  void fail(TaskKey key, String why) {
-    observe(key, failed(why).build());
+  void fail(TaskKey key, String error) {
+    observe(key, failed(error).build());
   }
 
-  /** A further attempt would fail in the same way. */
-  void failForGood(TaskKey key, String why) {
-    observe(key, failed(why).setHopeless(true).build());
+  /** Fails a task so that no further attempt is made: a retry cannot help. */
+  void failPermanently(TaskKey key, String error) {
+    observe(key, failed(error).setFailedPermanently(true).build());
   }
 
-  /** Every task that has not ended fails with its agent. */
-  void loseAgent(String why) {
+  /** Fails every active task, since its agent has ended. */
+  void loseAgent(String error) {
     for (TaskKey key : new ArrayList<>(tasks.keySet())) {
-      if (isUnended(key)) {
-        observe(key, failed(why).setAgentLost(true).build());
+      if (isActive(key)) {
+        observe(key, failed(error).setAgentLost(true).build());
       }
     }
   }
 
-  private static TaskStatus.Builder failed(String why) {
+  private static TaskStatus.Builder failed(String error) {
     return TaskStatus.newBuilder()
-        .setState(TaskState.TASK_FAILED)
+        .setState(TASK_STATE_FAILED)
         .setExitCode(1)
-        .setError(why)
+        .setError(error)
         .setFinishedAt(Timestamps.fromMillis(System.currentTimeMillis()));
   }
 
-  void error(String why) {
-    error = why;
+  void error(String error) {
+    this.error = error;
   }
 
-  /** The report, when it differs from the one that was told last; else null. */
-  NodeReport news(String nodeId) {
-    NodeReport report =
-        NodeReport.newBuilder()
-            .setJobId(jobId)
-            .setAttempt(number)
-            .setNodeId(nodeId)
-            .addAllTasks(tasks.values())
-            .setReached(reached)
-            .setError(error)
-            .build();
-    if (report.equals(told)) {
-      return null;
-    }
-    told = report;
-    return report;
+  NodeReport report(String nodeId) {
+    return NodeReport.newBuilder()
+        .setJobId(jobId)
+        .setAttempt(number)
+        .setNodeId(nodeId)
+        .addAllTasks(tasks.values())
+        .setReached(reached)
+        .setError(error)
+        .build();
   }
 
-  boolean knows(TaskKey key) {
+  boolean hasTask(TaskKey key) {
     return tasks.containsKey(key);
   }
 }

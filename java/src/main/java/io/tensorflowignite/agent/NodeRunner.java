@@ -1,29 +1,48 @@
 package io.tensorflowignite.agent;
 
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RESERVE;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RUN;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_INVALID;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_NOT_FOUND;
+
+import com.google.common.util.concurrent.Futures;
+import com.google.common.util.concurrent.ListenableFuture;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.Duration;
 import com.google.protobuf.util.Durations;
 import io.grpc.StatusRuntimeException;
-import io.tensorflowignite.ClusterSettings;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.Loop;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.job.decide.JobMachine;
+import io.tensorflowignite.job.decide.KnownValues;
+import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptPhase;
-import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.StartTaskRequest;
+import io.tensorflowignite.v1.StopAttemptResponse;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
+import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.WatchResponse;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -34,12 +53,18 @@ import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.cache.CachePeekMode;
 
 /**
- * Makes this node do what the job table asks of it: compares the phase of every current attempt
- * with what the agent runs, takes the steps that are missing, and reports. One thread; every event
- * only makes it look again, and it looks every second anyhow.
+ * Makes this node's tasks follow the job table: compares the phase of every current attempt with
+ * the agent's tasks, takes the missing steps, and reports. One thread does this after every event,
+ * and every second.
  */
 public final class NodeRunner implements AutoCloseable {
   private static final long TICK_MS = 1_000;
+  private static final java.time.Duration ERROR_PAUSE = java.time.Duration.ofSeconds(1);
+
+  private static final java.time.Duration CLOSE_TIMEOUT = java.time.Duration.ofSeconds(10);
+
+  /** Longer than the calls to the agent in a pass, and the download of a code archive. */
+  private static final java.time.Duration PASS_LIMIT = java.time.Duration.ofMinutes(2);
 
   private final Ignite ignite;
   private final IgniteLogger log;
@@ -52,16 +77,17 @@ public final class NodeRunner implements AutoCloseable {
   private final AgentSupervisor supervisor;
   private final JobTable jobs;
   private final ReportTable reports;
-  private final LogTable logs;
+  private final OutputStore output;
 
   private final LinkedBlockingQueue<Runnable> events = new LinkedBlockingQueue<>();
   private final Map<String, LocalAttempt> attempts = new HashMap<>();
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-runner");
+  private final Loop loop;
   private volatile boolean closed;
 
   /**
    * @param nodeAddress host:port of this node's API and data endpoint.
-   * @param tlsEnvironment what a task has in its environment to call it.
+   * @param tlsEnvironment variables with which a task can call that API.
    */
   public NodeRunner(
       Ignite ignite,
@@ -71,7 +97,8 @@ public final class NodeRunner implements AutoCloseable {
       String nodeAddress,
       Supplier<Map<String, String>> tlsEnvironment,
       CodeStore code,
-      Path agentDirectory) {
+      Path agentDirectory,
+      Loops loops) {
     this.ignite = ignite;
     this.log = ignite.log().getLogger(NodeRunner.class);
     this.settings = settings;
@@ -83,26 +110,30 @@ public final class NodeRunner implements AutoCloseable {
     this.supervisor = supervisor;
     this.jobs = jobs;
     this.reports = new ReportTable(ignite);
-    this.logs = new LogTable(ignite);
+    this.output = new OutputStore(new LogTable(ignite), log, settings.logLimitBytes, this::nodes);
+    this.loop = loops.continuous("node runner", PASS_LIMIT, () -> closed);
   }
 
   public void start() {
     thread.start();
   }
 
-  /** Something in the job table may have changed. */
+  /** Compares again, since the job table may have changed. */
   public void wake() {
     events.add(() -> {});
   }
 
   /**
-   * An event of the agent; output is stored at once, on the calling thread, so that it keeps its
+   * Takes an event of the agent. Output is stored at once, on the calling thread, to keep its
    * order.
    */
   public void agentEvent(WatchResponse event) {
     if (event.hasLog()) {
-      logs.put(event.getKey(), event.getLog());
-    } else {
+      output.add(event.getKey(), event.getLog());
+    } else if (event.hasStatus()) {
+      if (event.getStatus().getState().getNumber() > TaskState.TASK_STATE_RUNNING_VALUE) {
+        endOutput(event.getKey());
+      }
       events.add(
           () -> {
             LocalAttempt attempt =
@@ -111,6 +142,14 @@ public final class NodeRunner implements AutoCloseable {
               attempt.observe(event.getKey(), event.getStatus());
             }
           });
+    }
+  }
+
+  private void endOutput(TaskKey task) {
+    try {
+      output.end(task);
+    } catch (RuntimeException e) {
+      log.warning("The end of a task's output could not be stored [task=" + task + "]", e);
     }
   }
 
@@ -131,74 +170,88 @@ public final class NodeRunner implements AutoCloseable {
     closed = true;
     wake();
     thread.interrupt();
+    Uninterruptibles.joinUninterruptibly(thread, CLOSE_TIMEOUT);
     archives.clear();
   }
 
   private void run() {
-    while (!closed) {
-      try {
-        Runnable event = events.poll(TICK_MS, TimeUnit.MILLISECONDS);
-        while (event != null) {
-          event.run();
-          event = events.poll();
-        }
-        converge();
-      } catch (InterruptedException e) {
-        return;
-      } catch (RuntimeException e) {
-        if (!closed) {
-          log.error("Node runner goes on after an error", e);
-        }
-      }
-    }
+    loop.run(ERROR_PAUSE, this::pass);
   }
 
-  private void converge() {
-    Map<String, Job> wanted = new HashMap<>();
+  private void pass() throws InterruptedException {
+    Runnable event = events.poll(TICK_MS, TimeUnit.MILLISECONDS);
+    while (event != null) {
+      loop.part("event", event::run);
+      event = events.poll();
+    }
+    converge();
+  }
+
+  /**
+   * Each job stands alone. The tasks of a job whose row is unreadable are stopped, as if it had
+   * been removed: nobody can decide anything about them. A job with values of a later version is
+   * left as it is: its tasks run on, and none is started or stopped.
+   */
+  private void converge() throws InterruptedException {
+    Set<String> desired = new HashSet<>();
+    Set<String> untouched = new HashSet<>();
+    Set<String> unfinished = new HashSet<>();
     for (Job job : jobs.all()) {
-      if (job.getAttemptsCount() > 0 && !isOver(job)) {
-        Attempt attempt = current(job);
-        List<Task> mine = mine(attempt);
-        if (!mine.isEmpty()) {
-          String id = id(job.getId(), attempt.getNumber());
-          wanted.put(id, job);
-          LocalAttempt local =
-              attempts.computeIfAbsent(
-                  id, key -> new LocalAttempt(job.getId(), attempt.getNumber()));
-          converge(job, attempt, mine, local);
-          report(local);
-        }
+      if (!job.hasFinishedAt()) {
+        unfinished.add(job.getId());
+      }
+      if (KnownValues.isOfLaterVersion(job)) {
+        untouched.add(job.getId());
+      } else if (hasLocalTasks(job)) {
+        desired.add(id(job.getId(), JobMachine.attempt(job).getNumber()));
+        loop.part("job " + job.getId(), () -> converge(job));
       }
     }
+    output.retain(unfinished);
     for (LocalAttempt local : new ArrayList<>(attempts.values())) {
-      if (!wanted.containsKey(id(local.jobId, local.number))) {
-        if (local.reached == AttemptPhase.STOP) {
-          attempts.remove(id(local.jobId, local.number));
-          if (attempts.isEmpty()) {
-            archives.clear();
-          }
-        } else {
-          stop(local, Durations.fromMillis(settings.stopGrace().toMillis()));
-        }
+      if (!desired.contains(id(local.jobId, local.number)) && !untouched.contains(local.jobId)) {
+        loop.part("end of job " + local.jobId, () -> end(local));
       }
     }
   }
 
-  private void converge(Job job, Attempt attempt, List<Task> mine, LocalAttempt local) {
+  private void converge(Job job) {
+    Attempt attempt = JobMachine.attempt(job);
+    LocalAttempt local =
+        attempts.computeIfAbsent(
+            id(job.getId(), attempt.getNumber()),
+            key -> new LocalAttempt(job.getId(), attempt.getNumber()));
+    converge(job, attempt, localTasks(attempt), local);
+    report(local);
+  }
+
+  /** Stops the tasks of an attempt that the job table does not name any more. */
+  private void end(LocalAttempt local) {
+    if (local.reached != ATTEMPT_PHASE_STOP) {
+      stop(local, Durations.fromMillis(settings.stopGrace.toMillis()));
+      return;
+    }
+    attempts.remove(id(local.jobId, local.number));
+    if (attempts.isEmpty()) {
+      archives.clear();
+    }
+  }
+
+  private void converge(Job job, Attempt attempt, List<Task> tasks, LocalAttempt local) {
     switch (attempt.getPhase()) {
-      case RESERVE:
+      case ATTEMPT_PHASE_RESERVE:
         if (local.reached == AttemptPhase.ATTEMPT_PHASE_UNSPECIFIED) {
-          reserve(job, mine, local);
+          reserve(job, tasks, local);
         }
         break;
-      case RUN:
-        for (Task task : mine) {
+      case ATTEMPT_PHASE_RUN:
+        for (Task task : tasks) {
           start(job, attempt, task, local);
         }
-        local.reached = AttemptPhase.RUN;
+        local.reached = ATTEMPT_PHASE_RUN;
         break;
-      case STOP:
-        if (local.reached != AttemptPhase.STOP) {
+      case ATTEMPT_PHASE_STOP:
+        if (local.reached != ATTEMPT_PHASE_STOP) {
           stop(local, grace(job));
         }
         break;
@@ -207,22 +260,22 @@ public final class NodeRunner implements AutoCloseable {
     }
   }
 
-  private void reserve(Job job, List<Task> mine, LocalAttempt local) {
+  private void reserve(Job job, List<Task> tasks, LocalAttempt local) {
     AgentConnection agent = supervisor.agent().orElse(null);
     if (agent == null) {
       return;
     }
     try {
       List<TaskKey> keys =
-          mine.stream()
+          tasks.stream()
               .map(task -> LocalAttempt.key(local.jobId, local.number, task))
               .collect(Collectors.toList());
       List<Integer> ports = agent.reservePorts(keys);
-      for (int i = 0; i < mine.size(); i++) {
-        Task task = mine.get(i);
+      for (int i = 0; i < tasks.size(); i++) {
+        Task task = tasks.get(i);
         local.reserve(task, taskHost + ":" + ports.get(i), rows(job.getSpec().getCache(), task));
       }
-      local.reached = AttemptPhase.RESERVE;
+      local.reached = ATTEMPT_PHASE_RESERVE;
     } catch (StatusRuntimeException e) {
       local.error("the agent could not reserve ports: " + e.getStatus().getDescription());
     }
@@ -244,16 +297,15 @@ public final class NodeRunner implements AutoCloseable {
   private void start(Job job, Attempt attempt, Task task, LocalAttempt local) {
     TaskKey key = LocalAttempt.key(local.jobId, local.number, task);
     AgentConnection agent = supervisor.agent().orElse(null);
-    if (!local.knows(key)) {
+    if (!local.hasTask(key)) {
       if (local.replace(task)) {
-        // Every node must know its token's digest before it runs.
+        // Every node must have the digest of the task's token before the task runs.
         report(local);
       } else {
-        local.error(
-            "the node's service was started anew and knows nothing of attempt " + local.number);
+        local.error("the node's service was restarted and has no state of attempt " + local.number);
       }
     }
-    if (agent == null || !local.knows(key) || local.isStarted(key)) {
+    if (agent == null || !local.hasTask(key) || local.isStarted(key)) {
       return;
     }
     try {
@@ -268,83 +320,87 @@ public final class NodeRunner implements AutoCloseable {
               .setContext(
                   TaskEnvironment.context(job, attempt, task, nodeAddress).toBuilder()
                       .setToken(local.token(key)));
-      settings.tasks().addTo(request);
+      settings.tasks.addTo(request);
       agent.startTask(request.build());
       local.markStarted(key);
     } catch (StatusRuntimeException e) {
       local.fail(key, "the agent could not start it: " + e.getStatus().getDescription());
     } catch (TensorFlowIgniteException e) {
-      String why = "its code could not be put in place: " + e.getMessage();
-      if (e.code() == ErrorCode.CODE_NOT_FOUND || e.code() == ErrorCode.CODE_INVALID) {
-        local.failForGood(key, why);
+      String error = "its code could not be stored on the node: " + MessageText.reason(e);
+      if (e.code() == ERROR_CODE_CODE_NOT_FOUND || e.code() == ERROR_CODE_CODE_INVALID) {
+        local.failPermanently(key, error);
       } else {
-        local.fail(key, why);
+        local.fail(key, error);
       }
     } catch (IOException e) {
-      local.fail(key, "its code could not be put in place: " + e.getMessage());
+      local.fail(key, "its code could not be stored on the node: " + MessageText.reason(e));
     }
   }
 
   private void stop(LocalAttempt local, Duration grace) {
-    if (local.isOver()) {
-      local.reached = AttemptPhase.STOP;
+    if (local.hasEnded()) {
+      local.reached = ATTEMPT_PHASE_STOP;
     }
-    if (local.stopping || local.provenGone) {
+    if (local.stopping || local.provenTerminated) {
       return;
     }
     AgentConnection agent = supervisor.agent().orElse(null);
     if (agent == null) {
-      // The agent that ran it has ended, and a new one sweeps what is left before it answers: wait
-      // for that one.
+      // The agent of these tasks has ended. The next agent kills their processes before it answers.
       return;
     }
+    ListenableFuture<StopAttemptResponse> call =
+        agent.stopAttempt(local.jobId, local.number, grace);
     local.stopping = true;
-    agent
-        .stopAttempt(local.jobId, local.number, grace)
-        .whenComplete(
-            (nothing, failure) ->
-                events.add(
-                    () -> {
-                      local.stopping = false;
-                      local.provenGone = failure == null;
-                      if (failure != null) {
-                        log.warning(
-                            "Stopping an attempt will be tried again [job="
-                                + local.jobId
-                                + ", attempt="
-                                + local.number
-                                + ", reason="
-                                + failure
-                                + "]");
-                      }
-                    }));
+    call.addListener(() -> events.add(() -> finishStop(local, call)), Runnable::run);
+  }
+
+  private void finishStop(LocalAttempt local, Future<StopAttemptResponse> call) {
+    local.stopping = false;
+    try {
+      Futures.getDone(call);
+      local.provenTerminated = true;
+    } catch (ExecutionException e) {
+      log.warning(
+          String.format(
+              "An attempt could not be stopped; the node retries [job=%s, attempt=%d, reason=%s]",
+              local.jobId, local.number, e.getCause()));
+    }
   }
 
   private void report(LocalAttempt local) {
-    NodeReport news = local.news(nodeId);
-    if (news != null) {
-      reports.put(news);
+    NodeReport report = local.report(nodeId);
+    if (!report.equals(reports.get(local.jobId, local.number, nodeId).orElse(null))) {
+      reports.put(report);
     }
+  }
+
+  /** Number of nodes with tasks of an attempt. */
+  private int nodes(TaskKey task) {
+    return jobs.get(task.getJobId()).map(Job::getAttemptsList).orElse(List.of()).stream()
+        .filter(attempt -> attempt.getNumber() == task.getAttempt())
+        .mapToInt(
+            attempt ->
+                (int) attempt.getTasksList().stream().map(Task::getNodeId).distinct().count())
+        .sum();
   }
 
   private Duration grace(Job job) {
     return job.getSpec().hasStopGrace()
         ? job.getSpec().getStopGrace()
-        : Durations.fromMillis(settings.stopGrace().toMillis());
+        : Durations.fromMillis(settings.stopGrace.toMillis());
   }
 
-  private List<Task> mine(Attempt attempt) {
+  private boolean hasLocalTasks(Job job) {
+    return job.getAttemptsCount() > 0
+        && !job.hasFinishedAt()
+        && !localTasks(JobMachine.attempt(job)).isEmpty();
+  }
+
+  private List<Task> localTasks(Attempt attempt) {
     return attempt.getTasksList().stream()
         .filter(task -> task.getNodeId().equals(nodeId))
         .collect(Collectors.toList());
-  }
-
-  private static boolean isOver(Job job) {
-    return job.hasFinishedAt();
-  }
-
-  private static Attempt current(Job job) {
-    return job.getAttempts(job.getAttemptsCount() - 1);
   }
 
   private static String id(String job, int attempt) {

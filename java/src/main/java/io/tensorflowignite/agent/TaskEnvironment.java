@@ -1,27 +1,26 @@
 package io.tensorflowignite.agent;
 
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
+import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskContext;
 import io.tensorflowignite.v1.WorkerAssignment;
 import java.util.LinkedHashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/**
- * What a task is told: TF_CONFIG and IGNITE_DATASET_* in its environment, everything else in its
- * context.
- */
+/** A task's environment (TF_CONFIG, IGNITE_DATASET_* and its node's address) and its context. */
 final class TaskEnvironment {
   /**
-   * Linux limits one environment string to 128 KiB; a longer list of partitions stands in the
-   * context alone.
+   * Linux limits one environment string to 128 KiB; a longer list of partitions is only in the
+   * context.
    */
   private static final int MAX_VALUE_LENGTH = 100_000;
 
@@ -62,6 +61,7 @@ final class TaskEnvironment {
             .setCache(job.getSpec().getCache())
             .setNodeAddress(nodeAddress)
             .setCheckpointDirectory(job.getSpec().getCheckpointDirectory())
+            .setAllowDataLoss(job.getSpec().getAllowDataLoss())
             .setAssignmentDigest(attempt.getAssignmentDigest());
     attempt.getTasksList().stream()
         .filter(worker -> worker.getPartitionsCount() > 0)
@@ -91,7 +91,7 @@ final class TaskEnvironment {
     JsonObject config = new JsonObject();
     config.add("cluster", cluster);
     config.add("task", self);
-    if (job.getSpec().getKind() == JobKind.PARAMETER_SERVER) {
+    if (job.getSpec().getKind() == JOB_KIND_PARAMETER_SERVER) {
       config.addProperty("rpc_layer", "grpc");
     }
     return config.toString();
@@ -99,6 +99,6 @@ final class TaskEnvironment {
 
   /** TensorFlow calls the coordinator of a parameter-server job its chief. */
   private static String tensorFlowName(Role role) {
-    return role == Role.CLIENT ? "chief" : role.name().toLowerCase(Locale.ROOT);
+    return role == ROLE_CLIENT ? "chief" : MessageText.role(role);
   }
 }

@@ -1,5 +1,2 @@
-/**
- * The agent of this node, from its service's side: its process, its calls, and what of the job
- * table it must run.
- */
+/** The service's side of this node's agent: its process, its calls, and its tasks. */
 package io.tensorflowignite.agent;

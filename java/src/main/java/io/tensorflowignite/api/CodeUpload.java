@@ -1,22 +1,20 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_INVALID;
+
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.grpc.stub.StreamObserver;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.storage.StorageOutput;
-import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.UploadCodeRequest;
 import io.tensorflowignite.v1.UploadCodeResponse;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.regex.Pattern;
 
-/**
- * One upload: chunks go into the cluster as they come; the archive is there only when its digest is
- * right.
- */
+/** One upload: chunks are stored as they arrive; the archive appears if its digest is correct. */
 final class CodeUpload implements StreamObserver<UploadCodeRequest> {
   private static final Pattern DIGEST = Pattern.compile("[0-9a-f]{64}");
   private static final int MAX_CHUNK = 1 << 20;
@@ -41,9 +39,9 @@ final class CodeUpload implements StreamObserver<UploadCodeRequest> {
       digest = request.getDigest();
       if (!DIGEST.matcher(digest).matches()) {
         throw invalid(
-            "'"
-                + digest
-                + "' is no digest. It is a SHA-256 in lower-case hexadecimal. Send it first.");
+            "'%s' is not a digest. A digest is a SHA-256 in lower-case hexadecimal. Send it with"
+                + " the first message.",
+            digest);
       }
       archive = code.write(digest);
     }
@@ -51,10 +49,9 @@ final class CodeUpload implements StreamObserver<UploadCodeRequest> {
     if (size > limitBytes || request.getChunk().size() > MAX_CHUNK) {
       discard();
       throw invalid(
-          String.format(
-              "The code archive %s is too large. At most %,d bytes in chunks of at most %,d are"
-                  + " allowed. Leave data out of it: load them into a cache.",
-              digest, limitBytes, MAX_CHUNK));
+          "The code archive %s is too large. At most %,d bytes in chunks of at most %,d are"
+              + " allowed. Remove data from the code, and load them into a cache.",
+          digest, limitBytes, MAX_CHUNK);
     }
     hasher.putBytes(request.getChunk().asReadOnlyByteBuffer());
     try {
@@ -73,17 +70,17 @@ final class CodeUpload implements StreamObserver<UploadCodeRequest> {
   @Override
   public void onCompleted() {
     if (digest == null) {
-      throw invalid("The upload is empty. Its first message carries the digest. Send one.");
+      throw invalid(
+          "The upload is empty. Its first message has the digest. Send the digest and the"
+              + " archive.");
     }
     String actual = hasher.hash().toString();
     if (!actual.equals(digest)) {
       discard();
       throw invalid(
-          "The code archive announced as "
-              + digest
-              + " has the digest "
-              + actual
-              + ". Both must be equal. Upload it again.");
+          "The code archive announced as %s has the digest %s. Both must be equal. Upload it"
+              + " again.",
+          digest, actual);
     }
     archive.close();
     response.onNext(UploadCodeResponse.newBuilder().setSize(size).build());
@@ -96,7 +93,7 @@ final class CodeUpload implements StreamObserver<UploadCodeRequest> {
     }
   }
 
-  private static TensorFlowIgniteException invalid(String message) {
-    return new TensorFlowIgniteException(ErrorCode.CODE_INVALID, message);
+  private static TensorFlowIgniteException invalid(String format, Object... values) {
+    return TensorFlowIgniteException.of(ERROR_CODE_CODE_INVALID, format, values);
   }
 }

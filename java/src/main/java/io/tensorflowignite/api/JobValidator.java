@@ -1,20 +1,22 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.v1.ErrorCode.CACHE_EMPTY;
-import static io.tensorflowignite.v1.ErrorCode.CACHE_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.CODE_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.INVALID_REQUEST;
-import static io.tensorflowignite.v1.ErrorCode.NO_AGENT;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_EMPTY;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_NO_AGENT;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 
 import com.google.protobuf.Duration;
 import com.google.protobuf.util.Durations;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.job.CodeStore;
-import io.tensorflowignite.job.Texts;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
-import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import java.util.List;
@@ -24,7 +26,7 @@ import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cache.CachePeekMode;
 
-/** What must hold before a job enters the table: an error now is better than a job that fails. */
+/** Checks a job before it enters the table, so that a wrong job fails at its submission. */
 final class JobValidator {
   private static final int MAX_NAME = 200;
   private static final int MAX_PS = 100;
@@ -34,12 +36,15 @@ final class JobValidator {
   private final Ignite ignite;
   private final NodeTable nodes;
   private final CodeStore code;
+  private final CacheLosses losses;
   private final boolean encrypted;
 
   /**
    * @param encrypted whether any connections of the cluster are encrypted
    */
-  JobValidator(Ignite ignite, NodeTable nodes, CodeStore code, boolean encrypted) {
+  JobValidator(
+      Ignite ignite, NodeTable nodes, CodeStore code, CacheLosses losses, boolean encrypted) {
+    this.losses = losses;
     this.ignite = ignite;
     this.nodes = nodes;
     this.code = code;
@@ -49,61 +54,68 @@ final class JobValidator {
   void validate(JobSpec spec) {
     checkForm(spec);
     checkPlaintext(spec);
-    checkCache(spec.getCache());
+    checkExists(spec.getCache());
     spec.getMoreCachesList().forEach(this::checkExists);
+    if (!spec.getAllowDataLoss()) {
+      losses.requireWhole(spec.getCache());
+      spec.getMoreCachesList().forEach(losses::requireWhole);
+    }
+    checkRows(spec.getCache());
     check(
         code.contains(spec.getCodeDigest()),
-        CODE_NOT_FOUND,
-        "The code archive '%s' is not in the cluster. A job's code is uploaded before it is"
-            + " submitted. Upload it first.",
+        ERROR_CODE_CODE_NOT_FOUND,
+        "The code archive '%s' is not in the cluster. A job's code must be uploaded before the"
+            + " job is submitted. Call UploadCode first.",
         spec.getCodeDigest());
     checkAgents();
   }
 
   private static void checkForm(JobSpec spec) {
     check(
-        spec.getKind() == JobKind.MULTI_WORKER_MIRRORED
-            || spec.getKind() == JobKind.PARAMETER_SERVER,
-        INVALID_REQUEST,
-        "The job has no kind. A kind is multi-worker-mirrored or parameter-server. Name one of"
-            + " them.");
+        spec.getKind() == JOB_KIND_MULTI_WORKER_MIRRORED
+            || spec.getKind() == JOB_KIND_PARAMETER_SERVER,
+        ERROR_CODE_INVALID_REQUEST,
+        "The job has no kind. A kind is multi-worker-mirrored or parameter-server. Set kind to"
+            + " one of them.");
     check(
         spec.getName().length() <= MAX_NAME,
-        INVALID_REQUEST,
-        "The job's name has %d characters. At most %d are allowed. Choose a shorter one.",
+        ERROR_CODE_INVALID_REQUEST,
+        "The job's name has %d characters. At most %d are allowed. Set name to a shorter one.",
         spec.getName().length(),
         MAX_NAME);
     check(
         !spec.getScript().isEmpty(),
-        INVALID_REQUEST,
-        "The job names no script. It is a path inside the code archive. Name it.");
+        ERROR_CODE_INVALID_REQUEST,
+        "The job has no script. It is a path inside the code archive. Set script to such a path.");
     check(
         spec.getPsCount() >= 0 && spec.getPsCount() <= MAX_PS,
-        INVALID_REQUEST,
-        "The job asks for %d parameter servers. Between 1 and %d are allowed. Choose a number in"
-            + " between.",
+        ERROR_CODE_INVALID_REQUEST,
+        "The job requests %d parameter servers. From 1 to %d are allowed. Set ps_count to such a"
+            + " number.",
         spec.getPsCount(),
         MAX_PS);
-    JobTexts.check(spec);
+    JobTextRules.check(spec);
     for (String name : spec.getEnvMap().keySet()) {
       check(
           ENV_NAME.matcher(name).matches(),
-          INVALID_REQUEST,
-          "'%s' is no name of an environment variable. It consists of letters, digits and _, and"
-              + " begins with no digit. Correct it.",
+          ERROR_CODE_INVALID_REQUEST,
+          "'%s' is not a name of an environment variable. A name has letters, digits and _, and"
+              + " does not begin with a digit. Rename the variable in env.",
           name);
     }
     check(
         (!spec.hasStartTimeout() || isTime(spec.getStartTimeout(), 1))
             && (!spec.hasWaitTimeout() || isTime(spec.getWaitTimeout(), 0))
             && (!spec.hasStopGrace() || isTime(spec.getStopGrace(), 0)),
-        INVALID_REQUEST,
-        "A time-out of the job is none. The start timeout is above 0 s, the stop grace and the wait"
-            + " timeout 0 s or more, each at most a year. Correct it.");
+        ERROR_CODE_INVALID_REQUEST,
+        "A timeout of the job is invalid. The start timeout is above 0 s, the stop grace and the"
+            + " wait timeout 0 s or more, each at most a year. Set start_timeout, stop_grace and"
+            + " wait_timeout to such times.");
     check(
         spec.getMaxCrashes() >= 0 && spec.getMinWorkers() >= 0,
-        INVALID_REQUEST,
-        "The job asks for %d crashes and %d workers. Both are 0 or more. Correct them.",
+        ERROR_CODE_INVALID_REQUEST,
+        "The job has max_crashes=%d and min_workers=%d. Both are 0 or more. Set"
+            + " max_crashes and min_workers to such numbers.",
         spec.getMaxCrashes(),
         spec.getMinWorkers());
   }
@@ -114,23 +126,22 @@ final class JobValidator {
         && Durations.toNanos(time) >= leastNanos;
   }
 
-  /** It would be the only thing in the clear where its owner expects nothing to be. */
+  /** In an encrypted cluster a job must accept that TensorFlow's own traffic is not encrypted. */
   private void checkPlaintext(JobSpec spec) {
     check(
         !encrypted || spec.getAllowPlaintext(),
-        INVALID_REQUEST,
-        "The job does not accept plain text, and this cluster encrypts its connections, which"
-            + " TensorFlow cannot do: what a job's tasks tell each other (gradients, variables)"
-            + " travels readable, to servers that ask nobody who he is. A cluster with TLS runs"
-            + " only jobs that accept this. Keep the tasks' network apart (firewall, WireGuard),"
-            + " and submit with --allow-plaintext, in Python allow_plaintext=True.");
+        ERROR_CODE_INVALID_REQUEST,
+        "The job does not accept plain text, and this cluster encrypts its connections, but"
+            + " TensorFlow cannot: its tasks exchange gradients and variables in plain text, with"
+            + " servers that do not authenticate their callers. A cluster with TLS runs only jobs"
+            + " that accept this. Separate the tasks' network (firewall, WireGuard), and submit"
+            + " with --allow-plaintext, in Python allow_plaintext=True.");
   }
 
-  private void checkCache(String name) {
-    checkExists(name);
+  private void checkRows(String name) {
     check(
         ignite.cache(name).sizeLong(CachePeekMode.PRIMARY) > 0,
-        CACHE_EMPTY,
+        ERROR_CODE_CACHE_EMPTY,
         "The cache '%s' is empty. A job needs at least one row. Load it first.",
         name);
   }
@@ -139,9 +150,9 @@ final class JobValidator {
     List<String> known = SystemCache.userCaches(ignite);
     check(
         known.contains(name),
-        CACHE_NOT_FOUND,
+        ERROR_CODE_CACHE_NOT_FOUND,
         "There is no cache '%s'. A job reads an existing cache; there are: %s. Load it first, or"
-            + " name another one.",
+            + " submit with another cache.",
         name,
         known.isEmpty() ? "none" : String.join(", ", known));
   }
@@ -156,23 +167,24 @@ final class JobValidator {
               .collect(Collectors.toList());
       check(
           lacking.isEmpty(),
-          NO_AGENT,
+          ERROR_CODE_NO_AGENT,
           "Node %s has no TensorFlow for its interpreter %s. Every node's interpreter needs it."
-              + " Install it there: %<s -m pip install tensorflow-cpu, or tensorflow[and-cuda].",
-          lacking.isEmpty() ? "" : Texts.shortId(lacking.get(0).getId()),
+              + " Install it on that node: %<s -m pip install tensorflow-cpu, or"
+              + " tensorflow[and-cuda].",
+          lacking.isEmpty() ? "" : MessageText.shortId(lacking.get(0).getId()),
           lacking.isEmpty() ? "" : lacking.get(0).getAgent().getPython());
       return;
     }
     String reasons =
         live.stream()
-            .map(node -> "node " + Texts.shortId(node.getId()) + ": " + reason(node))
+            .map(node -> "node " + MessageText.shortId(node.getId()) + ": " + reason(node))
             .collect(Collectors.joining("; "));
-    throw new TensorFlowIgniteException(
-        NO_AGENT,
-        "No node can run tasks ("
-            + reasons
-            + "). A node needs a Python interpreter with the package tensorflow-ignite. Set"
-            + " tensorflow.ignite.python, or TENSORFLOW_IGNITE_PYTHON, on each node.");
+    throw TensorFlowIgniteException.of(
+        ERROR_CODE_NO_AGENT,
+        "No node can run tasks (%s). A node needs a Python interpreter with the package"
+            + " tensorflow-ignite. Set tensorflow.ignite.python, or TENSORFLOW_IGNITE_PYTHON, on"
+            + " each node.",
+        reasons);
   }
 
   private static String reason(Node node) {
@@ -183,7 +195,7 @@ final class JobValidator {
 
   private static void check(boolean holds, ErrorCode code, String format, Object... arguments) {
     if (!holds) {
-      throw new TensorFlowIgniteException(code, String.format(format, arguments));
+      throw TensorFlowIgniteException.of(code, format, arguments);
     }
   }
 }

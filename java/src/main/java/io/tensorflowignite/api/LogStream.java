@@ -1,156 +1,172 @@
 package io.tensorflowignite.api;
 
 import io.grpc.stub.ServerCallStreamObserver;
-import io.tensorflowignite.job.JobFiles;
-import io.tensorflowignite.job.JobStore;
+import io.tensorflowignite.job.JobFileStore;
+import io.tensorflowignite.job.decide.JobPaths;
+import io.tensorflowignite.rpc.StreamCallThread;
 import io.tensorflowignite.storage.StorageInput;
 import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.LogReader;
 import io.tensorflowignite.table.LogTable;
-import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.LogChunk;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.StreamLogsRequest;
 import io.tensorflowignite.v1.StreamLogsResponse;
-import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Sends the stored output of one job's tasks, and, when asked to follow, what is stored from then
- * on. While a job runs its output is in chunks; some time after its end it is in files, and the
- * job's row says so before the chunks go.
+ * Sends the stored output of one job's tasks, and if the request says follow, the output that is
+ * stored from then on. While a job runs, its output is in chunks; some time after its end it is in
+ * files, and the job's row says so before the chunks are removed.
  */
 final class LogStream {
   private static final long FOLLOW_MS = 100;
 
+  /**
+   * The time between two reads of one follower grows by this with each follower of the node, so
+   * that followers together make at most 100 reads in a second. Each read asks other nodes.
+   */
+  private static final long FOLLOWER_MS = 10;
+
   private final JobTable jobs;
   private final LogTable logs;
-  private final JobStore files;
-  private final JobChanges changes;
+  private final JobFileStore files;
+  private final JobChangeBus changes;
   private final String jobId;
   private final StreamLogsRequest request;
-  private final Map<TaskKey, Place> places = new HashMap<>();
+  private final ServerCallStreamObserver<StreamLogsResponse> response;
+  private final StreamCallThread flow;
+  private final AtomicInteger followers;
 
-  /** What has been sent of one task's output. */
-  private static final class Place {
-    long chunks;
-    long bytes;
-  }
+  /** Of each process whose chunks have been sent. */
+  private final Map<TaskKey, LogReader> readers = new HashMap<>();
 
+  /** Of each process whose file has been sent: the bytes that were sent or dropped. */
+  private final Map<TaskKey, Long> sentFiles = new HashMap<>();
+
+  /**
+   * @param followers number of streams of this node that follow output
+   */
   LogStream(
       JobTable jobs,
       LogTable logs,
-      JobStore files,
-      JobChanges changes,
+      JobFileStore files,
+      JobChangeBus changes,
       String jobId,
-      StreamLogsRequest request) {
+      StreamLogsRequest request,
+      ServerCallStreamObserver<StreamLogsResponse> response,
+      StreamCallThread flow,
+      AtomicInteger followers) {
+    this.followers = followers;
     this.jobs = jobs;
     this.logs = logs;
     this.files = files;
     this.changes = changes;
     this.jobId = jobId;
     this.request = request;
+    this.response = response;
+    this.flow = flow;
   }
 
-  void send(ServerCallStreamObserver<StreamLogsResponse> response, CallFlow flow)
-      throws InterruptedException {
-    try (JobChanges.Subscription subscription = changes.subscribe(jobId, flow::wake)) {
-      while (true) {
-        // The row is read before the output: what a job had stored when it was over is then all
-        // sent.
-        Job job = jobs.get(jobId).orElse(Job.getDefaultInstance());
-        boolean last = !request.getFollow() || job.hasFinishedAt() || job.getId().isEmpty();
-        if (!sendNews(job, response, flow)) {
-          return;
-        }
-        if (last && !movedSince(job)) {
-          response.onCompleted();
-          return;
-        }
-        flow.awaitNews(FOLLOW_MS);
-      }
+  void send() throws InterruptedException {
+    followers.incrementAndGet();
+    try (JobChangeBus.Subscription subscription = changes.subscribe(jobId, flow::wake)) {
+      follow();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    } finally {
+      followers.decrementAndGet();
     }
   }
 
-  /** Chunks may then have gone before they were looked for. */
-  private boolean movedSince(Job seen) {
-    return !seen.getLogsStored() && jobs.get(jobId).filter(Job::getLogsStored).isPresent();
+  private void follow() throws InterruptedException, IOException {
+    long nextRead = System.nanoTime();
+    while (!response.isCancelled()) {
+      // The row is read before the output, so that all output of a finished job is sent.
+      Job job = jobs.get(jobId).orElse(Job.getDefaultInstance());
+      boolean last = !request.getFollow() || job.hasFinishedAt() || !mayGoOn(job);
+      // A change of the row wakes all followers, and concerns them only if it is the last one.
+      if (last || System.nanoTime() - nextRead >= 0) {
+        if (!sendStored(job)) {
+          return;
+        }
+        long pauseMs = Math.max(FOLLOW_MS, FOLLOWER_MS * followers.get());
+        nextRead = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs);
+      }
+      if (last && !movedSince(job)) {
+        response.onCompleted();
+        return;
+      }
+      flow.awaitChange(
+          1 + Math.max(0, TimeUnit.NANOSECONDS.toMillis(nextRead - System.nanoTime())));
+    }
   }
 
-  /** False when nobody listens any more. */
-  private boolean sendNews(
-      Job job, ServerCallStreamObserver<StreamLogsResponse> response, CallFlow flow)
-      throws InterruptedException, IOException {
-    for (Attempt attempt : job.getAttemptsList()) {
-      if (request.getAttempt() != 0 && request.getAttempt() != attempt.getNumber()) {
-        continue;
-      }
-      for (Task task : attempt.getTasksList()) {
-        for (int incarnation = 0;
-            wanted(task) && incarnation <= task.getIncarnation();
-            incarnation++) {
-          TaskKey key = key(attempt, task, incarnation);
-          if (!(job.getLogsStored()
-              ? sendFile(key, response, flow)
-              : sendChunks(key, response, flow))) {
-            return false;
-          }
-        }
+  /** A job that was removed, or whose row has become unreadable, has no more output. */
+  private static boolean mayGoOn(Job job) {
+    return !job.getId().isEmpty() && job.getState() != JobState.JOB_STATE_UNREADABLE;
+  }
+
+  /** Whether the output was moved into files, so that chunks may have been missed. */
+  private boolean movedSince(Job previous) {
+    return !previous.getLogsStored() && jobs.get(jobId).filter(Job::getLogsStored).isPresent();
+  }
+
+  /** Returns false if the caller has cancelled. */
+  private boolean sendStored(Job job) throws InterruptedException, IOException {
+    for (TaskKey task : LogTable.keys(job)) {
+      if (isRequested(task) && !(job.getLogsStored() ? sendFile(task) : sendChunks(task))) {
+        return false;
       }
     }
     return !response.isCancelled();
   }
 
-  private boolean sendChunks(
-      TaskKey task, ServerCallStreamObserver<StreamLogsResponse> response, CallFlow flow)
-      throws InterruptedException {
-    Place place = places.computeIfAbsent(task, key -> new Place());
+  private boolean sendChunks(TaskKey task) throws InterruptedException {
+    LogReader reader = readers.computeIfAbsent(task, key -> new LogReader(logs, key));
     List<LogChunk> chunks;
     do {
-      chunks = logs.read(task, place.chunks);
+      chunks = reader.next();
       for (LogChunk chunk : chunks) {
-        if (!send(task, chunk, response, flow)) {
+        if (!send(task, chunk)) {
           return false;
         }
-        place.chunks++;
       }
     } while (!chunks.isEmpty());
     return true;
   }
 
-  /** A task that has printed nothing has no file. */
-  private boolean sendFile(
-      TaskKey task, ServerCallStreamObserver<StreamLogsResponse> response, CallFlow flow)
-      throws InterruptedException, IOException {
-    Place place = places.computeIfAbsent(task, key -> new Place());
-    String path = JobFiles.log(task);
+  /** Sends the rest of a task's file; a task without output has no file. */
+  private boolean sendFile(TaskKey task) throws InterruptedException, IOException {
+    String path = JobPaths.log(task);
     if (!files.exists(path)) {
       return true;
     }
+    LogReader reader = readers.get(task);
+    long position = sentFiles.getOrDefault(task, reader == null ? 0 : reader.position());
     try (StorageInput file = files.read(path)) {
-      StoredLog log = new StoredLog(file, logs.gap(task), place.bytes);
+      StoredLog log = new StoredLog(file, logs.gaps(task), position);
       for (LogChunk piece = log.next(); piece != null; piece = log.next()) {
-        if (!send(task, piece, response, flow)) {
+        if (!send(task, piece)) {
           return false;
         }
+        position += piece.getDroppedBytes() + piece.getData().size();
       }
     }
+    sentFiles.put(task, position);
     return true;
   }
 
-  private boolean send(
-      TaskKey task,
-      LogChunk chunk,
-      ServerCallStreamObserver<StreamLogsResponse> response,
-      CallFlow flow)
-      throws InterruptedException {
+  private boolean send(TaskKey task, LogChunk chunk) throws InterruptedException {
     if (!flow.awaitReady()) {
       return false;
     }
@@ -163,22 +179,12 @@ final class LogStream {
             .setData(chunk.getData())
             .setDroppedBytes(chunk.getDroppedBytes())
             .build());
-    places.get(task).bytes += chunk.getData().size();
     return true;
   }
 
-  private boolean wanted(Task task) {
-    return (request.getRole() == Role.ROLE_UNSPECIFIED || request.getRole() == task.getRole())
+  private boolean isRequested(TaskKey task) {
+    return (request.getAttempt() == 0 || request.getAttempt() == task.getAttempt())
+        && (request.getRole() == Role.ROLE_UNSPECIFIED || request.getRole() == task.getRole())
         && (!request.hasIndex() || request.getIndex() == task.getIndex());
-  }
-
-  private TaskKey key(Attempt attempt, Task task, int incarnation) {
-    return TaskKey.newBuilder()
-        .setJobId(jobId)
-        .setAttempt(attempt.getNumber())
-        .setRole(task.getRole())
-        .setIndex(task.getIndex())
-        .setIncarnation(incarnation)
-        .build();
   }
 }

@@ -1,33 +1,47 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_JOB_FINISHED;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_JOB_NOT_FINISHED;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_JOB_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_JOB_UNREADABLE;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_UNREADABLE;
+
 import com.google.protobuf.util.Timestamps;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
-import io.tensorflowignite.ClusterSettings;
-import io.tensorflowignite.RareLog;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.RateLimitedLog;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.data.schema.CacheNames;
 import io.tensorflowignite.job.CodeStore;
-import io.tensorflowignite.job.JobFiles;
+import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
-import io.tensorflowignite.job.JobStore;
-import io.tensorflowignite.job.Retention;
-import io.tensorflowignite.job.Texts;
+import io.tensorflowignite.job.decide.JobPaths;
+import io.tensorflowignite.job.decide.KnownValues;
+import io.tensorflowignite.job.decide.RetentionPolicy;
+import io.tensorflowignite.rpc.StreamCallThread;
 import io.tensorflowignite.security.Guard;
+import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.storage.tree.FilePath;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.NodeTable;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.v1.AcceptDataLossRequest;
+import io.tensorflowignite.v1.AcceptDataLossResponse;
 import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
-import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.ListJobsRequest;
 import io.tensorflowignite.v1.ListJobsResponse;
 import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.ListNodesResponse;
-import io.tensorflowignite.v1.NodeApiGrpc;
+import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.NodeApiServiceGrpc;
 import io.tensorflowignite.v1.RemoveJobRequest;
 import io.tensorflowignite.v1.RemoveJobResponse;
 import io.tensorflowignite.v1.StopJobRequest;
@@ -43,28 +57,35 @@ import io.tensorflowignite.v1.WatchJobRequest;
 import io.tensorflowignite.v1.WatchJobResponse;
 import java.util.Comparator;
 import java.util.List;
+import java.util.SortedSet;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 
-/** The node API over the system caches. Any node answers: the caches are the same everywhere. */
-public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
+/** The node API over the system caches. All nodes answer alike: the caches are replicated. */
+public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplBase {
   private static final int MIN_PREFIX = 4;
 
-  private final RareLog log;
+  private final Ignite ignite;
+  private final RateLimitedLog log;
   private final JobTable jobs;
   private final NodeTable nodes;
   private final CodeStore code;
   private final LogTable logs;
-  private final JobChanges changes;
+  private final JobChangeBus changes;
   private final JobValidator validator;
   private final JobRemoval removal;
-  private final JobStore files;
-  private final Retention retention;
+  private final JobFileStore files;
+  private final RetentionPolicy retention;
   private final long codeLimitBytes;
   private final Guard guard;
+  private final AtomicInteger followers = new AtomicInteger();
+  private final String nodeId;
+  private final Loops loops;
+  private final CacheLosses losses;
 
   /**
    * @param encrypted whether any connections of the cluster are encrypted
@@ -74,23 +95,28 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
       ClusterSettings settings,
       JobTable jobs,
       NodeTable nodes,
-      JobChanges changes,
+      JobChangeBus changes,
       JobRemoval removal,
-      JobStore files,
+      JobFileStore files,
+      CacheLosses losses,
       Guard guard,
       boolean encrypted) {
+    this.ignite = ignite;
     this.guard = guard;
-    this.log = new RareLog(ignite.log().getLogger(NodeApiService.class));
+    this.nodeId = ignite.cluster().localNode().id().toString();
+    this.loops = Loops.of(ignite);
+    this.losses = losses;
+    this.log = new RateLimitedLog(ignite.log().getLogger(NodeApiService.class));
     this.jobs = jobs;
     this.nodes = nodes;
     this.code = new CodeStore(files);
     this.logs = new LogTable(ignite);
     this.changes = changes;
-    this.validator = new JobValidator(ignite, nodes, code, encrypted);
+    this.validator = new JobValidator(ignite, nodes, code, losses, encrypted);
     this.removal = removal;
     this.files = files;
-    this.retention = new Retention(settings.jobRetention());
-    this.codeLimitBytes = settings.codeLimitBytes();
+    this.retention = new RetentionPolicy(settings.jobRetention);
+    this.codeLimitBytes = settings.codeLimitBytes;
   }
 
   @Override
@@ -102,7 +128,9 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   @Override
   public void submitJob(SubmitJobRequest request, StreamObserver<SubmitJobResponse> response) {
     guard.submit();
-    requireReachable(request.getSpec());
+    JobSpec spec = withCacheNames(withCanonicalAddress(request.getSpec()));
+    requirePermissions(spec);
+    requireRequestId(request);
     Job job =
         jobs.all().stream()
             .filter(known -> known.getRequestId().equals(request.getRequestId()))
@@ -111,40 +139,67 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
     if (job != null) {
       guard.watch(job);
     } else {
-      validator.validate(request.getSpec());
-      job = insert(request);
+      validator.validate(spec);
+      job = insert(request.toBuilder().setSpec(spec).build());
     }
-    answer(response, SubmitJobResponse.newBuilder().setJob(told(job)).build());
+    answer(response, SubmitJobResponse.newBuilder().setJob(publicView(job)).build());
   }
 
-  /** A task reads and writes what its job names: so must who submits it be able to. */
-  private void requireReachable(JobSpec spec) {
+  /** So that all rules, and TensorFlow in the tasks, use the same path. */
+  private static JobSpec withCanonicalAddress(JobSpec spec) {
+    return spec.toBuilder()
+        .setCheckpointDirectory(JobPaths.canonical(spec.getCheckpointDirectory()))
+        .build();
+  }
+
+  /** The specification with the names of caches where it has those of SQL tables. */
+  private JobSpec withCacheNames(JobSpec spec) {
+    JobSpec.Builder named =
+        spec.toBuilder().setCache(CacheNames.resolve(ignite, spec.getCache())).clearMoreCaches();
+    spec.getMoreCachesList()
+        .forEach(cache -> named.addMoreCaches(CacheNames.resolve(ignite, cache)));
+    return named.build();
+  }
+
+  /** Requires the caller's permission for the caches and files that the job's tasks will use. */
+  private void requirePermissions(JobSpec spec) {
     guard.readCache(spec.getCache());
     spec.getMoreCachesList().forEach(guard::readCache);
-    JobFiles.path(spec.getCheckpointDirectory())
+    JobPaths.path(spec.getCheckpointDirectory())
         .ifPresent(
             path -> guard.writeTree(FilePath.parse(path).toString(), TaskKey.getDefaultInstance()));
   }
 
-  /** As clients are told of a job. */
-  private Job told(Job job) {
-    return WithoutSecrets.of(retention.told(job));
+  /** The job as clients get it. */
+  private Job publicView(Job job) {
+    Job view = SecretRedaction.of(retention.withExpiry(job));
+    return KnownValues.isOfLaterVersion(job)
+        ? view.toBuilder()
+            .setWaitingFor(
+                "a node of a later version, which knows the values of its row; node "
+                    + MessageText.shortId(nodeId)
+                    + " does not")
+            .build()
+        : view;
+  }
+
+  private static void requireRequestId(SubmitJobRequest request) {
+    if (request.getRequestId().isEmpty()) {
+      throw new TensorFlowIgniteException(
+          ERROR_CODE_INVALID_REQUEST,
+          "The submission has no request_id. Each submission has its own, so that a"
+              + " repeated submission makes no second job. Set request_id to a new UUID.");
+    }
   }
 
   private Job insert(SubmitJobRequest request) {
-    if (request.getRequestId().isEmpty()) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          "The submission has no request_id. Each has one of its own, so that repeating it makes no"
-              + " second job. Choose one.");
-    }
-    // The id follows from the request: the same call, sent to two nodes at once, meets itself in
-    // the table.
+    // The id is computed from the request: the same call to two nodes at once makes one job.
     String id =
-        Texts.shortId(UUID.nameUUIDFromBytes(request.getRequestIdBytes().toByteArray()).toString());
+        MessageText.shortId(
+            UUID.nameUUIDFromBytes(request.getRequestIdBytes().toByteArray()).toString());
     JobSpec.Builder spec = request.getSpec().toBuilder();
     if (spec.getCheckpointDirectory().isEmpty()) {
-      spec.setCheckpointDirectory(JobFiles.checkpoints(id));
+      spec.setCheckpointDirectory(JobPaths.checkpoints(id));
     }
     Job job =
         Job.newBuilder()
@@ -152,7 +207,7 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
             .setRequestId(request.getRequestId())
             .setSpec(spec)
             .setOwner(guard.owner())
-            .setState(JobState.PENDING)
+            .setState(JOB_STATE_PENDING)
             .setCreatedAt(Timestamps.fromMillis(System.currentTimeMillis()))
             .build();
     if (jobs.insert(job)) {
@@ -162,23 +217,23 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
         .filter(known -> known.getRequestId().equals(request.getRequestId()))
         .orElseThrow(
             () ->
-                new TensorFlowIgniteException(
-                    ErrorCode.INVALID_REQUEST,
-                    "The job id "
-                        + job.getId()
-                        + " is taken. Ids are made from the request_id. Submit with another one."));
+                TensorFlowIgniteException.of(
+                    ERROR_CODE_INVALID_REQUEST,
+                    "The job id %s is used by another job. Ids are computed from the request_id."
+                        + " Submit again with another request_id.",
+                    job.getId()));
   }
 
   @Override
   public void getJob(GetJobRequest request, StreamObserver<GetJobResponse> response) {
-    Job job = told(find(request.getJobId(), guard::mayWatch, guard::watch));
+    Job job = publicView(find(request.getJobId(), guard::mayWatch, guard::watch));
     answer(response, GetJobResponse.newBuilder().setJob(job).build());
   }
 
   @Override
   public void listJobs(ListJobsRequest request, StreamObserver<ListJobsResponse> response) {
     List<Job> all = guard.watchable(jobs.all());
-    all.replaceAll(this::told);
+    all.replaceAll(this::publicView);
     all.sort(Comparator.comparing(Job::getCreatedAt, Timestamps.comparator()).reversed());
     answer(response, ListJobsResponse.newBuilder().addAllJobs(all).build());
   }
@@ -186,78 +241,99 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   @Override
   public void stopJob(StopJobRequest request, StreamObserver<StopJobResponse> response) {
     Job found = find(request.getJobId(), guard::mayStop, guard::stop);
+    requireReadable(found);
     Job stopped =
         jobs.update(
                 found.getId(),
                 job -> job.hasFinishedAt() ? job : job.toBuilder().setStopRequested(true).build())
             .orElseThrow(() -> notFound(found.getId()));
     if (stopped.hasFinishedAt() && !found.getStopRequested()) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.JOB_FINISHED,
-          "Job "
-              + stopped.getId()
-              + " is over ("
-              + Texts.state(stopped.getState())
-              + "). Only a job that is not over can be stopped. See: tensorflow-ignite describe "
-              + stopped.getId());
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_JOB_FINISHED,
+          "Job %1$s is over (%2$s). Only an unfinished job can be stopped. See: tensorflow-ignite"
+              + " describe %1$s",
+          stopped.getId(),
+          MessageText.state(stopped.getState()));
     }
-    answer(response, StopJobResponse.newBuilder().setJob(told(stopped)).build());
+    answer(response, StopJobResponse.newBuilder().setJob(publicView(stopped)).build());
   }
 
   @Override
   public void removeJob(RemoveJobRequest request, StreamObserver<RemoveJobResponse> response) {
     Job job = find(request.getJobId(), guard::mayStop, guard::stop);
-    if (!job.hasFinishedAt()) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.JOB_NOT_FINISHED,
-          "Job "
-              + job.getId()
-              + " is not removed: it is "
-              + Texts.state(job.getState())
-              + ". Only a job that is over can be removed. Stop it first: tensorflow-ignite stop "
-              + job.getId());
+    boolean forced = request.getForce() && !KnownValues.areAll(job);
+    if (!forced) {
+      requireFinished(job);
     }
-    Retention.userOf(job, jobs.all())
+    requireUnused(job);
+    if (forced) {
+      removal.force(job.getId());
+    } else {
+      removal.remove(job);
+    }
+    answer(response, RemoveJobResponse.newBuilder().setJob(SecretRedaction.of(job)).build());
+  }
+
+  private void requireFinished(Job job) {
+    requireReadable(job);
+    if (KnownValues.isOfLaterVersion(job)) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_JOB_UNREADABLE,
+          "Job %1$s is not removed: a node of a later version has written its row, with values that"
+              + " node %2$s does not know. Such a job belongs to the nodes of that version. Remove"
+              + " it through one of them, or in any case: tensorflow-ignite rm --force %1$s",
+          job.getId(),
+          MessageText.shortId(nodeId));
+    }
+    if (!job.hasFinishedAt()) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_JOB_NOT_FINISHED,
+          "Job %1$s is not removed: it is %2$s. Only a finished job can be removed. Stop it first:"
+              + " tensorflow-ignite stop %1$s",
+          job.getId(),
+          MessageText.state(job.getState()));
+    }
+  }
+
+  private void requireUnused(Job job) {
+    RetentionPolicy.userOf(job, jobs.all())
         .ifPresent(
             user -> {
-              throw new TensorFlowIgniteException(
-                  ErrorCode.JOB_NOT_FINISHED,
-                  "Job "
-                      + job.getId()
-                      + " is not removed: job "
-                      + user.getId()
-                      + " keeps its checkpoints in "
-                      + user.getSpec().getCheckpointDirectory()
-                      + ", and is not over. The files of a job stay while another one needs them."
-                      + " Wait for the end of that job, or stop it: tensorflow-ignite stop "
-                      + user.getId());
+              throw TensorFlowIgniteException.of(
+                  ERROR_CODE_JOB_NOT_FINISHED,
+                  "Job %s is not removed: job %2$s keeps its checkpoints in %3$s, and is not over."
+                      + " A job's files stay while another job needs them. Wait for the end of that"
+                      + " job, or stop it: tensorflow-ignite stop %2$s",
+                  job.getId(),
+                  user.getId(),
+                  user.getSpec().getCheckpointDirectory());
             });
-    removal.remove(job);
-    answer(response, RemoveJobResponse.newBuilder().setJob(WithoutSecrets.of(job)).build());
   }
 
   @Override
   public void watchJob(WatchJobRequest request, StreamObserver<WatchJobResponse> response) {
     String id = find(request.getJobId(), guard::mayWatch, guard::watch).getId();
-    CallFlow.serve(
+    StreamCallThread.serve(
         (ServerCallStreamObserver<?>) response, log, flow -> sendChanges(id, response, flow));
   }
 
-  private void sendChanges(String id, StreamObserver<WatchJobResponse> response, CallFlow flow)
+  private void sendChanges(
+      String id, StreamObserver<WatchJobResponse> response, StreamCallThread flow)
       throws InterruptedException {
-    try (JobChanges.Subscription subscription = changes.subscribe(id, flow::wake)) {
+    try (JobChangeBus.Subscription subscription = changes.subscribe(id, flow::wake)) {
       Job last = null;
       while (flow.awaitReady()) {
         Job job = jobs.get(id).orElseThrow(() -> notFound(id));
+        requireReadable(job);
         if (!job.equals(last)) {
-          response.onNext(WatchJobResponse.newBuilder().setJob(told(job)).build());
+          response.onNext(WatchJobResponse.newBuilder().setJob(publicView(job)).build());
           last = job;
         }
         if (job.hasFinishedAt()) {
           response.onCompleted();
           return;
         }
-        flow.awaitNews();
+        flow.awaitChange();
       }
     }
   }
@@ -266,21 +342,56 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   public void streamLogs(StreamLogsRequest request, StreamObserver<StreamLogsResponse> response) {
     ServerCallStreamObserver<StreamLogsResponse> call =
         (ServerCallStreamObserver<StreamLogsResponse>) response;
-    String id = find(request.getJobId(), guard::mayWatch, guard::watch).getId();
-    LogStream stream = new LogStream(jobs, logs, files, changes, id, request);
-    CallFlow.serve(call, log, flow -> stream.send(call, flow));
+    Job job = find(request.getJobId(), guard::mayWatch, guard::watch);
+    requireReadable(job);
+    String id = job.getId();
+    StreamCallThread.serve(
+        call,
+        log,
+        flow ->
+            new LogStream(jobs, logs, files, changes, id, request, call, flow, followers).send());
   }
 
   @Override
   public void listNodes(ListNodesRequest request, StreamObserver<ListNodesResponse> response) {
     guard.nodes();
-    answer(response, ListNodesResponse.newBuilder().addAllNodes(nodes.live()).build());
+    List<Node> live = nodes.live();
+    live.replaceAll(this::withLoops);
+    answer(response, ListNodesResponse.newBuilder().addAllNodes(live).build());
+  }
+
+  /** This node knows its own loops, even if the one that writes its row is silent. */
+  private Node withLoops(Node node) {
+    return node.getId().equals(nodeId)
+        ? node.toBuilder().clearLoops().addAllLoops(loops.faults()).build()
+        : node;
+  }
+
+  private static void requireReadable(Job job) {
+    if (job.getState() == JOB_STATE_UNREADABLE) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_JOB_UNREADABLE,
+          "Job %1$s cannot be used: %2$s. Nothing of such a job is started, and its tasks are"
+              + " stopped. Remove it with its output and files: tensorflow-ignite rm --force %1$s",
+          job.getId(),
+          job.getCause());
+    }
+  }
+
+  @Override
+  public void acceptDataLoss(
+      AcceptDataLossRequest request, StreamObserver<AcceptDataLossResponse> response) {
+    String cache = CacheNames.resolve(ignite, request.getCache());
+    guard.writeCache(cache, false, false);
+    SortedSet<Integer> lost = losses.accept(cache, guard.owner());
+    answer(response, AcceptDataLossResponse.newBuilder().addAllPartitions(lost).build());
   }
 
   /**
-   * @param may whether the caller may do with a job what it is about to: of several that could be
-   *     meant, only those count
-   * @param require refuses what may not be done
+   * Finds a job by its id, or by a prefix of its id that fits one permitted job.
+   *
+   * @param may whether the caller has the permission for a job
+   * @param require throws if the caller lacks the permission for the found job
    */
   private Job find(String id, Predicate<Job> may, Consumer<Job> require) {
     List<Job> known =
@@ -292,14 +403,13 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
             .collect(Collectors.toList());
     List<Job> matches = known.stream().filter(may).collect(Collectors.toList());
     if (matches.size() > 1) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          "'"
-              + id
-              + "' is the beginning of "
-              + matches.size()
-              + " job ids. A prefix of at least 4 characters must fit one job. Give more"
-              + " characters.");
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "'%s' is the beginning of %d job ids. A prefix of at least %d characters must fit one"
+              + " job. Use a longer prefix.",
+          id,
+          matches.size(),
+          MIN_PREFIX);
     }
     Job found =
         matches.stream()
@@ -310,12 +420,12 @@ public final class NodeApiService extends NodeApiGrpc.NodeApiImplBase {
   }
 
   private static TensorFlowIgniteException notFound(String id) {
-    return new TensorFlowIgniteException(
-        ErrorCode.JOB_NOT_FOUND,
-        "There is no job '"
-            + id
-            + "'. A job is known by its id, or by at least its first 4 characters. See:"
-            + " tensorflow-ignite ps");
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_JOB_NOT_FOUND,
+        "There is no job '%s'. A job is named by its id, or by at least its first %d characters."
+            + " See: tensorflow-ignite ps",
+        id,
+        MIN_PREFIX);
   }
 
   private static <R> void answer(StreamObserver<R> response, R message) {

@@ -1,2 +1,2 @@
-/** What is reachable from outside: the only io.grpc server, the node API, and how errors travel. */
+/** The gRPC services of a node; {@code DataEndpoint} makes those that read and load rows. */
 package io.tensorflowignite.api;

@@ -1,13 +1,12 @@
 /**
  * Rows between Ignite's caches and Arrow record batches.
  *
- * <p>Reading: {@code Schemas} learns a cache's columns, {@code PartitionReader} scans partitions,
- * {@code BatchWriter} lays the rows out as Arrow columns, a {@code BatchCarrier} takes the batches
- * away. Loading: {@code CacheLoader} makes the cache and writes the rows of record batches into it.
- * {@code FlightCarrier} sends them over the node's port, {@code TcpCarrier} over a connection of
- * their own; {@code SegmentCarrier} lays them into memory of a reader on this host, where the
- * columns were written in the first place ({@code SegmentMemory}). {@code ColumnTypes} is the one
- * table of types for both ways. Only {@code DataEndpoint}, {@code DataProducer} and the classes
- * named Flight know Arrow Flight.
+ * <p>Reading: {@code SchemaResolver} finds a cache's columns, {@code PartitionReader} scans
+ * partitions, {@code BatchWriter} lays the rows out as Arrow columns, and a {@code BatchSink} sends
+ * the batches: {@code FlightBatchSink} over the node's port, {@code TcpBatchSink} over a separate
+ * connection, {@code SegmentBatchSink} in memory of a reader on this host, into which the columns
+ * are written directly ({@code SegmentArena}). Loading: {@code CacheLoader} creates the cache and
+ * writes the rows of record batches into it. {@code ColumnTypes} is the table of types for reading
+ * and loading.
  */
 package io.tensorflowignite.data;

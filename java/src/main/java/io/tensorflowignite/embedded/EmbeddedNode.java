@@ -1,6 +1,8 @@
 package io.tensorflowignite.embedded;
 
+import io.tensorflowignite.NodeSslContextFactory;
 import io.tensorflowignite.TensorFlowService;
+import io.tensorflowignite.security.tls.NodeTls;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
@@ -23,10 +25,7 @@ import org.apache.ignite.lang.IgniteBiTuple;
 import org.apache.ignite.lang.IgnitePredicate;
 import org.apache.ignite.services.ServiceConfiguration;
 
-/**
- * One Ignite server node with our service in it, started and stopped by the program around it.
- * Nothing of what the service does is decided here.
- */
+/** An Ignite server node with our service, which the program around it starts and stops. */
 public final class EmbeddedNode {
   private static final int[] TOPOLOGY_EVENTS = {
     EventType.EVT_NODE_JOINED, EventType.EVT_NODE_LEFT, EventType.EVT_NODE_FAILED
@@ -47,8 +46,8 @@ public final class EmbeddedNode {
   }
 
   /**
-   * Starts the node and joins its cluster. The service's API may answer a moment later: {@link
-   * #awaitAddress}.
+   * Starts the node and joins its cluster. The service's API may answer later; {@link
+   * #awaitAddress} waits for it.
    */
   public static EmbeddedNode start(EmbeddedSettings settings)
       throws IgniteCheckedException, IOException {
@@ -61,6 +60,12 @@ public final class EmbeddedNode {
       spring = file.get2();
     }
     settings.applyTo(configuration);
+    NodeTls.checkStores(
+        configuration.getSslContextFactory(),
+        String.valueOf(configuration.getIgniteInstanceName()));
+    if (configuration.getSslContextFactory() instanceof NodeSslContextFactory) {
+      configuration.getSslContextFactory().create();
+    }
     Path log = null;
     if (configuration.getGridLogger() == null) {
       String work =
@@ -84,12 +89,12 @@ public final class EmbeddedNode {
     return ignite.name();
   }
 
-  /** Where the node's log is; null when the Spring XML file brought a logger of its own. */
+  /** The path of the node's log file; null if the Spring XML file has its own logger. */
   public String logFile() {
     return logFile == null ? null : logFile.toString();
   }
 
-  /** False for a cluster with data on disk that nobody has activated yet: no service runs in it. */
+  /** False for a cluster with data on disk before its activation, in which no service runs. */
   public boolean active() {
     return ignite.cluster().state().active();
   }
@@ -101,9 +106,9 @@ public final class EmbeddedNode {
   /**
    * Waits until the node's API answers.
    *
-   * @param timeoutMillis how long; 0: until the node stops
-   * @return host:port; null when the service's node filter leaves this node out
-   * @throws TimeoutException the API does not answer in time
+   * @param timeoutMillis the timeout; 0: until the node stops
+   * @return host:port; null if the service's node filter excludes this node
+   * @throws TimeoutException the API does not answer within the timeout
    */
   public String awaitAddress(long timeoutMillis) throws InterruptedException, TimeoutException {
     IgnitePredicate<ClusterNode> filter = service.getNodeFilter();
@@ -127,19 +132,16 @@ public final class EmbeddedNode {
       }
       if (timeoutMillis > 0 && System.nanoTime() > deadline) {
         throw new TimeoutException(
-            "The API of node "
-                + nodeId()
-                + " did not answer within "
-                + timeoutMillis
-                + " ms; its log tells why: "
-                + logFile());
+            String.format(
+                "The API of node %s did not answer within %d ms; see its log: %s",
+                nodeId(), timeoutMillis, logFile()));
       }
       Thread.sleep(ADDRESS_POLL_MILLIS);
     }
   }
 
   /**
-   * The instance on this very node: a proxy, which replaces the deprecated call, may lead to
+   * The instance on this node. The deprecated call is needed: the proxy that replaces it may call
    * another node.
    */
   @SuppressWarnings("deprecation")
@@ -150,8 +152,8 @@ public final class EmbeddedNode {
   /**
    * Waits for a change of the cluster's topology.
    *
-   * @param afterVersion the version that the caller knows; 0: none, which returns at once
-   * @return the newest topology; null when the node has stopped
+   * @param afterVersion the last version that the caller got; 0 returns at once
+   * @return the newest topology; null if the node has stopped
    */
   public Topology awaitTopology(long afterVersion) throws InterruptedException {
     synchronized (change) {
@@ -162,7 +164,7 @@ public final class EmbeddedNode {
     }
   }
 
-  /** Stops the node, the tasks on it included. Returns when nothing of it is left. */
+  /** Stops the node and its tasks. Returns when all of them have ended. */
   public void stop() {
     Ignition.stop(ignite.name(), true);
   }

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.ignite.configuration.ClientConnectorConfiguration;
 import org.apache.ignite.configuration.DataRegionConfiguration;
 import org.apache.ignite.configuration.DataStorageConfiguration;
 import org.apache.ignite.configuration.IgniteConfiguration;
@@ -16,15 +17,18 @@ import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
 import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
 /**
- * What an embedded node is started with: a Spring XML file, or nothing but these settings, or both.
- * A setting that was given wins over the file; one that was not leaves the file as it is.
+ * The configuration of an embedded node: a Spring XML file, these settings, or both. A setting
+ * overrides the file; a missing setting leaves the file's value.
  */
 public final class EmbeddedSettings {
   private static final String LOOPBACK = "127.0.0.1";
   private static final String DEFAULT_DISCOVERY_PORTS = "47500..47509";
 
-  /** Nodes that start together make each other wait; Ignite's default are two seconds each time. */
+  /** Nodes that start together make each other wait; Ignite's default delay is two seconds. */
   private static final int JOIN_AGAIN_MS = 200;
+
+  /** Linux doubles it; so 1,000 connections use 256 MB. */
+  private static final int THIN_BUFFER_BYTES = 64 * 1024;
 
   private static final Pattern PORTS = Pattern.compile(":(\\d+)(?:\\.\\.(\\d+))?$");
 
@@ -61,21 +65,21 @@ public final class EmbeddedSettings {
   }
 
   /**
-   * Where the nodes of the cluster are looked for: {@code host:port} or {@code host:port..port},
-   * the same list on every node. This node listens on a port of the first entry's range.
+   * The discovery addresses of the cluster: {@code host:port} or {@code host:port..port}, the same
+   * list on every node. This node listens on a port of the first entry's range.
    */
   public EmbeddedSettings discovery(String... addresses) {
     this.discovery = Arrays.asList(addresses);
     return this;
   }
 
-  /** Whether the default data region is kept on disk, in the work directory. */
+  /** Whether the default data region is stored on disk, in the work directory. */
   public EmbeddedSettings persistent(boolean persistent) {
     this.persistent = persistent;
     return this;
   }
 
-  /** The most that the default data region grows to, in bytes. */
+  /** The maximum size of the default data region, in bytes. */
   public EmbeddedSettings dataRegionBytes(long bytes) {
     this.dataRegionBytes = bytes;
     return this;
@@ -114,6 +118,7 @@ public final class EmbeddedSettings {
       }
       configuration.setUserAttributes(all);
     }
+    limitThinBuffers(configuration);
     if (configuration.getFailureHandler() == null) {
       configuration.setFailureHandler(new HaltOnFailure());
     }
@@ -122,7 +127,26 @@ public final class EmbeddedSettings {
     }
   }
 
-  /** The configuration's own deployment of our service; null when it has none. */
+  /**
+   * Ignite gives each connection of a thin client direct memory of the size of the socket's
+   * buffers: several MB on loopback, so that a few hundred connections end the node.
+   */
+  private static void limitThinBuffers(IgniteConfiguration configuration) {
+    ClientConnectorConfiguration configured = configuration.getClientConnectorConfiguration();
+    if (configured == null) {
+      return;
+    }
+    ClientConnectorConfiguration limited = new ClientConnectorConfiguration(configured);
+    if (limited.getSocketSendBufferSize() == 0) {
+      limited.setSocketSendBufferSize(THIN_BUFFER_BYTES);
+    }
+    if (limited.getSocketReceiveBufferSize() == 0) {
+      limited.setSocketReceiveBufferSize(THIN_BUFFER_BYTES);
+    }
+    configuration.setClientConnectorConfiguration(limited);
+  }
+
+  /** The configuration's deployment of our service; null if it has none. */
   static ServiceConfiguration configuredService(IgniteConfiguration configuration) {
     ServiceConfiguration[] services = configuration.getServiceConfiguration();
     if (services != null) {
@@ -163,9 +187,10 @@ public final class EmbeddedSettings {
     Matcher ports = PORTS.matcher(addresses.get(0));
     if (!ports.find()) {
       throw new IllegalArgumentException(
-          "The first discovery address names no port: '"
+          "The first discovery address '"
               + addresses.get(0)
-              + "'. Write host:port or host:port..port.");
+              + "' has no port. The node listens on a port of this address. Set it to host:port or"
+              + " host:port..port.");
     }
     int first = Integer.parseInt(ports.group(1));
     int last = ports.group(2) == null ? first : Integer.parseInt(ports.group(2));

@@ -5,9 +5,9 @@ import org.apache.ignite.failure.AbstractFailureHandler;
 import org.apache.ignite.failure.FailureContext;
 
 /**
- * Ends the whole process when Ignite can no longer work (its discovery died, the node was cut off,
- * memory ran out): a process that hosts nothing but a dead node would only look alive. Its own exit
- * code, since Ignite's (130) reads as Ctrl-C.
+ * Ends the process when Ignite cannot continue (its discovery failed, the node was segmented,
+ * memory ran out), since the process hosts only this node. The exit code differs from Ignite's 130,
+ * which means Ctrl-C.
  */
 final class HaltOnFailure extends AbstractFailureHandler {
   static final int EXIT_CODE = 70;

@@ -23,10 +23,7 @@ import java.util.logging.Logger;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.logger.java.JavaLogger;
 
-/**
- * A quiet terminal: everything goes to a file, warnings and errors to the standard error stream as
- * well.
- */
+/** Logs to a file, and severe lines to the standard error stream as well. */
 final class NodeLog {
   private static final int FILE_BYTES = 16 * 1024 * 1024;
   private static final int FILES = 4;
@@ -35,7 +32,7 @@ final class NodeLog {
   private NodeLog() {}
 
   /**
-   * Logs into the {@link #file}, which is the newest of four of 16 MiB.
+   * Logs into the {@link #file}: four files of 16 MiB in turn, of which this is the newest.
    *
    * @return the logger for Ignite
    */
@@ -51,31 +48,30 @@ final class NodeLog {
         configured(new FileHandler(pattern, FILE_BYTES, FILES, true), Level.INFO, true));
     root.addHandler(configured(new ConsoleHandler(), Level.SEVERE, false));
     root.setLevel(Level.INFO);
-    // Ignite takes this as a sign that logging is configured, and leaves the handlers as they are.
+    // With this property Ignite does not replace the handlers.
     System.setProperty("java.util.logging.config.file", NodeLog.class.getName());
     return new JavaLogger(root, false);
   }
 
   /**
-   * The file that {@link #into} shall keep the newest lines in. Nodes without a name may share a
-   * work directory: each gets the first number that no living process has, so that it can tell
-   * where its log is.
+   * The file with the newest lines of {@link #into}. Nodes without a name may share a work
+   * directory: each gets the first number that no running process uses.
    */
   static Path file(Path directory, String name) throws IOException {
     Path folder = Files.createDirectories(directory.toAbsolutePath());
     for (int number = 0; ; number++) {
       String own = number == 0 ? name : name + "-" + number;
-      if (taken(folder.resolve(own + ".lock"))) {
+      if (isLocked(folder.resolve(own + ".lock"))) {
         return folder.resolve(own + ".0.log");
       }
     }
   }
 
-  /** Whether the lock was free; it is ours then until this process ends. */
-  private static boolean taken(Path lock) throws IOException {
+  /** Returns whether this process got the lock, which it holds until its end. */
+  private static boolean isLocked(Path lock) throws IOException {
     FileChannel channel =
         FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-    // Kept even without the lock: to close a file gives up every lock that the process has on it.
+    // Stays open even without the lock: closing a file releases all locks of the process on it.
     CHANNELS.add(channel);
     try {
       return channel.tryLock() != null;
@@ -92,9 +88,7 @@ final class NodeLog {
     return handler;
   }
 
-  /**
-   * Time, level, thread, short logger name, text; a stack trace, where wanted, on lines of its own.
-   */
+  /** Time, level, thread, short logger name, text; optionally a stack trace on separate lines. */
   private static final class Lines extends Formatter {
     private static final DateTimeFormatter TIME =
         DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss.SSS").withZone(ZoneId.systemDefault());

@@ -1,5 +1,2 @@
-/**
- * An Ignite node inside a process that is not Java's own: the one package that the Python side
- * talks to.
- */
+/** An Ignite node inside a Python process; Python calls only this package. */
 package io.tensorflowignite.embedded;

@@ -1,7 +1,13 @@
 package io.tensorflowignite.job;
 
+import com.google.common.net.HostAndPort;
 import com.google.protobuf.util.Timestamps;
-import io.tensorflowignite.ClusterSettings;
+import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.job.decide.JobMachine;
+import io.tensorflowignite.job.decide.JobTimeouts;
+import io.tensorflowignite.job.decide.KnownValues;
+import io.tensorflowignite.job.decide.Observation;
+import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Job;
@@ -12,13 +18,14 @@ import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 
-/** Looks at the cluster on behalf of one job. */
+/** Observes the cluster for one job. */
 final class ClusterView {
   private static final int PROBE_TIMEOUT_MS = 300;
 
@@ -26,17 +33,19 @@ final class ClusterView {
   private final ClusterSettings settings;
   private final ReportTable reports;
   private final NodeTable nodes;
-  private final Assignments assignments;
+  private final AssignmentReader assignments;
+  private final CacheLosses losses;
 
   ClusterView(Ignite ignite, ClusterSettings settings, ReportTable reports) {
     this.ignite = ignite;
     this.settings = settings;
     this.reports = reports;
     this.nodes = new NodeTable(ignite);
-    this.assignments = new Assignments(ignite, nodes);
+    this.assignments = new AssignmentReader(ignite, nodes);
+    this.losses = new CacheLosses(ignite);
   }
 
-  Observation look(Job job, String serviceNode) {
+  Observation observe(Job job, String serviceNode) {
     Set<String> topology =
         ignite.cluster().forServers().nodes().stream()
             .map(node -> node.id().toString())
@@ -48,9 +57,17 @@ final class ClusterView {
         Timestamps.fromMillis(System.currentTimeMillis()),
         topology,
         dead(job, topology),
-        reported,
-        assignments.take(job.getSpec(), serviceNode),
-        Patience.of(job.getSpec(), settings));
+        known(reported),
+        losses.permanent(job.getSpec().getCache()),
+        assignments.read(job.getSpec(), serviceNode),
+        JobTimeouts.of(job.getSpec(), settings));
+  }
+
+  /** A report with values of a later version is waited for, until this service knows its values. */
+  private static Map<String, NodeReport> known(Map<String, NodeReport> reported) {
+    Map<String, NodeReport> known = new HashMap<>(reported);
+    known.values().removeIf(report -> !KnownValues.areAll(report));
+    return known;
   }
 
   private Set<String> dead(Job job, Set<String> topology) {
@@ -64,7 +81,7 @@ final class ClusterView {
     return dead;
   }
 
-  /** A node that was started again has another id, and its old self's identity or port. */
+  /** A node that was restarted has a new id, and the identity or address that it had before. */
   private boolean isReplaced(Node member) {
     return nodes.live().stream()
         .anyMatch(
@@ -74,20 +91,19 @@ final class ClusterView {
   }
 
   /**
-   * The host answers, and no process listens there: what listened there is dead. Silence proves
-   * nothing.
+   * Whether the host answers and no process listens on the port, so that the node's process is
+   * dead. A host that does not answer, or an address that cannot be read, proves nothing.
    */
-  private static boolean refusesConnections(String address) {
-    int colon = address.lastIndexOf(':');
+  static boolean refusesConnections(String address) {
     try (Socket socket = new Socket()) {
-      socket.connect(
-          new InetSocketAddress(
-              address.substring(0, colon), Integer.parseInt(address.substring(colon + 1))),
-          PROBE_TIMEOUT_MS);
+      HostAndPort api = HostAndPort.fromString(address);
+      if (api.hasPort()) {
+        socket.connect(new InetSocketAddress(api.getHost(), api.getPort()), PROBE_TIMEOUT_MS);
+      }
       return false;
     } catch (ConnectException e) {
       return String.valueOf(e.getMessage()).contains("refused");
-    } catch (IOException e) {
+    } catch (IOException | IllegalArgumentException e) {
       return false;
     }
   }

@@ -1,12 +1,17 @@
 package io.tensorflowignite.job;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_INVALID;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_CHANGED;
+
 import com.google.common.hash.Hashing;
 import com.google.common.hash.HashingOutputStream;
 import com.google.protobuf.Timestamp;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.job.decide.JobPaths;
+import io.tensorflowignite.job.decide.RetentionPolicy;
 import io.tensorflowignite.storage.StorageInput;
 import io.tensorflowignite.storage.StorageOutput;
-import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.FileInfo;
 import io.tensorflowignite.v1.Job;
 import java.io.BufferedOutputStream;
@@ -18,32 +23,29 @@ import java.util.Collection;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/**
- * Code archives, as files under their digests: the same archive is stored once, and a torn upload
- * is never seen.
- */
+/** Code archives as files named by their digests: an archive is stored once, and only whole. */
 public final class CodeStore {
   private static final int READS = 5;
 
-  private final JobStore files;
+  private final JobFileStore files;
 
-  public CodeStore(JobStore files) {
+  public CodeStore(JobFileStore files) {
     this.files = files;
   }
 
   public boolean contains(String digest) {
-    return files.exists(JobFiles.code(digest));
+    return files.exists(JobPaths.code(digest));
   }
 
   /**
-   * Where an archive's bytes go; it is there when they are published. One that is there already is
-   * replaced: blocks of it may be lost, and it shall be young (see {@link Retention}).
+   * Opens an archive for writing; it exists when it is closed. An existing archive is replaced: its
+   * blocks may be lost, and its age counts anew (see {@link RetentionPolicy}).
    */
   public StorageOutput write(String digest) {
-    return files.write(JobFiles.code(digest));
+    return files.write(JobPaths.code(digest));
   }
 
-  /** Writes the archive to a file, unless it is there already; checks the digest. */
+  /** Copies the archive to a file, unless the file exists; verifies the digest. */
   public void copyTo(String digest, Path file) throws IOException {
     if (Files.exists(file)) {
       return;
@@ -52,13 +54,12 @@ public final class CodeStore {
     try {
       String actual = read(digest, part);
       if (!actual.equals(digest)) {
-        throw new TensorFlowIgniteException(
-            ErrorCode.CODE_INVALID,
-            "The code archive "
-                + digest
-                + " came out of the cluster as "
-                + actual
-                + ". Submit the job again.");
+        throw TensorFlowIgniteException.of(
+            ERROR_CODE_CODE_INVALID,
+            "The code archive %s has the digest %s when read. An archive is stored under its"
+                + " digest. Submit the job again.",
+            digest,
+            actual);
       }
       Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
     } finally {
@@ -67,46 +68,46 @@ public final class CodeStore {
   }
 
   /** Removes the archives that no job needs. */
-  void removeUnneeded(Retention retention, Collection<Job> jobs, Timestamp now) {
-    Set<String> named =
+  void removeUnused(RetentionPolicy retention, Collection<Job> jobs, Timestamp now) {
+    Set<String> used =
         jobs.stream().map(job -> job.getSpec().getCodeDigest()).collect(Collectors.toSet());
-    for (FileInfo file : files.list(JobFiles.CODE)) {
-      String digest = JobFiles.digest(file.getPath());
-      if (retention.isUnneeded(digest, file.getModifiedAt(), named, now)) {
-        files.remove(JobFiles.code(digest));
+    for (FileInfo file : files.list(JobPaths.CODE)) {
+      String digest = JobPaths.digest(file.getPath());
+      if (retention.isUnused(digest, file.getModifiedAt(), used, now)) {
+        files.remove(JobPaths.code(digest));
       }
     }
   }
 
-  /** The digest of what was read. */
+  /** Reads the archive into a file; returns the digest of its bytes. */
   private String read(String digest, Path file) throws IOException {
     for (int reads = 1; ; reads++) {
-      try (StorageInput archive = files.read(JobFiles.code(digest));
+      try (StorageInput archive = files.read(JobPaths.code(digest));
           HashingOutputStream hashing =
               new HashingOutputStream(
                   Hashing.sha256(), new BufferedOutputStream(Files.newOutputStream(file)))) {
         archive.transferTo(hashing);
         return hashing.hash().toString();
       } catch (TensorFlowIgniteException e) {
-        // The same archive was uploaded once more.
-        if (e.code() != ErrorCode.FILE_CHANGED || reads == READS) {
-          throw told(digest, e);
+        // The same archive was uploaded again meanwhile.
+        if (e.code() != ERROR_CODE_FILE_CHANGED || reads == READS) {
+          throw translate(digest, e);
         }
       }
     }
   }
 
-  private static TensorFlowIgniteException told(String digest, TensorFlowIgniteException e) {
+  private static TensorFlowIgniteException translate(String digest, TensorFlowIgniteException e) {
     switch (e.code()) {
-      case FILE_NOT_FOUND:
-      case FILE_CORRUPT:
+      case ERROR_CODE_FILE_NOT_FOUND:
+      case ERROR_CODE_FILE_CORRUPT:
+      case ERROR_CODE_FILE_LOST:
         return new TensorFlowIgniteException(
-            ErrorCode.CODE_NOT_FOUND,
-            "The code archive "
-                + digest
-                + " is not in the cluster, or not whole: "
-                + e.getMessage()
-                + " Submit the job again.",
+            ERROR_CODE_CODE_NOT_FOUND,
+            String.format(
+                "The code archive %s is missing from the cluster, or damaged: %s Submit the job"
+                    + " again.",
+                digest, e.getMessage()),
             e);
       default:
         return e;

@@ -1,35 +1,52 @@
 package io.tensorflowignite.job;
 
+import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.TaskKey;
+import java.util.regex.Pattern;
 import org.apache.ignite.Ignite;
 
 /**
- * Removes a job that is over with all that it has left; its code goes when no other job needs it.
- * The row goes last: who is interrupted, or does it at the same time as another, leaves nothing
- * that could not be found again.
+ * Removes a finished job with its files, output and reports; {@link CodeStore} removes its code.
+ * The row is removed last, so that an interrupted removal can be repeated.
  */
 public final class JobRemoval {
+  private static final Pattern ID = Pattern.compile("[A-Za-z0-9-]+");
+
   private final JobTable jobs;
   private final ReportTable reports;
   private final LogTable logs;
-  private final JobStore files;
+  private final JobFileStore files;
 
-  public JobRemoval(Ignite ignite, JobTable jobs, JobStore files) {
+  public JobRemoval(Ignite ignite, JobTable jobs, JobFileStore files) {
     this.jobs = jobs;
     this.reports = new ReportTable(ignite);
     this.logs = new LogTable(ignite);
     this.files = files;
   }
 
+  /**
+   * Removes a job whose row cannot be read, or is of a later version. Its row is removed first, so
+   * that the nodes end its tasks, if there are any. A repeated call completes an interrupted one.
+   */
+  public void force(String jobId) {
+    jobs.remove(jobId);
+    reports.removeAll(jobId);
+    logs.removeAll(jobId);
+    // The key of a bad row may be any text, also one that leads to files of others.
+    if (ID.matcher(jobId).matches()) {
+      files.remove(JobPaths.directory(jobId));
+    }
+  }
+
   public void remove(Job job) {
-    files.remove(JobFiles.directory(job.getId()));
+    files.remove(JobPaths.directory(job.getId()));
     for (TaskKey task : LogTable.keys(job)) {
       logs.remove(task);
-      logs.removeGap(task);
+      logs.removeGaps(task);
     }
     job.getAttemptsList().forEach(attempt -> reports.remove(job, attempt));
     jobs.remove(job.getId());

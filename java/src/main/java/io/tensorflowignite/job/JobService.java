@@ -1,11 +1,21 @@
 package io.tensorflowignite.job;
 
-import io.tensorflowignite.ClusterSettings;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
+
+import io.tensorflowignite.base.Loop;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.job.decide.JobMachine;
+import io.tensorflowignite.job.decide.JobObserver;
+import io.tensorflowignite.job.decide.KnownValues;
+import io.tensorflowignite.job.decide.Observation;
+import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LocalFeed;
 import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.JobState;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -18,23 +28,24 @@ import org.apache.ignite.resources.LoggerResource;
 import org.apache.ignite.services.Service;
 
 /**
- * One job's cluster singleton: looks at the cluster, lets {@link JobObserver} decide, and writes
- * the job's row. Whatever it knows stands in the row, so that another node can go on with it.
- * Ignite loses a singleton whose {@code init} or {@code execute} throws: neither does.
+ * One job's cluster singleton: observes the cluster, lets {@link JobObserver} decide, and writes
+ * the job's row. All its state is in the row, so that another node can continue. {@code init} and
+ * {@code execute} never throw: Ignite loses a singleton whose method throws.
  */
 public final class JobService implements Service {
-  /** Every job's service name begins so. */
+  /** The start of the name of every job's service. */
   public static final String NAME_PREFIX = "tensorflow-ignite-job-";
 
   private static final long serialVersionUID = 1L;
 
-  /** How long a missed event can go unnoticed. */
+  /** The longest delay after a missed event. */
   private static final long TICK_MS = 1_000;
 
-  /** While a placement is looked for: the distance between two looks at the partition map. */
+  /** The interval between reads of the partition map while the job waits for a placement. */
   private static final long PLACEMENT_TICK_MS = 100;
 
-  private static final long ERROR_PAUSE_MS = 1_000;
+  private static final Duration ERROR_PAUSE = Duration.ofSeconds(1);
+  private static final Duration PASS_LIMIT = Duration.ofSeconds(60);
 
   private final String jobId;
   private final ClusterSettings settings;
@@ -42,8 +53,9 @@ public final class JobService implements Service {
   @IgniteInstanceResource private transient Ignite ignite;
   @LoggerResource private transient IgniteLogger log;
 
-  private transient Semaphore news;
+  private transient Semaphore changes;
   private transient volatile boolean cancelled;
+  private transient volatile boolean jobEnded;
 
   public JobService(String jobId, ClusterSettings settings) {
     this.jobId = jobId;
@@ -56,80 +68,84 @@ public final class JobService implements Service {
 
   @Override
   public void init() {
-    news = new Semaphore(1);
+    changes = new Semaphore(1);
   }
 
   @Override
   public void execute() {
     log.info(
         "Job service started [job=" + jobId + ", node=" + ignite.cluster().localNode().id() + "]");
-    while (!cancelled) {
-      try {
-        if (serve()) {
-          return;
-        }
-      } catch (InterruptedException e) {
-        return;
-      } catch (RuntimeException e) {
-        if (cancelled) {
-          return;
-        }
-        log.error("Job service goes on after an error [job=" + jobId + "]", e);
-        pause();
-      }
-    }
+    Loop loop =
+        Loops.of(ignite).continuous("job " + jobId, PASS_LIMIT, () -> cancelled || jobEnded);
+    loop.run(ERROR_PAUSE, () -> serve(loop));
   }
 
   @Override
   public void cancel() {
     cancelled = true;
-    news.release();
+    changes.release();
   }
 
-  /** True when the job is over. */
-  private boolean serve() throws InterruptedException {
+  /** Returns when the job has ended, or the service was cancelled. */
+  private void serve(Loop loop) throws InterruptedException {
     JobTable jobs = new JobTable(ignite);
     ReportTable reports = new ReportTable(ignite);
     ClusterView cluster = new ClusterView(ignite, settings, reports);
-    try (LocalFeed jobFeed = jobs.listen((id, job) -> wakeFor(id));
-        LocalFeed reportFeed = reports.listen((key, report) -> wakeFor(jobOf(key)));
-        TopologyEvents topology = TopologyEvents.onChange(ignite, news::release)) {
+    try (LocalFeed jobFeed = jobs.listen(this::wakeFor);
+        LocalFeed reportFeed = reports.listen(key -> wakeFor(ReportTable.jobOf(key)));
+        TopologyEvents topology = TopologyEvents.onChange(ignite, changes::release)) {
       while (!cancelled) {
-        Optional<Job> row = jobs.get(jobId);
+        loop.alive();
+        Optional<Job> row = jobs.get(jobId).filter(KnownValues::areAll);
         if (!row.isPresent()) {
-          // Copies of the table differ for a moment: the row may be on its way to this node. The
-          // service of a job that is gone is cancelled by the reconciler.
-          waitForNews(TICK_MS);
+          // Copies of the table differ for a moment: the row may not have reached this node yet.
+          // The reconciler cancels the service of a removed job, and of one whose row is
+          // unreadable. A row with values of a later version waits for a node of that version.
+          awaitChange(TICK_MS);
           continue;
         }
-        Observation seen = cluster.look(row.get(), localNode());
-        List<JobMachine.Transition> transitions = new ArrayList<>();
-        Job after =
-            jobs.update(
-                    jobId,
-                    job -> {
-                      transitions.clear();
-                      return JobObserver.step(hostedHere(job), seen, transitions::add);
-                    })
-                .orElse(row.get());
-        transitions.forEach(transition -> log(transition, after));
-        if (JobMachine.isOver(after)) {
+        Observation observation = cluster.observe(row.get(), localNode());
+        Job after = decide(jobs, row.get(), observation);
+        if (JobMachine.isFinal(after)) {
           after.getAttemptsList().forEach(attempt -> reports.remove(after, attempt));
-          return true;
+          jobEnded = true;
+          return;
         }
-        waitForNews(isPlacing(after) ? PLACEMENT_TICK_MS : TICK_MS);
+        awaitChange(isPlacing(after) ? PLACEMENT_TICK_MS : TICK_MS);
       }
     }
-    return false;
+  }
+
+  /**
+   * Writes the row that follows from the observation. A transaction over all nodes is only needed
+   * for a change: if the row of this node's copy is old, its successor wakes this loop again.
+   */
+  private Job decide(JobTable jobs, Job row, Observation observation) {
+    if (JobObserver.step(hostedHere(row), observation, transition -> {}).equals(row)) {
+      return row;
+    }
+    List<JobMachine.Transition> transitions = new ArrayList<>();
+    Job after =
+        jobs.update(
+                jobId,
+                job -> {
+                  transitions.clear();
+                  return KnownValues.areAll(job)
+                      ? JobObserver.step(hostedHere(job), observation, transitions::add)
+                      : job;
+                })
+            .orElse(row);
+    transitions.forEach(transition -> log(transition, after));
+    return after;
   }
 
   private static boolean isPlacing(Job job) {
-    return job.getState() == JobState.PENDING || job.getState() == JobState.RESTARTING;
+    return job.getState() == JOB_STATE_PENDING || job.getState() == JOB_STATE_RESTARTING;
   }
 
-  /** A job that is over keeps the node that ended it: Ignite may move its service once more. */
+  /** A finished job keeps the node that ended it: Ignite may move its service afterwards. */
   private Job hostedHere(Job job) {
-    return JobMachine.isOver(job) ? job : job.toBuilder().setServiceNodeId(localNode()).build();
+    return JobMachine.isFinal(job) ? job : job.toBuilder().setServiceNodeId(localNode()).build();
   }
 
   private String localNode() {
@@ -138,42 +154,25 @@ public final class JobService implements Service {
 
   private void log(JobMachine.Transition transition, Job job) {
     log.info(
-        "Job changed state [job="
-            + jobId
-            + ", from="
-            + transition.from
-            + ", event="
-            + transition.event
-            + ", to="
-            + transition.to
-            + ", attempt="
-            + job.getAttemptsCount()
-            + (job.getCause().isEmpty() ? "" : ", cause=" + job.getCause())
-            + "]");
+        String.format(
+            "Job changed state [job=%s, from=%s, event=%s, to=%s, attempt=%d%s]",
+            jobId,
+            MessageText.name(transition.from),
+            transition.event,
+            MessageText.name(transition.to),
+            job.getAttemptsCount(),
+            job.getCause().isEmpty() ? "" : ", cause=" + job.getCause()));
   }
 
   private void wakeFor(String id) {
     if (jobId.equals(id)) {
-      news.release();
+      changes.release();
     }
   }
 
-  private static String jobOf(String reportKey) {
-    return reportKey.substring(0, reportKey.indexOf('/'));
-  }
-
-  private void waitForNews(long millis) throws InterruptedException {
-    if (news.tryAcquire(millis, TimeUnit.MILLISECONDS)) {
-      news.drainPermits();
-    }
-  }
-
-  private void pause() {
-    try {
-      Thread.sleep(ERROR_PAUSE_MS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      cancelled = true;
+  private void awaitChange(long millis) throws InterruptedException {
+    if (changes.tryAcquire(millis, TimeUnit.MILLISECONDS)) {
+      changes.drainPermits();
     }
   }
 }

@@ -1,5 +1,7 @@
 package io.tensorflowignite.job;
 
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import io.tensorflowignite.base.RateLimitedLog;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
@@ -10,36 +12,33 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteException;
-import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.IgniteServices;
 import org.apache.ignite.lang.IgniteFuture;
 import org.apache.ignite.services.ServiceConfiguration;
 import org.apache.ignite.services.ServiceDescriptor;
 
 /**
- * The singletons of jobs, as Ignite knows them. They are deployed and cancelled on a thread that
- * nobody waits for: Ignite, when it stops a node, holds a lock that both calls take, and waits for
- * the services there to end. A service that calls it then must not be waited for by its own end.
+ * The singletons of jobs in Ignite. A thread that is never joined deploys and cancels them: Ignite
+ * holds a lock, which both calls take, while it stops a node and waits for the node's services to
+ * end. So the end of a service must not wait for such a call.
  */
 public final class JobServices implements AutoCloseable {
   private final Ignite ignite;
-  private final IgniteLogger log;
+  private final RateLimitedLog log;
   private final ExecutorService caller =
       Executors.newSingleThreadExecutor(
-          task -> {
-            Thread thread = new Thread(task, "tensorflow-ignite-job-services");
-            thread.setDaemon(true);
-            return thread;
-          });
-  private final Set<String> underWay = ConcurrentHashMap.newKeySet();
+          new ThreadFactoryBuilder()
+              .setNameFormat("tensorflow-ignite-job-services")
+              .setDaemon(true)
+              .build());
+  private final Set<String> pending = ConcurrentHashMap.newKeySet();
 
   public JobServices(Ignite ignite) {
     this.ignite = ignite;
-    this.log = ignite.log().getLogger(JobServices.class);
+    this.log = new RateLimitedLog(ignite.log().getLogger(JobServices.class));
   }
 
-  /** Those that Ignite has been asked for, running or lost, by their names. */
+  /** The services of jobs that Ignite lists, running or lost, by name. */
   Map<String, ServiceDescriptor> deployed() {
     Collection<ServiceDescriptor> all = ignite.services().serviceDescriptors();
     return all.stream()
@@ -47,40 +46,41 @@ public final class JobServices implements AutoCloseable {
         .collect(Collectors.toMap(ServiceDescriptor::name, service -> service, (a, b) -> a));
   }
 
-  /** Whether Ignite is still busy with what it was last asked about a service. */
-  boolean isUnderWay(String name) {
-    return underWay.contains(name);
+  /** Whether Ignite has not completed the last call for a service. */
+  boolean isPending(String name) {
+    return pending.contains(name);
   }
 
   void deploy(ServiceConfiguration service) {
-    ask(service.getName(), services -> services.deployAsync(service));
+    submit(service.getName(), services -> services.deployAsync(service));
   }
 
   void cancel(String name) {
-    ask(name, services -> services.cancelAsync(name));
+    submit(name, services -> services.cancelAsync(name));
   }
 
-  /** Returns at once, whatever is under way. */
+  /** Does not wait for pending calls. */
   @Override
   public void close() {
     caller.shutdownNow();
   }
 
-  private void ask(String name, Function<IgniteServices, IgniteFuture<Void>> call) {
-    underWay.add(name);
+  private void submit(String name, Function<IgniteServices, IgniteFuture<Void>> call) {
+    pending.add(name);
     try {
       caller.execute(() -> call(name, call));
     } catch (RejectedExecutionException closed) {
-      underWay.remove(name);
+      pending.remove(name);
     }
   }
 
   private void call(String name, Function<IgniteServices, IgniteFuture<Void>> call) {
     try {
-      call.apply(ignite.services()).listen(done -> underWay.remove(name));
-    } catch (IgniteException | IllegalStateException failure) {
-      underWay.remove(name);
-      log.warning("Ignite does not take what a job's service needs [name=" + name + "]", failure);
+      call.apply(ignite.services()).listen(done -> pending.remove(name));
+    } catch (Throwable failure) {
+      // The reconciler calls again, since the service is not pending any more.
+      pending.remove(name);
+      log.error("A job's service could not be deployed or cancelled [name=" + name + "]", failure);
     }
   }
 }

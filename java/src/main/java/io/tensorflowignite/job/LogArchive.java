@@ -1,56 +1,78 @@
 package io.tensorflowignite.job;
 
+import io.tensorflowignite.base.Loop;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.job.decide.JobMachine;
+import io.tensorflowignite.job.decide.JobPaths;
+import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.storage.StorageOutput;
 import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.LogReader;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.LogChunk;
 import io.tensorflowignite.v1.TaskKey;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteLogger;
 
 /**
- * Makes files of the output of jobs that are over. While a job runs its output comes in small
- * pieces, many times a second from every task: each is one put to the two nodes that keep it, where
- * a change of a file is a transaction on all nodes. Whoever is interrupted here is followed by
- * another, who begins anew: the chunks go only when every file is there and the job's row says so.
+ * Writes the output of finished jobs into files. While a job runs, every task sends small chunks
+ * many times a second: a chunk is one put to two nodes, while a change of a file is a transaction
+ * on all nodes. If this is interrupted, another node starts again: the chunks are removed only when
+ * every file exists and the job's row says so.
  */
 public final class LogArchive implements AutoCloseable {
   private static final long CLOSE_TIMEOUT_S = 10;
-  private static final long PAUSE_AFTER_FAILURE_MS = 30_000;
+  private static final Duration PAUSE_AFTER_FAILURE = Duration.ofSeconds(30);
+  private static final Duration PASS_LIMIT = Duration.ofMinutes(10);
 
-  private final IgniteLogger log;
   private final JobTable jobs;
   private final LogTable logs;
-  private final JobStore files;
+  private final JobFileStore files;
   private final ExecutorService thread =
       Executors.newSingleThreadExecutor(task -> new Thread(task, "tensorflow-ignite-log-archive"));
-  private Future<?> underWay;
-  private volatile long notBeforeNs = System.nanoTime();
+  private Future<?> pending;
+  private final Loop loop;
 
-  public LogArchive(Ignite ignite, JobTable jobs, JobStore files) {
-    this.log = ignite.log().getLogger(LogArchive.class);
+  /** The jobs whose output could not be stored, and the moment before which none is tried again. */
+  private final Map<String, Long> failedAt = new ConcurrentHashMap<>();
+
+  public LogArchive(Ignite ignite, JobTable jobs, JobFileStore files) {
+    this.loop = Loops.of(ignite).onRequest("output of jobs", PASS_LIMIT, thread::isShutdown);
     this.jobs = jobs;
     this.logs = new LogTable(ignite);
     this.files = files;
   }
 
-  /** Sees to the jobs whose output is still in chunks; does not wait. For one thread. */
-  void look(Collection<Job> all) {
-    if ((underWay != null && !underWay.isDone()) || System.nanoTime() - notBeforeNs < 0) {
+  /** Starts to store the output of one finished job, if none is being stored. For one thread. */
+  void poll(Collection<Job> all) {
+    if (pending != null && !pending.isDone()) {
       return;
     }
+    long now = System.nanoTime();
+    failedAt.values().removeIf(moment -> now - moment >= PAUSE_AFTER_FAILURE.toNanos());
     all.stream()
-        .filter(job -> JobMachine.isOver(job) && !job.getLogsStored())
+        .filter(job -> JobMachine.isFinal(job) && KnownValues.areAll(job) && !job.getLogsStored())
+        .filter(job -> !failedAt.containsKey(job.getId()))
         .findFirst()
-        .ifPresent(job -> underWay = thread.submit(() -> store(job)));
+        .ifPresent(job -> pending = thread.submit(() -> poll(job)));
+  }
+
+  /** After a failure the output stays in the cache, and other jobs come first. */
+  private void poll(Job job) {
+    boolean stored = loop.pass(() -> loop.part("output of job " + job.getId(), () -> store(job)));
+    if (!stored) {
+      failedAt.put(job.getId(), System.nanoTime());
+    }
   }
 
   @Override
@@ -59,52 +81,43 @@ public final class LogArchive implements AutoCloseable {
     thread.awaitTermination(CLOSE_TIMEOUT_S, TimeUnit.SECONDS);
   }
 
-  private void store(Job job) {
-    try {
-      List<TaskKey> tasks = LogTable.keys(job);
-      for (TaskKey task : tasks) {
-        store(task);
-      }
-      boolean known =
-          jobs.update(job.getId(), row -> row.toBuilder().setLogsStored(true).build()).isPresent();
-      tasks.forEach(logs::remove);
-      if (!known) {
-        // It was removed meanwhile.
-        tasks.forEach(logs::removeGap);
-        files.remove(JobFiles.directory(job.getId()));
-      }
-    } catch (IOException | RuntimeException e) {
-      notBeforeNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PAUSE_AFTER_FAILURE_MS);
-      log.warning(
-          "The output of a job could not be put into files and stays where it is; this will be"
-              + " tried again [job="
-              + job.getId()
-              + "]",
-          e);
+  private void store(Job job) throws IOException {
+    List<TaskKey> tasks = LogTable.keys(job);
+    for (TaskKey task : tasks) {
+      store(task);
+    }
+    boolean exists =
+        jobs.update(job.getId(), row -> row.toBuilder().setLogsStored(true).build()).isPresent();
+    tasks.forEach(logs::remove);
+    if (!exists) {
+      // The job was removed meanwhile.
+      tasks.forEach(logs::removeGaps);
+      files.remove(JobPaths.directory(job.getId()));
     }
   }
 
   private void store(TaskKey task) throws IOException {
-    List<LogChunk> chunks = logs.read(task, 0);
+    LogReader reader = new LogReader(logs, task);
+    List<LogChunk> chunks = reader.next();
     if (chunks.isEmpty()) {
       return;
     }
     long bytes = 0;
-    StorageOutput file = files.write(JobFiles.log(task));
+    int gaps = 0;
+    StorageOutput file = files.write(JobPaths.log(task));
     try {
-      for (long next = 0; !chunks.isEmpty(); chunks = logs.read(task, next)) {
+      for (; !chunks.isEmpty(); chunks = reader.next()) {
         for (LogChunk chunk : chunks) {
           if (chunk.getDroppedBytes() > 0) {
-            logs.putGap(task, bytes, chunk.getDroppedBytes());
+            logs.putGap(task, gaps++, bytes, chunk.getDroppedBytes());
           }
           chunk.getData().writeTo(file);
           bytes += chunk.getData().size();
-          next++;
         }
       }
       file.close();
     } finally {
-      // What was closed stays.
+      // This does nothing after close().
       file.abandon();
     }
   }

@@ -2,10 +2,16 @@ package io.tensorflowignite.job;
 
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
-import io.tensorflowignite.ClusterSettings;
+import io.tensorflowignite.base.Loop;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.job.decide.JobMachine;
+import io.tensorflowignite.job.decide.KnownValues;
+import io.tensorflowignite.job.decide.RetentionPolicy;
+import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobState;
 import java.util.List;
 import java.util.Map;
 import org.apache.ignite.Ignite;
@@ -16,10 +22,10 @@ import org.apache.ignite.services.ServiceConfiguration;
 import org.apache.ignite.services.ServiceDescriptor;
 
 /**
- * Keeps job services and job table in step, from the oldest node that runs the service: a job that
- * is not over has its singleton, one that is over or gone has none, and one that has been over for
- * long is removed. Ignite loses singletons at times (two nodes lost at once, a full restart), so
- * this is asked again and again, and does not trust what it did before.
+ * Makes the services of jobs follow the job table, on the oldest node that runs the service: an
+ * unfinished job has its singleton, a finished or removed job has none, and a job is removed when
+ * its retention has ended. Ignite may lose singletons (two nodes lost at once, a full restart), so
+ * each call compares anew and relies on no earlier result.
  */
 public final class Reconciler {
   private final Ignite ignite;
@@ -27,15 +33,16 @@ public final class Reconciler {
   private final ClusterSettings settings;
   private final JobTable jobs;
   private final NodeTable nodes;
-  private final Retention retention;
+  private final RetentionPolicy retention;
   private final JobRemoval removal;
   private final LogArchive archive;
   private final CodeStore code;
   private final IgnitePredicate<ClusterNode> nodeFilter;
   private final JobServices services;
+  private final Loop loop;
 
   /**
-   * @param nodeFilter where job services may live; null: on every server node.
+   * @param nodeFilter the nodes that may host jobs' services; null: every server node.
    */
   public Reconciler(
       Ignite ignite,
@@ -46,25 +53,27 @@ public final class Reconciler {
       LogArchive archive,
       CodeStore code,
       JobServices services,
-      IgnitePredicate<ClusterNode> nodeFilter) {
+      IgnitePredicate<ClusterNode> nodeFilter,
+      Loop loop) {
     this.ignite = ignite;
     this.log = ignite.log().getLogger(Reconciler.class);
     this.settings = settings;
     this.jobs = jobs;
     this.nodes = nodes;
-    this.retention = new Retention(settings.jobRetention());
+    this.retention = new RetentionPolicy(settings.jobRetention);
     this.removal = removal;
     this.archive = archive;
     this.code = code;
     this.services = services;
     this.nodeFilter = nodeFilter;
+    this.loop = loop;
   }
 
   /**
-   * Brings services and table in step, if this node is the one to do it. Does not wait for services
-   * of Ignite.
+   * Deploys and cancels services and removes overdue jobs, if this node is the oldest. Does not
+   * wait for Ignite's services. Each job stands alone.
    */
-  public void reconcile() {
+  public void reconcile() throws InterruptedException {
     if (!nodes.isOldest(ignite.cluster().localNode().id().toString())) {
       return;
     }
@@ -72,35 +81,48 @@ public final class Reconciler {
     Map<String, ServiceDescriptor> deployed = services.deployed();
     List<Job> all = jobs.all();
     for (Job job : all) {
-      String name = JobService.serviceName(job.getId());
-      boolean runs = hasInstance(deployed.remove(name));
-      if (JobMachine.isOver(job) == runs) {
-        act(name, job);
+      ServiceDescriptor service = deployed.remove(JobService.serviceName(job.getId()));
+      if (!KnownValues.isOfLaterVersion(job)) {
+        loop.part("job " + job.getId(), () -> reconcile(job, hasInstance(service)));
       }
     }
-    deployed.keySet().forEach(name -> act(name, null));
-    archive.look(all);
-    removeOverdue(all, Timestamps.fromMillis(System.currentTimeMillis()));
+    for (String name : deployed.keySet()) {
+      loop.part(name, () -> act(name, null));
+    }
+    loop.part("output", () -> archive.poll(all));
+    loop.part("retention", () -> removeOverdue(all));
   }
 
-  private void removeOverdue(List<Job> all, Timestamp now) {
-    code.removeUnneeded(retention, all, now);
-    for (Job job : retention.due(all, now)) {
-      removal.remove(job);
-      log.info(
-          "Job was removed, its time of retention has passed [job="
-              + job.getId()
-              + ", finished="
-              + Timestamps.toString(job.getFinishedAt())
-              + ", retention="
-              + settings.jobRetention()
-              + "]");
+  private void reconcile(Job job, boolean runs) {
+    if (isOver(job) == runs) {
+      act(JobService.serviceName(job.getId()), job);
     }
+  }
+
+  /** A job whose row is unreadable needs no service: nothing of it can be decided. */
+  private static boolean isOver(Job job) {
+    return JobMachine.isFinal(job) || job.getState() == JobState.JOB_STATE_UNREADABLE;
+  }
+
+  private void removeOverdue(List<Job> all) throws InterruptedException {
+    Timestamp now = Timestamps.fromMillis(System.currentTimeMillis());
+    code.removeUnused(retention, all, now);
+    for (Job job : retention.due(all, now)) {
+      loop.part("job " + job.getId(), () -> removeOverdue(job));
+    }
+  }
+
+  private void removeOverdue(Job job) {
+    removal.remove(job);
+    log.info(
+        String.format(
+            "Job was removed, its retention has ended [job=%s, finished=%s, retention=%s]",
+            job.getId(), Timestamps.toString(job.getFinishedAt()), settings.jobRetention));
   }
 
   /**
-   * A descriptor whose topology is empty, or names only nodes that are gone, is that of a lost
-   * singleton.
+   * Whether the singleton runs. It is lost if its topology is empty or names only nodes that have
+   * left.
    */
   private boolean hasInstance(ServiceDescriptor service) {
     return service != null
@@ -109,15 +131,19 @@ public final class Reconciler {
   }
 
   private void act(String name, Job job) {
-    if (services.isUnderWay(name)) {
+    if (services.isPending(name)) {
       return;
     }
-    if (job == null || JobMachine.isOver(job)) {
+    if (job == null || isOver(job)) {
       log.info("Job service is no longer needed [name=" + name + "]");
       services.cancel(name);
     } else {
       log.info(
-          "Job service is missing, deploying it [name=" + name + ", state=" + job.getState() + "]");
+          "Job service is missing, deploying it [name="
+              + name
+              + ", state="
+              + MessageText.name(job.getState())
+              + "]");
       ServiceConfiguration service = new ServiceConfiguration();
       service.setName(name);
       service.setTotalCount(1);

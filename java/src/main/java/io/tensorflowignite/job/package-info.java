@@ -1,6 +1,5 @@
 /**
- * A job's life. {@code JobMachine}, {@code JobObserver} and {@code Placement} are pure: no Ignite,
- * no gRPC, no clock, no thread. {@code JobService}, {@code Assignments} and {@code Reconciler}
- * carry their decisions out in the cluster.
+ * Carries out the decisions of {@code job.decide} in the cluster: {@code JobService} for one job,
+ * {@code Reconciler} for all jobs. Stores code and output of jobs as files.
  */
 package io.tensorflowignite.job;

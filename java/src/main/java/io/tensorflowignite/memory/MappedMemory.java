@@ -1,8 +1,10 @@
 package io.tensorflowignite.memory;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SHARING_UNAVAILABLE;
+
 import com.google.protobuf.ByteString;
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.io.FileDescriptor;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -18,8 +20,8 @@ import java.security.MessageDigest;
 import org.apache.arrow.memory.util.MemoryUtil;
 
 /**
- * Memory of a process on this host, mapped into this one. Who uses it sees to it that nobody does
- * once it is closed: that would end the JVM.
+ * Memory of another process on this host, mapped into this process. No thread may use it after
+ * {@link #close}: that would end the JVM.
  */
 public final class MappedMemory implements AutoCloseable {
   public static final long MAX_BYTES = Integer.MAX_VALUE;
@@ -27,7 +29,7 @@ public final class MappedMemory implements AutoCloseable {
   private static final int NONCE_BYTES = 16;
   private static final int MAX_NONCE_BYTES = 256;
 
-  /** What the file system shows for the memory that our clients make, and for nothing else. */
+  /** The target of the link in /proc for memory that our clients create, and for no other file. */
   private static final String FILE = "/memfd:tensorflow-ignite (deleted)";
 
   private final MappedByteBuffer memory;
@@ -38,40 +40,45 @@ public final class MappedMemory implements AutoCloseable {
     this.address = MemoryUtil.getByteBufferAddress(memory);
   }
 
-  /** Throws unless nobody could guess it. */
+  /** Throws INVALID_REQUEST unless the nonce is too long to guess. */
   public static void requireNonce(ByteString nonce) {
     if (nonce.size() < NONCE_BYTES || nonce.size() > MAX_NONCE_BYTES) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          String.format(
-              "the nonce has %d bytes; it has %d to %d, at random; send so many",
-              nonce.size(), NONCE_BYTES, MAX_NONCE_BYTES));
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "The nonce has %d bytes. A nonce has %d to %d random bytes. Send a nonce of this"
+              + " length.",
+          nonce.size(),
+          NONCE_BYTES,
+          MAX_NONCE_BYTES);
     }
   }
 
   /**
-   * Maps what a process offers.
+   * Maps memory that a process offers.
    *
-   * @param fd by which the process has it open
-   * @param bytes how much of it
-   * @param nonce what the memory begins with, if it is that of the process meant
+   * @param fd the process's file descriptor of the memory
+   * @param bytes the number of bytes to map
+   * @param nonce the bytes with which the memory begins, if this is the expected process
    */
   public static MappedMemory open(int pid, int fd, long bytes, byte[] nonce) {
     Path path = Paths.get("/proc/" + pid + "/fd/" + fd);
     try {
-      // Twice: nothing else shall be opened, and what was opened may be another by then.
-      requireOurs(pid, path, path);
+      // Checked before opening, so that no other file is opened, and again afterwards, since the
+      // descriptor may have changed in between.
+      requireClientMemory(pid, path, path);
       try (RandomAccessFile file = new RandomAccessFile(path.toString(), "rw")) {
-        requireOurs(pid, path, Paths.get("/proc/self/fd/" + Descriptors.number(file.getFD())));
+        requireClientMemory(
+            pid, path, Paths.get("/proc/self/fd/" + Descriptors.number(file.getFD())));
         FileChannel channel = file.getChannel();
         if (bytes < nonce.length || bytes > MAX_BYTES || bytes > channel.size()) {
-          throw unavailable(pid, "it offers " + bytes + " bytes of " + channel.size(), null);
+          throw unavailable(
+              pid, "the process offers " + bytes + " bytes of " + channel.size(), null);
         }
         requireNonce(pid, path, channel, nonce);
         requireSealed(pid, path, channel);
-        // The channel may be closed: a mapping holds the memory by itself.
+        // The mapping stays valid after the channel is closed.
         MappedByteBuffer memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes);
-        // A page fault for each page as it is first written would cost more than the writing.
+        // Otherwise the first write to each page would cost a page fault.
         memory.load();
         return new MappedMemory(memory);
       }
@@ -80,7 +87,7 @@ public final class MappedMemory implements AutoCloseable {
     }
   }
 
-  private static void requireOurs(int pid, Path path, Path link) throws IOException {
+  private static void requireClientMemory(int pid, Path path, Path link) throws IOException {
     String file = Files.readSymbolicLink(link).toString();
     if (!file.equals(FILE)) {
       throw unavailable(pid, path + " is " + file, null);
@@ -91,7 +98,7 @@ public final class MappedMemory implements AutoCloseable {
       throws IOException {
     ByteBuffer found = ByteBuffer.allocate(nonce.length);
     while (found.hasRemaining() && channel.read(found, found.position()) > 0) {
-      // On until all is there.
+      // Reads until the buffer is full or the file ends.
     }
     if (!MessageDigest.isEqual(found.array(), nonce)) {
       throw unavailable(pid, path + " belongs to another process", null);
@@ -99,8 +106,8 @@ public final class MappedMemory implements AutoCloseable {
   }
 
   /**
-   * Memory that its owner could cut off would end this JVM when it is written. Java cannot ask for
-   * a seal; it can try what the seal forbids.
+   * If the owner could shrink the memory, a write to it would end this JVM. Java cannot query
+   * seals, so this method tries what the seal forbids.
    */
   private static void requireSealed(int pid, Path path, FileChannel channel) throws IOException {
     long size = channel.size();
@@ -122,21 +129,20 @@ public final class MappedMemory implements AutoCloseable {
     return memory.capacity();
   }
 
-  /** A part of it, with a position of its own. */
-  public ByteBuffer part(long offset, int bytes) {
-    ByteBuffer part = memory.duplicate();
-    part.position(Math.toIntExact(offset));
-    part.limit(Math.toIntExact(offset + bytes));
-    return part;
+  /** A range of the memory, as a buffer with its own position. */
+  public ByteBuffer slice(long offset, int bytes) {
+    ByteBuffer slice = memory.duplicate();
+    slice.position(Math.toIntExact(offset));
+    slice.limit(Math.toIntExact(offset + bytes));
+    return slice;
   }
 
-  /** Unmaps it now, not when the garbage collector comes by: the memory is the other process's. */
+  /**
+   * Unmaps the memory at once: it belongs to the other process, and must not wait for a garbage
+   * collection.
+   */
   @Override
   public void close() {
-    unmap(memory);
-  }
-
-  private static void unmap(ByteBuffer memory) {
     try {
       Unmapper.INVOKE_CLEANER.invoke(Unmapper.UNSAFE, memory);
     } catch (ReflectiveOperationException failure) {
@@ -146,16 +152,16 @@ public final class MappedMemory implements AutoCloseable {
 
   private static TensorFlowIgniteException unavailable(int pid, String reason, Throwable cause) {
     return new TensorFlowIgniteException(
-        ErrorCode.SHARING_UNAVAILABLE,
+        ERROR_CODE_SHARING_UNAVAILABLE,
         String.format(
-            "this node cannot use the memory of process %d: %s; client and node must run on one"
-                + " host, as one user, and see the same processes; use the network (of a dataset:"
-                + " transport=\"flight\")",
+            "This node cannot use the memory of process %d: %s. Client and node must run on one"
+                + " host, as one user, and see the same processes. Use the network (for a dataset:"
+                + " transport=\"flight\").",
             pid, reason),
         cause);
   }
 
-  /** The number of a file that this process has open; Ignite needs java.io opened as well. */
+  /** The number of an open file descriptor. Ignite also needs access to java.io. */
   private static final class Descriptors {
     static int number(FileDescriptor descriptor) throws IOException {
       try {
@@ -163,12 +169,12 @@ public final class MappedMemory implements AutoCloseable {
         number.setAccessible(true);
         return number.getInt(descriptor);
       } catch (ReflectiveOperationException | RuntimeException failure) {
-        throw new IOException("the JVM does not tell what it has opened", failure);
+        throw new IOException("the JVM does not show the number of a file descriptor", failure);
       }
     }
   }
 
-  /** The JVM's only way to unmap at once; Java 11 has none that is public. */
+  /** The only method to unmap at once; Java 11 has no public one. */
   private static final class Unmapper {
     static final Object UNSAFE;
     static final Method INVOKE_CLEANER;

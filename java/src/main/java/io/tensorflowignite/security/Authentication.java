@@ -1,5 +1,8 @@
 package io.tensorflowignite.security;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNAUTHENTICATED;
+
 import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
@@ -10,9 +13,13 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.api.Statuses;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.rpc.ErrorStatuses;
+import io.tensorflowignite.security.decide.AuthenticationPolicy;
+import io.tensorflowignite.security.decide.Principal;
+import io.tensorflowignite.security.decide.TaskScope;
+import io.tensorflowignite.settings.SecuritySettings;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.security.cert.X509Certificate;
@@ -28,8 +35,8 @@ import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.internal.util.typedef.internal.LT;
 
 /**
- * Stands before every method: finds out who calls, and lets no answer pass of a method that has not
- * asked {@code Guard} whether the caller may have it.
+ * Precedes every method: authenticates the caller, and blocks the answers of a method that has not
+ * asked {@code Guard} for a permission.
  */
 public final class Authentication implements ServerInterceptor {
   private static final Metadata.Key<String> AUTHORIZATION =
@@ -37,38 +44,38 @@ public final class Authentication implements ServerInterceptor {
   private static final String BASIC = "basic ";
   private static final String BEARER = "bearer ";
 
-  private final Policy policy;
-  private final Tokens tokens;
-  private final Passwords passwords;
+  private final AuthenticationPolicy policy;
+  private final ConfiguredTokens tokens;
+  private final IgnitePasswords passwords;
   private final Function<TaskToken, Optional<TaskScope>> tasks;
-  private final Predicate<InetSocketAddress> ownHosts;
+  private final Predicate<InetSocketAddress> clusterHosts;
   private final IgniteLogger log;
 
   /**
-   * @param ownHosts whether a connection comes from a host of this cluster
+   * @param clusterHosts whether an address is a host of this cluster
    */
   public Authentication(
-      Policy policy,
+      AuthenticationPolicy policy,
       SecuritySettings settings,
       IgniteSecurityAccess ignite,
       TaskTokens tasks,
-      Predicate<InetSocketAddress> ownHosts,
+      Predicate<InetSocketAddress> clusterHosts,
       IgniteLogger log) {
-    this(policy, settings, ignite, tasks::judge, ownHosts, log);
+    this(policy, settings, ignite, tasks::verify, clusterHosts, log);
   }
 
   Authentication(
-      Policy policy,
+      AuthenticationPolicy policy,
       SecuritySettings settings,
       IgniteSecurityAccess ignite,
       Function<TaskToken, Optional<TaskScope>> tasks,
-      Predicate<InetSocketAddress> ownHosts,
+      Predicate<InetSocketAddress> clusterHosts,
       IgniteLogger log) {
     this.policy = policy;
-    this.tokens = new Tokens(settings.tokens());
-    this.passwords = new Passwords(ignite);
+    this.tokens = new ConfiguredTokens(settings.tokens());
+    this.passwords = new IgnitePasswords(ignite);
     this.tasks = tasks;
-    this.ownHosts = ownHosts;
+    this.clusterHosts = clusterHosts;
     this.log = log;
   }
 
@@ -79,7 +86,7 @@ public final class Authentication implements ServerInterceptor {
     try {
       caller = identify(call, headers);
     } catch (TensorFlowIgniteException refused) {
-      // Once in a while: who is refused may come again at once.
+      // LT logs a line at most once a minute, since a rejected caller may retry at once.
       LT.warn(
           log,
           "Call refused [method="
@@ -89,18 +96,21 @@ public final class Authentication implements ServerInterceptor {
               + ", reason="
               + refused.getMessage()
               + "]");
-      return refuse(call, Statuses.of(refused));
+      return ErrorStatuses.reject(call, ErrorStatuses.of(refused));
     } catch (RuntimeException failed) {
-      return refuse(call, told(call, failed));
+      return ErrorStatuses.reject(call, statusOf(call, failed));
     }
-    // Nobody behind this needs it, and what nobody has, nobody can log.
+    // No later code needs the credentials, so no later code can log them.
     headers.discardAll(AUTHORIZATION);
     return Contexts.interceptCall(
-        Context.current().withValue(Caller.KEY, caller), new Judged<>(call, caller), headers, next);
+        Context.current().withValue(Caller.KEY, caller),
+        new AuthorizedCall<>(call, caller),
+        headers,
+        next);
   }
 
-  /** What nobody foresaw is not told to who has not said who he is. */
-  private Status told(ServerCall<?, ?> call, RuntimeException failed) {
+  /** Does not show unexpected exceptions to unauthenticated callers. */
+  private Status statusOf(ServerCall<?, ?> call, RuntimeException failed) {
     if (failed instanceof StatusRuntimeException) {
       return ((StatusRuntimeException) failed).getStatus();
     }
@@ -110,42 +120,37 @@ public final class Authentication implements ServerInterceptor {
         InterruptedException.class,
         IgniteInterruptedException.class)) {
       return Status.UNAVAILABLE.withDescription(
-          "This node stops. Callers are judged by running nodes. Ask another one.");
+          "This node stops. Only running nodes answer calls. Call another node.");
     }
     LT.error(
         log,
         failed,
-        "Caller not judged [method=" + call.getMethodDescriptor().getFullMethodName() + "]");
-    return Statuses.of(
+        "Authentication failed [method=" + call.getMethodDescriptor().getFullMethodName() + "]");
+    return ErrorStatuses.of(
         new TensorFlowIgniteException(
-            ErrorCode.INTERNAL_ERROR,
-            "The node failed to find out who calls. Its log has the details. Ask another node, or"
-                + " who runs the cluster."));
-  }
-
-  private static <Q, R> ServerCall.Listener<Q> refuse(ServerCall<Q, R> call, Status status) {
-    call.close(status, new Metadata());
-    return new ServerCall.Listener<Q>() {};
+            ERROR_CODE_INTERNAL_ERROR,
+            "The node failed to authenticate the caller. Its log has the details. Call another"
+                + " node, or ask the administrator of the cluster."));
   }
 
   private Caller identify(ServerCall<?, ?> call, Metadata headers) {
-    if (!policy.asks()) {
+    if (!policy.requiresAuthentication()) {
       return Caller.of(Principal.ANYONE);
     }
     String given = only(headers.getAll(AUTHORIZATION));
     InetSocketAddress peer = peer(call);
     X509Certificate certificate = PeerCertificate.KEY.get();
     String token = after(BEARER, given);
-    if (token != null && TaskToken.isMeant(token)) {
+    if (token != null && TaskToken.hasTaskPrefix(token)) {
       return task(token, peer, certificate);
     }
-    if (policy.asksCertificates() && certificate == null) {
+    if (policy.requiresCertificates() && certificate == null) {
       throw unauthenticated(
-          "The connection shows no certificate. This cluster asks its clients for one"
-              + " (TensorFlowService.clientCertificates=required). Connect with one that its CA has"
-              + " signed.");
+          "The connection has no certificate. This cluster requires a certificate of each client"
+              + " (TensorFlowService.clientCertificates=required). Connect with a certificate that"
+              + " the cluster's CA has signed.");
     }
-    if (!policy.asksCredentials()) {
+    if (!policy.requiresCredentials()) {
       return Caller.of(
           new Principal(CertificateNames.principal(certificate), Principal.Kind.CERTIFICATE));
     }
@@ -156,20 +161,20 @@ public final class Authentication implements ServerInterceptor {
           .orElseThrow(
               () ->
                   unauthenticated(
-                      "The token is not known. This cluster's tokens are those of"
+                      "The token is unknown. This cluster accepts the tokens in"
                           + " TensorFlowService.tokens. Use one of them."));
     }
     String password = after(BASIC, given);
     if (password == null) {
       throw unauthenticated(
           (given == null
-                  ? "The call does not say who makes it."
+                  ? "The call has no credentials."
                   : "The header 'authorization' has neither a password nor a token.")
-              + " This cluster asks everybody: the header 'authorization' is 'Basic"
+              + " This cluster requires credentials: the header 'authorization' is 'Basic"
               + " base64(USER:PASSWORD)' or 'Bearer TOKEN'. Give a user and a password, or a"
               + " token.");
     }
-    return passwords.judge(password, peer, certificate);
+    return passwords.verify(password, peer, certificate);
   }
 
   private static InetSocketAddress peer(ServerCall<?, ?> call) {
@@ -183,12 +188,12 @@ public final class Authentication implements ServerInterceptor {
   }
 
   private Caller task(String text, InetSocketAddress peer, X509Certificate certificate) {
-    if (policy.asksCertificates()
+    if (policy.requiresCertificates()
         && certificate == null
-        && (peer == null || !ownHosts.test(peer))) {
+        && (peer == null || !clusterHosts.test(peer))) {
       throw unauthenticated(
-          "The token of a task came from a host that is not of this cluster, without a certificate."
-              + " Tasks call from the hosts of its nodes. Connect with a certificate.");
+          "The token of a task came from a host outside this cluster, without a certificate. Tasks"
+              + " call from the hosts of the cluster's nodes. Connect with a certificate.");
     }
     TaskScope scope =
         TaskToken.parse(text)
@@ -196,10 +201,9 @@ public final class Authentication implements ServerInterceptor {
             .orElseThrow(
                 () ->
                     unauthenticated(
-                        "The token of a task is not valid. It is while the task's attempt runs, and"
-                            + " no other process has taken the task's place. Let this process"
-                            + " end."));
-    return Caller.task(new Principal(TaskNames.of(scope.task()), Principal.Kind.TASK), scope);
+                        "The token of a task is not valid. It is valid while the task's attempt"
+                            + " runs and the task has not been replaced. End this process."));
+    return Caller.task(new Principal(MessageText.name(scope.task()), Principal.Kind.TASK), scope);
   }
 
   private static String only(Iterable<String> given) {
@@ -211,12 +215,12 @@ public final class Authentication implements ServerInterceptor {
       throw unauthenticated(
           "The call has "
               + all.size()
-              + " headers 'authorization'. A caller is one. Send one of them.");
+              + " headers 'authorization'. A call has one caller. Send only one of them.");
     }
     return all.isEmpty() ? null : all.get(0);
   }
 
-  /** What follows the name of a scheme, whose letters may be of either case; null: another one. */
+  /** The text behind the name of a scheme, in upper or lower case; null: another scheme. */
   private static String after(String scheme, String given) {
     return given != null && given.regionMatches(true, 0, scheme, 0, scheme.length())
         ? given.substring(scheme.length()).trim()
@@ -224,22 +228,22 @@ public final class Authentication implements ServerInterceptor {
   }
 
   static TensorFlowIgniteException unauthenticated(String text) {
-    return new TensorFlowIgniteException(ErrorCode.UNAUTHENTICATED, text);
+    return new TensorFlowIgniteException(ERROR_CODE_UNAUTHENTICATED, text);
   }
 
-  private static final class Judged<Q, R> extends SimpleForwardingServerCall<Q, R> {
+  private static final class AuthorizedCall<Q, R> extends SimpleForwardingServerCall<Q, R> {
     private final Caller caller;
 
-    Judged(ServerCall<Q, R> call, Caller caller) {
+    AuthorizedCall(ServerCall<Q, R> call, Caller caller) {
       super(call);
       this.caller = caller;
     }
 
     @Override
     public void sendMessage(R message) {
-      if (!caller.isJudged()) {
+      if (!caller.isAuthorized()) {
         throw new IllegalStateException(
-            "No permission was asked for an answer of "
+            "Guard was not asked for a permission before an answer of "
                 + getMethodDescriptor().getFullMethodName());
       }
       super.sendMessage(message);

@@ -1,16 +1,18 @@
 package io.tensorflowignite.security;
 
 import io.grpc.Context;
+import io.tensorflowignite.security.decide.Principal;
+import io.tensorflowignite.security.decide.TaskScope;
 import java.util.Optional;
 
-/** Who makes one call, and whether what it may do has been looked at. */
+/** The caller of one call, and whether Guard has authorized the call. */
 final class Caller {
   static final Context.Key<Caller> KEY = Context.key("tensorflow-ignite-caller");
 
   private final Principal principal;
   private final TaskScope task;
   private final IgniteSecurityAccess.User user;
-  private volatile boolean judged;
+  private volatile boolean authorized;
 
   private Caller(Principal principal, TaskScope task, IgniteSecurityAccess.User user) {
     this.principal = principal;
@@ -30,8 +32,8 @@ final class Caller {
     return new Caller(principal, scope, null);
   }
 
-  /** The same one, making another call. */
-  Caller again() {
+  /** The same caller for another call, which is not authorized yet. */
+  Caller forNewCall() {
     return new Caller(principal, task, user);
   }
 
@@ -39,21 +41,21 @@ final class Caller {
     return principal;
   }
 
-  /** Of a task alone. */
+  /** The scope of a task; empty for other callers. */
   Optional<TaskScope> task() {
     return Optional.ofNullable(task);
   }
 
-  /** Of a user of Ignite alone. */
+  /** The user of Ignite; empty for other callers. */
   Optional<IgniteSecurityAccess.User> user() {
     return Optional.ofNullable(user);
   }
 
-  void judged() {
-    judged = true;
+  void markAuthorized() {
+    authorized = true;
   }
 
-  boolean isJudged() {
-    return judged;
+  boolean isAuthorized() {
+    return authorized;
   }
 }

@@ -6,27 +6,27 @@ import javax.naming.InvalidNameException;
 import javax.naming.ldap.LdapName;
 import javax.naming.ldap.Rdn;
 
-/** Who a certificate is of. */
+/** The principal of a certificate. */
 final class CertificateNames {
   private static final String PREFIX = "cn:";
 
   private CertificateNames() {}
 
-  /** {@code cn:} and its subject's common name. */
+  /** {@code cn:} and the subject's common name. */
   static String principal(X509Certificate certificate) {
     try {
       String subject = certificate.getSubjectX500Principal().getName();
-      // The part that is the subject's own comes last.
+      // The most specific part comes last.
       for (Rdn part : Lists.reverse(new LdapName(subject).getRdns())) {
         if (part.getType().equalsIgnoreCase("CN") && part.getValue() instanceof String) {
           return PREFIX + part.getValue();
         }
       }
     } catch (InvalidNameException malformed) {
-      // As one without a name.
+      // Treated as a certificate without a name.
     }
     throw Authentication.unauthenticated(
-        "The certificate names nobody: its subject has no common name (CN). This cluster knows its"
-            + " clients by it. Connect with a certificate that has one.");
+        "The certificate has no name: its subject has no common name (CN). This cluster identifies"
+            + " its clients by it. Connect with a certificate with a common name.");
   }
 }

@@ -1,5 +1,6 @@
 package io.tensorflowignite.security;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_PERMISSION_DENIED;
 import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_CREATE;
 import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_DESTROY;
 import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_PUT;
@@ -8,8 +9,12 @@ import static org.apache.ignite.plugin.security.SecurityPermission.SERVICE_CANCE
 import static org.apache.ignite.plugin.security.SecurityPermission.SERVICE_DEPLOY;
 import static org.apache.ignite.plugin.security.SecurityPermission.SERVICE_INVOKE;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.security.decide.AccessRules;
+import io.tensorflowignite.security.decide.Permission;
+import io.tensorflowignite.security.decide.Principal;
+import io.tensorflowignite.security.decide.TaskScope;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.TaskKey;
 import java.util.Collection;
@@ -19,49 +24,48 @@ import java.util.stream.Collectors;
 import org.apache.ignite.plugin.security.SecurityPermission;
 
 /**
- * What every method asks before it does anything: whether the caller of the present call may. The
- * rules decide, and for a user of Ignite its security plugin as well; for a task its job.
+ * Checks the permissions of the current call's caller; every method asks it first. The rules
+ * decide; for a user of Ignite the security plugin must agree; for a task its job decides.
  */
 public final class Guard {
-  /** How Ignite's plugin knows what is of the service, and not of a cache. */
+  /** The name of the service in permissions of Ignite's plugin. */
   private static final String SERVICE = "tensorflow-ignite";
 
-  private final Access access;
+  private final AccessRules access;
   private final Predicate<String> systemCaches;
   private final String storage;
 
-  private Guard(Access access, Predicate<String> systemCaches, String storage) {
+  private Guard(AccessRules access, Predicate<String> systemCaches, String storage) {
     this.access = access;
     this.systemCaches = systemCaches;
     this.storage = storage;
   }
 
   /**
-   * @param systemCaches whether a cache is not a user's but the service's own, which hold every job
-   *     and file
-   * @param storage the cache that stands for all files, where Ignite's plugin is asked
+   * @param systemCaches whether a cache is a system cache, which holds jobs or files of all users
+   * @param storage the cache whose permissions in Ignite's plugin apply to all files
    */
-  public static Guard of(Access access, Predicate<String> systemCaches, String storage) {
+  public static Guard of(AccessRules access, Predicate<String> systemCaches, String storage) {
     return new Guard(access, systemCaches, storage);
   }
 
-  /** Of services that stand behind no {@code Authentication}: everybody may do everything. */
+  /** For services without {@code Authentication}: every caller may do everything. */
   public static Guard open() {
     return new Guard(null, null, null);
   }
 
-  /** Who a job of the present caller belongs to; empty: nobody is asked. */
+  /** The owner of jobs that the caller submits; empty without authentication. */
   public String owner() {
-    Principal who = caller().principal();
-    return who.isNamed() ? who.name() : "";
+    Principal principal = caller().principal();
+    return principal.isNamed() ? principal.name() : "";
   }
 
-  /** To bring code, and jobs that run it. */
+  /** Permission to upload code and to submit jobs. */
   public void submit() {
     require(Permission.SUBMIT, null, SERVICE_DEPLOY, SERVICE);
   }
 
-  /** Of a job, its output and its row. */
+  /** Whether the caller may read a job's row and output. */
   public boolean mayWatch(Job job) {
     Caller caller = caller();
     return caller.task().map(task -> task.hasJob(job.getId())).orElse(false)
@@ -73,10 +77,10 @@ public final class Guard {
     requireOf(job, Permission.WATCH, mayWatch(job));
   }
 
-  /** Those of some jobs that the caller may watch: what it may not, it is not told of. */
+  /** The jobs that the caller may watch, without the others. */
   public List<Job> watchable(Collection<Job> jobs) {
     List<Job> shown = jobs.stream().filter(this::mayWatch).collect(Collectors.toList());
-    caller().judged();
+    caller().markAuthorized();
     return shown;
   }
 
@@ -85,12 +89,12 @@ public final class Guard {
     return owns(caller, job) || may(caller, Permission.STOP, null, SERVICE_CANCEL, SERVICE);
   }
 
-  /** To end or to remove a job. */
+  /** Permission to stop or remove a job. */
   public void stop(Job job) {
     requireOf(job, Permission.STOP, mayStop(job));
   }
 
-  /** Which nodes there are. */
+  /** Permission to list the nodes. */
   public void nodes() {
     require(Permission.WATCH, null, SERVICE_INVOKE, SERVICE);
   }
@@ -101,10 +105,10 @@ public final class Guard {
   }
 
   /**
-   * To write rows.
+   * Permission to write rows.
    *
-   * @param made whether the cache is made for it
-   * @param destroyed whether a cache of this name is destroyed before
+   * @param made whether the call creates the cache
+   * @param destroyed whether the call first destroys a cache of this name
    */
   public void writeCache(String cache, boolean made, boolean destroyed) {
     requireUsers(cache);
@@ -117,15 +121,15 @@ public final class Guard {
     }
   }
 
-  /** To know what a file consists of, or a directory has. */
+  /** Permission to read a file or to list a directory. */
   public void readFile(String path) {
     require(Permission.FILES_READ, path, CACHE_READ, storage);
   }
 
   /**
-   * To know that a directory is there, which leads to files that the caller may read.
+   * Permission to see that a directory exists, on the path to files that the caller may read.
    *
-   * @return whether the caller may read what is at the path; if not, it may only see a directory
+   * @return whether the caller may also read the file or directory
    */
   public boolean seeFile(String path) {
     Caller caller = caller();
@@ -135,20 +139,20 @@ public final class Guard {
             .map(task -> task.leadsThrough(path))
             .orElseGet(() -> access != null && access.leadsThrough(caller.principal(), path));
     if (may(caller, Permission.FILES_READ, path, CACHE_READ, storage)) {
-      caller.judged();
+      caller.markAuthorized();
       return true;
     }
     if (!leads) {
       throw denied(caller, Permission.FILES_READ, path);
     }
-    caller.judged();
+    caller.markAuthorized();
     return false;
   }
 
   /**
-   * To change what is at a path.
+   * Permission to change the file or directory at a path.
    *
-   * @param task who makes the change, as the request says; a task says it of itself only
+   * @param task the task in whose name the request makes the change; a task may only name itself
    */
   public void writeFile(String path, TaskKey task) {
     Caller caller = caller();
@@ -157,57 +161,52 @@ public final class Guard {
             && !task.equals(TaskKey.getDefaultInstance())
             && !task.equals(caller.task().get().task());
     if (another) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.PERMISSION_DENIED,
-          String.format(
-              "The %s may not change '%s' in the name of the %s. A task changes files in its own"
-                  + " name. Name this one.",
-              caller.principal(), path, TaskNames.of(task)));
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_PERMISSION_DENIED,
+          "The %s may not change '%s' in the name of the %s. A task changes files only in its"
+              + " own name. Send the task's own key.",
+          caller.principal(),
+          path,
+          MessageText.name(task));
     }
     require(Permission.FILES, path, CACHE_PUT, storage);
   }
 
-  /** To change a directory and whatever is below it, as {@code writeFile} is for what is there. */
+  /** Permission to change a directory and everything below it. */
   public void writeTree(String path, TaskKey task) {
     writeFile(path, task);
     requireBelow(Permission.FILES, path);
   }
 
-  /** To know a directory and whatever is below it. */
-  private void readTree(String path) {
-    readFile(path);
-    requireBelow(Permission.FILES_READ, path);
-  }
-
   /**
-   * To read blocks of an extent. A call names an extent alone, since a file's blocks are read one
-   * by one and finding its path would cost a search of the whole tree. So the extent's id is what
-   * opens it: 122 random bits of a secure generator, told only in the answers about a file to those
-   * who may read or write it. Who may use no file at all reads none.
+   * Permission to read blocks of an extent. A call names only the extent, since a search for its
+   * path in the whole tree for each block would cost too much. So knowledge of the extent's id
+   * grants access: it has 122 random bits of a secure generator, and only callers with permission
+   * for the file get it. The caller must also have permission for some files.
    */
   public void readBlocks() {
     require(Permission.FILES_READ, null, CACHE_READ, storage);
   }
 
-  /** To write blocks of whatever extent: which one, and so of which file, a message says. */
+  /** Permission to write blocks of some extent, which the messages of the call name. */
   public void writeBlocks() {
     require(Permission.FILES, null, CACHE_PUT, storage);
   }
 
-  /** To know of every block, and with its extent's id to read it: of who may read all files. */
+  /** Permission to list all blocks with their extents' ids: for callers that may read all files. */
   public void checkBlocks() {
-    readTree("/");
+    readFile("/");
+    requireBelow(Permission.FILES_READ, "/");
   }
 
   private void requireUsers(String cache) {
     Caller caller = caller();
     if (caller.principal().kind() != Principal.Kind.ANYONE && systemCaches.test(cache)) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.PERMISSION_DENIED,
-          String.format(
-              "The cache '%s' is the service's own: it holds jobs or files of everybody. No rule"
-                  + " opens it. Use the calls for jobs and files.",
-              cache));
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_PERMISSION_DENIED,
+          "The cache '%s' is a system cache: it holds jobs or files of all users. No rule"
+              + " allows access to it. Use the calls for jobs and files.",
+          cache);
     }
   }
 
@@ -215,7 +214,7 @@ public final class Guard {
     if (!may) {
       throw denied(caller(), permission, "job " + job.getId());
     }
-    caller().judged();
+    caller().markAuthorized();
   }
 
   private void require(
@@ -224,15 +223,15 @@ public final class Guard {
     if (!may(caller, permission, object, ignitePermission, name)) {
       throw denied(caller, permission, object);
     }
-    caller.judged();
+    caller.markAuthorized();
   }
 
-  /** Of who has the permission for the directory itself. */
+  /** For callers that have the permission for the directory itself. */
   private void requireBelow(Permission permission, String directory) {
     Caller caller = caller();
     boolean may =
         caller.principal().kind() == Principal.Kind.ANYONE
-            // What a task uses is whole directories.
+            // A task's scope consists of whole directories.
             || caller.task().isPresent()
             || access.allowsBelow(caller.principal(), permission, directory);
     if (!may) {
@@ -270,8 +269,8 @@ public final class Guard {
   }
 
   private static boolean owns(Caller caller, Job job) {
-    Principal who = caller.principal();
-    return who.isNamed() && who.name().equals(job.getOwner());
+    Principal principal = caller.principal();
+    return principal.isNamed() && principal.name().equals(job.getOwner());
   }
 
   private Caller caller() {
@@ -280,7 +279,7 @@ public final class Guard {
       return Caller.of(Principal.ANYONE);
     }
     if (caller == null) {
-      throw new IllegalStateException("A call came past Authentication");
+      throw new IllegalStateException("A call did not pass Authentication");
     }
     return caller;
   }
@@ -296,26 +295,25 @@ public final class Guard {
             .map(
                 task ->
                     "A task "
-                        + task.told(permission).orElse("watches its own job")
-                        + ", and no more. Name further caches when you submit the job"
-                        + " (more_caches), or let the script do without.")
+                        + task.describe(permission).orElse("watches only its own job")
+                        + ". Name more caches when you submit the job (more_caches), or remove this"
+                        + " access from the script.")
             .orElseGet(
                 () ->
                     "Permissions come from rules (TensorFlowService.access), and from Ignite's"
-                        + " security plugin where there is one. Ask who runs the cluster for a rule"
-                        + " like '"
+                        + " security plugin if there is one. Ask the administrator of the cluster"
+                        + " for a rule like '"
                         + caller.principal().name()
                         + " "
                         + permission
                         + pattern
                         + "'.");
-    return new TensorFlowIgniteException(
-        ErrorCode.PERMISSION_DENIED,
-        String.format(
-            "%s lacks the permission %s%s. %s",
-            caller.task().isPresent() ? "The " + caller.principal() : caller.principal(),
-            permission,
-            of,
-            rule));
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_PERMISSION_DENIED,
+        "%s lacks the permission %s%s. %s",
+        caller.task().isPresent() ? "The " + caller.principal() : caller.principal(),
+        permission,
+        of,
+        rule);
   }
 }

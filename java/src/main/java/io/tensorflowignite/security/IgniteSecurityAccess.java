@@ -1,8 +1,9 @@
 package io.tensorflowignite.security;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CLUSTER_NOT_ACTIVE;
+
 import io.grpc.Status;
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.cert.Certificate;
@@ -27,13 +28,13 @@ import org.apache.ignite.plugin.security.SecurityPermission;
 import org.apache.ignite.plugin.security.SecuritySubjectType;
 
 /**
- * The one place that knows how Ignite judges users. It asks as Ignite's own listener of thin
- * clients does, by an internal interface, which stock authentication and security plugins share.
- * The public way, a thin client that connects to its own node for each user, would need the node's
- * client port, which a configuration may turn off, with its encryption and limits; and it does not
- * tell what a user may do.
+ * The only class that verifies users of Ignite. It uses the internal interface that Ignite's
+ * listener of thin clients uses, and that Ignite's authentication and security plugins share. The
+ * public alternative is a thin client that connects to its own node for each user. It would need
+ * the node's client port, which a configuration may turn off, with its encryption and limits; and
+ * it does not return a user's permissions.
  */
-public final class IgniteSecurityAccess implements PasswordJudge {
+public final class IgniteSecurityAccess implements PasswordVerifier {
   private static final String NAMESPACE = "tensorflow-ignite";
 
   private final Ignite ignite;
@@ -42,7 +43,7 @@ public final class IgniteSecurityAccess implements PasswordJudge {
 
   /** A user that Ignite has accepted. */
   interface User {
-    /** Whether the user may do this, as Ignite sees it; stock Ignite lets every user do all. */
+    /** Whether Ignite allows this to the user; without a plugin every user may do everything. */
     boolean allows(SecurityPermission permission, String name);
   }
 
@@ -56,14 +57,14 @@ public final class IgniteSecurityAccess implements PasswordJudge {
     this.stock = ignite.configuration().isAuthenticationEnabled();
   }
 
-  /** Whether Ignite knows users: by its own authentication, or by a security plugin. */
+  /** Whether Ignite has users: by its own authentication, or by a security plugin. */
   @Override
   public boolean knowsUsers() {
     return stock || security.enabled();
   }
 
   @Override
-  public boolean tellsRefusals() {
+  public boolean reportsDenials() {
     return security instanceof IgniteSecurityProcessor
         && ((IgniteSecurityProcessor) security).securityProcessor()
             instanceof IgniteAuthenticationProcessor;
@@ -86,28 +87,28 @@ public final class IgniteSecurityAccess implements PasswordJudge {
     } catch (IgniteCheckedException | RuntimeException failed) {
       boolean refused =
           X.hasCause(failed, IgniteAccessControlException.class, SecurityException.class);
-      // A plugin refuses in words of its own.
-      boolean told = !tellsRefusals() && failed.getClass() == IgniteCheckedException.class;
-      if (refused || (told && !isInactive())) {
+      // Plugins report a denial with exceptions of their own.
+      boolean denied = !reportsDenials() && failed.getClass() == IgniteCheckedException.class;
+      if (refused || (denied && !isInactive())) {
         return Optional.empty();
       }
-      throw unjudged(failed);
+      throw unverified(failed);
     }
   }
 
-  /** What was thrown names the user, and may say more, as a plugin is free to: it is not told. */
-  private RuntimeException unjudged(Exception failed) {
+  /** Does not show the exception's text, which names the user and may have more secrets. */
+  private RuntimeException unverified(Exception failed) {
     if (isInactive()) {
       return new TensorFlowIgniteException(
-          ErrorCode.CLUSTER_NOT_ACTIVE,
-          "The cluster is not active. Its users and their passwords are known once it is. Activate"
+          ERROR_CODE_CLUSTER_NOT_ACTIVE,
+          "The cluster is not active. Passwords can be verified in an active cluster only. Activate"
               + " it with: control.sh --set-state ACTIVE");
     }
     return Status.UNAVAILABLE
         .withDescription(
             String.format(
-                "This node could not judge a password: Ignite failed with %s. It says nothing of"
-                    + " the password. Try again, or ask another node.",
+                "This node could not verify a password: Ignite failed with %s. The password may be"
+                    + " correct. Try again, or call another node.",
                 failed.getClass().getSimpleName()))
         .asRuntimeException();
   }
@@ -121,8 +122,9 @@ public final class IgniteSecurityAccess implements PasswordJudge {
   }
 
   /**
-   * Calls have no end of a session to tell a plugin of. So a user from a host has one and the same
-   * session at every try, which renews it; others would heap up in the plugin for ever.
+   * The id of a user's session. Calls have no sessions whose end could be reported to a plugin. So
+   * all calls of a user from one host share a session; otherwise sessions would accumulate in the
+   * plugin.
    */
   private static UUID session(String user, InetSocketAddress peer) {
     String name = NAMESPACE + " " + (peer == null ? "" : peer.getHostString()) + " " + user;

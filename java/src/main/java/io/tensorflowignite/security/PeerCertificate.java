@@ -3,9 +3,9 @@ package io.tensorflowignite.security;
 import io.grpc.Context;
 import java.security.cert.X509Certificate;
 
-/** The certificate of a connection's other end, verified when the connection was made. */
+/** The client's certificate of a connection, which the TLS handshake has verified. */
 public final class PeerCertificate {
-  /** Without a value: the connection has no encryption, or its other end showed none. */
+  /** No value: the connection is not encrypted, or the client has no certificate. */
   public static final Context.Key<X509Certificate> KEY =
       Context.key("tensorflow-ignite-peer-certificate");
 

@@ -1,12 +1,11 @@
 package io.tensorflowignite.security;
 
+import com.google.common.hash.Hashing;
 import com.google.protobuf.ByteString;
-import io.tensorflowignite.job.Texts;
+import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.TaskKey;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.Base64;
 import java.util.Locale;
@@ -15,8 +14,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a task says who it is with: {@code task.JOB.ATTEMPT.ROLE.INDEX.INCARNATION.SECRET}. Its node
- * makes it and gives it to the task alone; everybody else knows its digest.
+ * The token with which a task authenticates: {@code
+ * task.JOB.ATTEMPT.ROLE.INDEX.INCARNATION.SECRET}. The task's node creates it and gives it only to
+ * the task; all others have only its digest.
  */
 public final class TaskToken {
   private static final String BEGINNING = "task.";
@@ -35,8 +35,7 @@ public final class TaskToken {
     this.text = text;
   }
 
-  /** A new one. */
-  public static TaskToken make(TaskKey task) {
+  public static TaskToken create(TaskKey task) {
     byte[] secret = new byte[SECRET_BYTES];
     RANDOM.nextBytes(secret);
     String text =
@@ -45,19 +44,19 @@ public final class TaskToken {
             BEGINNING,
             task.getJobId(),
             task.getAttempt(),
-            Texts.role(task.getRole()),
+            MessageText.role(task.getRole()),
             task.getIndex(),
             task.getIncarnation(),
             Base64.getUrlEncoder().withoutPadding().encodeToString(secret));
     return new TaskToken(task, text);
   }
 
-  /** Whether somebody who says so means to be a task. */
-  static boolean isMeant(String text) {
+  /** Whether a token claims to be a task's. */
+  static boolean hasTaskPrefix(String text) {
     return text.startsWith(BEGINNING);
   }
 
-  /** Empty when it is none; whether it is a true one, its digest tells. */
+  /** Parses a token without a check of its secret; empty: malformed. */
   static Optional<TaskToken> parse(String text) {
     Matcher matcher = FORM.matcher(text);
     if (!matcher.matches()) {
@@ -65,7 +64,7 @@ public final class TaskToken {
     }
     Role role;
     try {
-      role = Role.valueOf(matcher.group(3).toUpperCase(Locale.ROOT));
+      role = Role.valueOf("ROLE_" + matcher.group(3).toUpperCase(Locale.ROOT));
     } catch (IllegalArgumentException unknown) {
       return Optional.empty();
     }
@@ -84,7 +83,7 @@ public final class TaskToken {
     return task;
   }
 
-  /** The token itself: for its task, and for nobody else. */
+  /** The token itself, only for its task. */
   public String text() {
     return text;
   }
@@ -95,11 +94,7 @@ public final class TaskToken {
   }
 
   static byte[] sha256(String text) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("Every JVM has SHA-256", impossible);
-    }
+    return Hashing.sha256().hashString(text, StandardCharsets.UTF_8).asBytes();
   }
 
   /** Without the secret. */

@@ -1,6 +1,12 @@
 package io.tensorflowignite.security;
 
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_LOST;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_STOPPED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_SUCCEEDED;
+
 import com.google.protobuf.ByteString;
+import io.tensorflowignite.security.decide.TaskScope;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Attempt;
@@ -15,18 +21,14 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Judges the tokens of tasks by the row of their job, read for each call: as soon as the task has
- * ended, or another process takes its place, its token is worth nothing on any node.
+ * Verifies the tokens of tasks by the row of their job, which is read for each call: when the task
+ * has ended or was replaced, its token is invalid on all nodes.
  */
 public final class TaskTokens {
   private static final Set<TaskState> ENDED =
-      EnumSet.of(
-          TaskState.TASK_SUCCEEDED,
-          TaskState.TASK_FAILED,
-          TaskState.TASK_STOPPED,
-          TaskState.TASK_LOST);
+      EnumSet.of(TASK_STATE_SUCCEEDED, TASK_STATE_FAILED, TASK_STATE_STOPPED, TASK_STATE_LOST);
 
-  /** What has been reported of an attempt and may not stand in the job's row yet. */
+  /** Reports of nodes that may not be in the job's row yet. */
   interface Reports {
     Optional<NodeReport> of(String jobId, int attempt, String nodeId);
   }
@@ -39,12 +41,12 @@ public final class TaskTokens {
     this.reports = reports;
   }
 
-  /** What the token opens; empty when it is not of a task that may run now. */
-  Optional<TaskScope> judge(TaskToken token) {
-    return jobs.get(token.task().getJobId()).flatMap(job -> judge(token, job, reports::get));
+  /** The scope of the token; empty unless the token belongs to a task that may run now. */
+  Optional<TaskScope> verify(TaskToken token) {
+    return jobs.get(token.task().getJobId()).flatMap(job -> verify(token, job, reports::get));
   }
 
-  static Optional<TaskScope> judge(TaskToken token, Job job, Reports reports) {
+  static Optional<TaskScope> verify(TaskToken token, Job job, Reports reports) {
     if (job.hasFinishedAt() || job.getAttemptsCount() == 0) {
       return Optional.empty();
     }
@@ -52,25 +54,27 @@ public final class TaskTokens {
     if (newest.getNumber() != token.task().getAttempt()) {
       return Optional.empty();
     }
-    // A task that is asked to end may still save what it has.
+    // A task that was requested to stop may still save its state.
     return newest.getTasksList().stream()
         .filter(task -> isSame(task, token.task()) && !ENDED.contains(task.getStatus().getState()))
-        .filter(task -> matches(token, digest(task, job, newest, reports)))
+        .filter(task -> matches(token, digest(task, token, reports)))
         .findFirst()
         .map(task -> TaskScope.of(token.task(), job));
   }
 
-  /** A task that replaces another one runs before its node's report has come into the row. */
-  private static ByteString digest(Task task, Job job, Attempt attempt, Reports reports) {
-    ByteString folded = task.getStatus().getTokenDigest();
-    if (!folded.isEmpty()) {
-      return folded;
+  /** A replacing task runs before its node's report has been merged into the row. */
+  private static ByteString digest(Task task, TaskToken token, Reports reports) {
+    ByteString merged = task.getStatus().getTokenDigest();
+    if (!merged.isEmpty()) {
+      return merged;
     }
+    TaskKey key = token.task();
     return reports
-        .of(job.getId(), attempt.getNumber(), task.getNodeId())
+        .of(key.getJobId(), key.getAttempt(), task.getNodeId())
         .flatMap(
-            report -> report.getTasksList().stream().filter(told -> isSame(told, task)).findFirst())
-        .map(told -> told.getStatus().getTokenDigest())
+            report ->
+                report.getTasksList().stream().filter(other -> isSame(other, key)).findFirst())
+        .map(reported -> reported.getStatus().getTokenDigest())
         .orElse(ByteString.EMPTY);
   }
 
@@ -82,11 +86,5 @@ public final class TaskTokens {
     return task.getRole() == key.getRole()
         && task.getIndex() == key.getIndex()
         && task.getIncarnation() == key.getIncarnation();
-  }
-
-  private static boolean isSame(Task one, Task other) {
-    return one.getRole() == other.getRole()
-        && one.getIndex() == other.getIndex()
-        && one.getIncarnation() == other.getIncarnation();
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Who calls, and what it may do. {@code Authentication} stands before every method of the server
- * and names the {@code Principal}; the methods ask {@code Guard}, which goes by the rules of {@code
- * Access}, by the job of a task, and by Ignite's security plugin. A call that asked nobody gets no
- * answer. Only {@code IgniteSecurityAccess} knows Ignite's internals.
+ * Authentication and authorization. {@code Authentication} precedes every method of the server and
+ * finds the {@code Principal}. Each method then asks {@code Guard}, which applies {@code
+ * AccessRules}, the job of a task, and Ignite's security plugin. A call without such a check gets
+ * no answer. Only {@code IgniteSecurityAccess} uses Ignite's internals.
  */
 package io.tensorflowignite.security;

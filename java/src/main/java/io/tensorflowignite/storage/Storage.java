@@ -1,47 +1,50 @@
 package io.tensorflowignite.storage;
 
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.storage.block.Block;
 import io.tensorflowignite.storage.block.Blocks;
-import io.tensorflowignite.storage.block.LentMemories;
-import io.tensorflowignite.storage.cache.Changes;
+import io.tensorflowignite.storage.block.SharedMemoryRegistry;
+import io.tensorflowignite.storage.cache.MetadataTransactions;
 import io.tensorflowignite.storage.cache.StorageCaches;
-import io.tensorflowignite.storage.pending.Pendings;
+import io.tensorflowignite.storage.pending.PendingTable;
 import io.tensorflowignite.storage.pending.Sweeper;
 import io.tensorflowignite.storage.tree.FileTree;
+import io.tensorflowignite.storage.tree.FileWriters;
 import io.tensorflowignite.storage.tree.TaskFence;
-import io.tensorflowignite.storage.tree.Writes;
 import io.tensorflowignite.v1.PendingExtent;
 import java.util.Map;
 import java.util.function.Predicate;
 import org.apache.ignite.Ignite;
 
-/** The store of files, on a node: its parts, put together. */
+/** The file store of a node, put together from its parts. */
 public final class Storage implements AutoCloseable {
   private final StorageCaches caches;
   private final Blocks blocks;
-  private final LentMemories memories = new LentMemories();
-  private final Pendings pendings;
+  private final SharedMemoryRegistry memories = new SharedMemoryRegistry();
+  private final PendingTable pendings;
   private final FileTree tree;
-  private final Writes writes;
+  private final FileWriters writes;
   private final Sweeper sweeper;
 
-  /** Makes the store's caches when they are missing. */
+  /** Creates the store's caches where they are missing. */
   public Storage(Ignite ignite, StorageSettings settings) {
     caches = new StorageCaches(ignite, settings);
     caches.create();
-    Changes changes = new Changes(ignite, caches, this::sweep);
+    MetadataTransactions transactions = new MetadataTransactions(ignite, caches, this::sweep);
     TaskFence fence = new TaskFence(ignite);
     blocks = new Blocks(ignite, caches);
-    pendings = new Pendings(changes);
-    tree = new FileTree(changes, fence);
-    writes = new Writes(settings, changes, fence, this::block);
+    pendings = new PendingTable(transactions);
+    tree = new FileTree(transactions, fence);
+    writes = new FileWriters(settings, transactions, fence, this::block);
     sweeper =
         new Sweeper(
             ignite.log(),
             pendings,
             blocks,
-            id -> tree.drain(id, (extent, count) -> blocks.remove(extent, 0, count)),
-            settings.writerTimeout());
+            id -> tree.freeDirectory(id, (extent, count) -> blocks.remove(extent, 0, count)),
+            settings.writerTimeout,
+            Loops.of(ignite));
   }
 
   private void sweep(String garbage) {
@@ -53,21 +56,21 @@ public final class Storage implements AutoCloseable {
     return block == null ? null : block.data().toByteArray();
   }
 
-  /** Whether blocks of an extent must be there: it is of a file, or of a writer. */
-  public boolean needs(String extent) {
+  /** Whether an extent belongs to a file or a writer, so that its blocks must exist. */
+  public boolean isNeeded(String extent) {
     PendingExtent pending = pendings.get(extent);
-    return (pending != null && pending.hasWrite()) || tree.has(extent);
+    return (pending != null && pending.hasWrite()) || tree.usesExtent(extent);
   }
 
-  /** Which extents are being written or removed now. */
-  public Predicate<String> pending() {
+  /** Whether an extent is being written or removed at this moment. */
+  public Predicate<String> pendingExtents() {
     Map<String, PendingExtent> all = pendings.all();
-    // What was in a removed directory is known one by one only as it is worked off.
-    boolean draining =
+    // The extents in a removed directory become known only while the directory is freed.
+    boolean freeing =
         all.values().stream()
             .map(PendingExtent::getDirectoryId)
-            .anyMatch(id -> !id.isEmpty() && tree.isKept(id));
-    return extent -> draining || all.containsKey(extent);
+            .anyMatch(id -> !id.isEmpty() && tree.hasDirectory(id));
+    return extent -> freeing || all.containsKey(extent);
   }
 
   public StorageCaches caches() {
@@ -78,12 +81,12 @@ public final class Storage implements AutoCloseable {
     return blocks;
   }
 
-  /** What processes of this host share. */
-  public LentMemories memories() {
+  /** The memory that processes of this host share. */
+  public SharedMemoryRegistry memories() {
     return memories;
   }
 
-  public Pendings pendings() {
+  public PendingTable pendingTable() {
     return pendings;
   }
 
@@ -91,7 +94,7 @@ public final class Storage implements AutoCloseable {
     return tree;
   }
 
-  public Writes writes() {
+  public FileWriters writers() {
     return writes;
   }
 

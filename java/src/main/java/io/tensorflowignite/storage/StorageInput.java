@@ -1,20 +1,21 @@
 package io.tensorflowignite.storage;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_IS_A_DIRECTORY;
+import static io.tensorflowignite.v1.FileKind.FILE_KIND_REGULAR;
+
 import com.google.protobuf.ByteString;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.storage.block.Block;
 import io.tensorflowignite.storage.block.Blocks;
-import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.Extent;
 import io.tensorflowignite.v1.FileInfo;
-import io.tensorflowignite.v1.FileKind;
 import java.io.InputStream;
 import java.util.Objects;
 
 /**
- * Reads one file from within a node, as it was when this was made; one block of it is in memory.
- * When the file is replaced or removed meanwhile, its old content comes whole, or FILE_CHANGED is
- * thrown. Not for several threads. Errors are {@link TensorFlowIgniteException}s.
+ * Reads one file from within a node, as it was when this stream was opened. One block is in memory.
+ * When the file is replaced or removed meanwhile, the stream returns its whole old content or
+ * throws FILE_CHANGED. Not thread-safe. Errors are {@link TensorFlowIgniteException}s.
  */
 public final class StorageInput extends InputStream {
   private final Storage storage;
@@ -27,14 +28,14 @@ public final class StorageInput extends InputStream {
   public StorageInput(Storage storage, String path) {
     this.storage = storage;
     this.file = storage.tree().get(path);
-    if (file.getKind() != FileKind.REGULAR_FILE) {
+    if (file.getKind() != FILE_KIND_REGULAR) {
       throw new TensorFlowIgniteException(
-          ErrorCode.IS_A_DIRECTORY,
-          "'" + path + "' is a directory. A file is asked for. Choose another path.");
+          ERROR_CODE_IS_A_DIRECTORY,
+          "'" + path + "' is a directory. The call requires a file. Choose another path.");
     }
   }
 
-  /** What is read: also its size. */
+  /** The file, with its size. */
   public FileInfo file() {
     return file;
   }
@@ -65,12 +66,12 @@ public final class StorageInput extends InputStream {
       Extent current = file.getExtents(extent);
       long left = current.getBytes() - (long) number * current.getBlockBytes();
       if (left > 0) {
-        Block next = storage.blocks().get(current.getId(), number, storage::needs);
+        Block next = storage.blocks().get(current.getId(), number, storage::isNeeded);
         int count = (int) Math.min(left, current.getBlockBytes());
         if (next.size() < count) {
-          throw Blocks.lost(current.getId(), number);
+          throw Blocks.blockLost(current.getId(), number);
         }
-        // The last block may have been written on since the file was looked up.
+        // The last block may have grown since the file was opened.
         block = next.data(0, count);
         position = 0;
         number++;

@@ -1,5 +1,7 @@
 package io.tensorflowignite.storage;
 
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
+
 import io.tensorflowignite.storage.block.Block;
 import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
@@ -9,15 +11,15 @@ import java.io.OutputStream;
 import java.util.Objects;
 
 /**
- * Writes one file from within a node; what is written is seen when it is published, or when this is
- * closed. One block of it is in memory. After a failed call {@link #close} publishes nothing.
+ * Writes one file from within a node. Readers see the bytes after {@link #publish} or {@link
+ * #close}. One block is in memory. After a failed call {@link #close} publishes nothing.
  *
- * <p>Not for several threads. Who pauses for as long as a writer's timeout, publishes before that:
- * what has been published stays, and publishing is a sign of life. Errors are {@link
- * io.tensorflowignite.TensorFlowIgniteException}s.
+ * <p>Not thread-safe. Before a pause as long as the writer timeout the caller must publish: this
+ * keeps the writer alive, and published bytes stay. Errors are {@link
+ * io.tensorflowignite.base.TensorFlowIgniteException}s.
  */
 public final class StorageOutput extends OutputStream {
-  private static final int RESERVED_AT_ONCE = 16;
+  private static final int BLOCKS_PER_RESERVATION = 16;
 
   private final Storage storage;
   private final String path;
@@ -29,29 +31,29 @@ public final class StorageOutput extends OutputStream {
   private boolean failed;
   private boolean ended;
 
-  /** Replaces what is there; makes missing directories. */
+  /** Replaces an existing file; creates missing directories. */
   public StorageOutput(Storage storage, String path) {
-    this(storage, path, WriteMode.REPLACE);
+    this(storage, path, WRITE_MODE_REPLACE);
   }
 
-  /** Makes missing directories. */
+  /** Creates missing directories. */
   public StorageOutput(Storage storage, String path, WriteMode mode) {
     this.storage = storage;
     this.path = path;
-    BeginWriteResponse begun =
+    BeginWriteResponse started =
         storage
-            .writes()
+            .writers()
             .begin(
                 BeginWriteRequest.newBuilder()
                     .setPath(path)
                     .setParents(true)
                     .setMode(mode)
                     .build());
-    extent = begun.getExtentId();
-    block = new byte[begun.getBlockBytes()];
-    // What is written again of the file's short end: always less than a block.
-    begun.getHead().copyTo(block, 0);
-    filled = begun.getHead().size();
+    extent = started.getExtentId();
+    block = new byte[started.getBlockBytes()];
+    // The short last extent of the file, which is written again: less than a block.
+    started.getHead().copyTo(block, 0);
+    filled = started.getHead().size();
   }
 
   @Override
@@ -83,13 +85,13 @@ public final class StorageOutput extends OutputStream {
     }
   }
 
-  /** Makes what has been written visible, all of it, and goes on. */
+  /** Makes all written bytes visible; the writer goes on. */
   public void publish() {
     requireOpen();
     publish(false);
   }
 
-  /** Publishes, unless a call has failed, and ends; once. */
+  /** Publishes, unless a call has failed, and ends the writer. */
   @Override
   public void close() {
     if (failed) {
@@ -100,11 +102,11 @@ public final class StorageOutput extends OutputStream {
     }
   }
 
-  /** Ends without a further publication; what has been published stays. */
+  /** Ends without a further publication; published bytes stay. */
   public void abandon() {
     if (!ended) {
       ended = true;
-      storage.writes().abandon(extent);
+      storage.writers().abandon(extent);
     }
   }
 
@@ -114,7 +116,7 @@ public final class StorageOutput extends OutputStream {
     }
     failed = true;
     storage
-        .writes()
+        .writers()
         .publish(
             PublishWriteRequest.newBuilder()
                 .setPath(path)
@@ -128,7 +130,7 @@ public final class StorageOutput extends OutputStream {
   private void store() {
     failed = true;
     if (blocks == reserved) {
-      reserved = storage.writes().reserve(extent, blocks + RESERVED_AT_ONCE);
+      reserved = storage.writers().reserve(extent, blocks + BLOCKS_PER_RESERVATION);
     }
     Block stored = Block.of(block, 0, filled);
     if (filled == block.length) {
@@ -142,7 +144,7 @@ public final class StorageOutput extends OutputStream {
   private void requireOpen() {
     if (ended || failed) {
       throw new IllegalStateException(
-          "The writer of '" + path + "' (extent " + extent + ") has ended, and takes no more");
+          "The writer of '" + path + "' (extent " + extent + ") has ended");
     }
   }
 }

@@ -1,4 +1,4 @@
 /**
- * The file service: files inside the cluster, over two caches, one of metadata and one of blocks.
+ * Files inside the cluster: one cache of metadata, one of blocks, one of the blocks of small files.
  */
 package io.tensorflowignite.storage;

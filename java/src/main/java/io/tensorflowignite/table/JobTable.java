@@ -3,79 +3,101 @@ package io.tensorflowignite.table;
 import static org.apache.ignite.transactions.TransactionConcurrency.PESSIMISTIC;
 import static org.apache.ignite.transactions.TransactionIsolation.REPEATABLE_READ;
 
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.region.MemoryReserve;
+import io.tensorflowignite.region.Purpose;
+import io.tensorflowignite.region.Reservation;
 import io.tensorflowignite.v1.Job;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
-import javax.cache.Cache;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteCache;
-import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.transactions.Transaction;
 
-/** The truth about every job, on every node. */
+/** The rows of all jobs, on every node. */
 public final class JobTable {
   private static final long TRANSACTION_TIMEOUT_MS = 10_000;
 
   private final Ignite ignite;
-  private final IgniteCache<String, byte[]> cache;
+  private final MemoryReserve memory;
+  private final Rows rows;
 
   public JobTable(Ignite ignite) {
     this.ignite = ignite;
-    this.cache = SystemCache.JOBS.open(ignite);
+    this.memory = MemoryReserve.of(ignite);
+    this.rows = new Rows(ignite, SystemCache.JOBS);
   }
 
+  /** A job; in state UNREADABLE, with the reason as its cause, if its row cannot be read. */
   public Optional<Job> get(String id) {
-    return Optional.ofNullable(parse(cache.get(id)));
+    return Optional.ofNullable(rows.get(id)).map(value -> JobRow.read(id, value));
   }
 
-  /** Every job, in no order, as this node's copy of the table has it. */
+  /** All jobs of this node's copy, in no order; those with unreadable rows as {@link #get}. */
   public List<Job> all() {
-    List<Job> jobs = new ArrayList<>();
-    for (Cache.Entry<String, byte[]> entry : cache.localEntries(CachePeekMode.ALL)) {
-      jobs.add(parse(entry.getValue()));
-    }
-    return jobs;
+    List<Job> all = new ArrayList<>();
+    rows.forEachLocal((key, value) -> all.add(JobRow.read(key, value)));
+    return all;
   }
 
-  /** Writes a new job; false when the id is taken. */
+  /**
+   * Writes a new job; false when the id exists.
+   *
+   * @throws TensorFlowIgniteException STORAGE_FULL: a node has too little memory for new jobs.
+   */
   public boolean insert(Job job) {
-    return cache.putIfAbsent(job.getId(), job.toByteArray());
+    byte[] row = job.toByteArray();
+    try (Reservation room =
+        memory.reserve(Purpose.ENTRY, rows.cache(), job.getId(), row.length, "a new job")) {
+      return rows.cache().putIfAbsent(job.getId(), row);
+    }
   }
 
   /**
    * Changes one job in a transaction. The change may run more than once and must have no side
-   * effects; what it returns unchanged is not written.
+   * effects. A row that it returns unchanged is not written. Fields of a later version stay in the
+   * row if the change is made by {@link Job#toBuilder}.
    *
-   * @return the job after the change; empty when there is no such job.
+   * @return the job after the change; empty when there is no such job, or its row is unreadable.
    */
   public Optional<Job> update(String id, UnaryOperator<Job> change) {
     try (Transaction tx =
         ignite.transactions().txStart(PESSIMISTIC, REPEATABLE_READ, TRANSACTION_TIMEOUT_MS, 1)) {
-      Job before = parse(cache.get(id));
+      Job before = get(id).filter(JobRow::isReadable).orElse(null);
       if (before == null) {
         return Optional.empty();
       }
       Job after = change.apply(before);
       if (!after.equals(before)) {
-        cache.put(id, after.toByteArray());
+        put(id, before.getSerializedSize(), after.toByteArray());
       }
       tx.commit();
       return Optional.of(after);
     }
   }
 
+  /** A row that does not grow needs no memory, so that it can be written even in a full region. */
+  private void put(String id, int bytesBefore, byte[] row) {
+    if (row.length <= bytesBefore) {
+      rows.cache().put(id, row);
+    } else {
+      rows.put(Purpose.DECISION, id, row, "the row of job " + id);
+    }
+  }
+
+  /** Removes a row, readable or not. */
   public void remove(String id) {
-    cache.remove(id);
+    if (!rows.cache().remove(id)) {
+      List<Object> keys = new ArrayList<>();
+      rows.forEachLocal((key, value) -> keys.add(key));
+      keys.stream().filter(key -> Rows.text(key).equals(id)).forEach(rows.cache()::remove);
+    }
   }
 
-  public LocalFeed listen(BiConsumer<String, Job> listener) {
-    return LocalFeed.open(cache, SystemCache.JOBS, Job.parser(), listener);
-  }
-
-  private static Job parse(byte[] bytes) {
-    return Messages.parse(Job.parser(), bytes, SystemCache.JOBS);
+  /** Calls the listener with the id of each job whose row was put or removed. */
+  public LocalFeed listen(Consumer<String> listener) {
+    return LocalFeed.open(rows.cache(), listener);
   }
 }

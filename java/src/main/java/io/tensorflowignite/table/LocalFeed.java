@@ -1,8 +1,6 @@
 package io.tensorflowignite.table;
 
-import com.google.protobuf.Message;
-import com.google.protobuf.Parser;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import javax.cache.Cache;
 import javax.cache.event.CacheEntryEvent;
 import org.apache.ignite.IgniteCache;
@@ -12,35 +10,45 @@ import org.apache.ignite.internal.NodeStoppingException;
 import org.apache.ignite.internal.util.typedef.X;
 
 /**
- * Tells of every change of a replicated cache, on the node where it is opened and without a message
- * between nodes. The listener runs on Ignite's threads: it must only pass the news on. A lost event
- * must not matter to it.
+ * Reports every change of a replicated cache on the local node, without messages between nodes. The
+ * listener runs on Ignite's threads and must return at once. It must tolerate lost events.
  */
 public final class LocalFeed implements AutoCloseable {
-  private final QueryCursor<Cache.Entry<String, byte[]>> cursor;
+  private final QueryCursor<Cache.Entry<Object, Object>> cursor;
 
-  private LocalFeed(QueryCursor<Cache.Entry<String, byte[]>> cursor) {
+  private LocalFeed(QueryCursor<Cache.Entry<Object, Object>> cursor) {
     this.cursor = cursor;
   }
 
-  /** The listener gets the key and the new value, null when it was removed. */
-  static <M extends Message> LocalFeed open(
-      IgniteCache<String, byte[]> cache,
-      SystemCache which,
-      Parser<M> parser,
-      BiConsumer<String, M> listener) {
-    ContinuousQuery<String, byte[]> query = new ContinuousQuery<>();
+  /**
+   * Calls the listener with the key of each row that was put or removed. Ignite calls it during the
+   * commit, while the row is locked: a listener must not use caches, or it waits for ever.
+   */
+  static LocalFeed open(IgniteCache<Object, Object> cache, Consumer<String> listener) {
+    ContinuousQuery<Object, Object> query = new ContinuousQuery<>();
     query.setLocal(true);
     query.setLocalListener(
         events -> {
-          for (CacheEntryEvent<? extends String, ? extends byte[]> event : events) {
-            listener.accept(event.getKey(), Messages.parse(parser, event.getValue(), which));
+          for (CacheEntryEvent<?, ?> event : events) {
+            notify(listener, event.getKey());
           }
         });
     return new LocalFeed(cache.query(query));
   }
 
-  /** A node that stops ends its queries itself, and refuses to be asked. */
+  /**
+   * Drops what a listener throws: the events are repeated by time, but an exception here would fail
+   * the commit of the caller who changes the row, and with it end this node.
+   */
+  private static void notify(Consumer<String> listener, Object key) {
+    try {
+      listener.accept(Rows.text(key));
+    } catch (Throwable dropped) {
+      return;
+    }
+  }
+
+  /** Ignores the error of a stopping node, which ends its queries itself. */
   @Override
   public void close() {
     try {

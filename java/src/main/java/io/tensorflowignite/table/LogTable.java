@@ -1,64 +1,96 @@
 package io.tensorflowignite.table;
 
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.LogChunk;
+import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
+import javax.cache.Cache;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.query.QueryCursor;
+import org.apache.ignite.cache.query.ScanQuery;
 
 /**
- * The output of tasks, in numbered chunks, until their job is over; it outlives the task and its
- * node.
+ * The output of tasks in numbered chunks, until their job is in a final state. The chunks outlive
+ * the task and its node. The first ones may have been removed; then the task has a start.
  */
 public final class LogTable {
   private static final int CHUNKS_PER_READ = 32;
 
-  /** No chunk has this number. */
-  private static final long GAP = -1;
+  /** No chunk has these numbers: of the start, and, downwards, of the gaps. */
+  private static final long START = -1;
 
-  private final IgniteCache<String, byte[]> cache;
+  private static final long FIRST_GAP = -2;
+
+  private final Rows rows;
+  private final IgniteCache<Object, Object> cache;
 
   public LogTable(Ignite ignite) {
-    this.cache = SystemCache.LOGS.open(ignite);
-  }
-
-  public void put(TaskKey task, LogChunk chunk) {
-    cache.put(key(task, chunk.getSequence()), chunk.toByteArray());
+    this.rows = new Rows(ignite, SystemCache.LOGS);
+    this.cache = rows.cache();
   }
 
   /**
-   * The chunks from number `sequence` on, in order, up to the first one that is not there; at most
-   * 32.
+   * Stores a chunk.
+   *
+   * @throws TensorFlowIgniteException STORAGE_FULL: a node has too little memory. A chunk without
+   *     data, which reports a gap only, may use the reserve.
    */
-  public List<LogChunk> read(TaskKey task, long sequence) {
-    Set<String> keys = new LinkedHashSet<>();
+  public void put(TaskKey task, LogChunk chunk) {
+    Purpose purpose = chunk.getData().isEmpty() ? Purpose.DECISION : Purpose.DATA;
+    rows.put(purpose, key(task, chunk.getSequence()), chunk.toByteArray(), "a task's output");
+  }
+
+  /**
+   * At most 32 chunks in order, from the chunk with number `sequence` up to the first missing
+   * chunk. An unreadable chunk is a gap.
+   */
+  List<LogChunk> read(TaskKey task, long sequence) {
+    List<String> keys = new ArrayList<>();
     for (int i = 0; i < CHUNKS_PER_READ; i++) {
       keys.add(key(task, sequence + i));
     }
-    Map<String, byte[]> found = cache.getAll(keys);
+    Map<Object, Object> found = cache.getAll(new LinkedHashSet<Object>(keys));
     List<LogChunk> chunks = new ArrayList<>();
     for (String key : keys) {
-      LogChunk chunk = parse(found.get(key));
-      if (chunk == null) {
+      Object value = found.get(key);
+      if (value == null) {
         break;
       }
-      chunks.add(chunk);
+      long number = sequence + chunks.size();
+      chunks.add(
+          Rows.read(LogChunk.parser(), value, chunk -> chunk.getSequence() == number)
+              .orElseGet(() -> unreadable(number, value)));
     }
     return chunks;
   }
 
-  /** Every process that a job's tasks have been, in the order of attempts. */
+  private static LogChunk unreadable(long number, Object value) {
+    int bytes = value instanceof byte[] ? ((byte[]) value).length : 1;
+    return LogChunk.newBuilder().setSequence(number).setDroppedBytes(bytes).build();
+  }
+
+  /** The keys of all processes of a job's tasks, in the order of attempts. */
   public static List<TaskKey> keys(Job job) {
     List<TaskKey> keys = new ArrayList<>();
     for (Attempt attempt : job.getAttemptsList()) {
       for (Task task : attempt.getTasksList()) {
+        if (task.getRole() == Role.UNRECOGNIZED) {
+          // A role of a later version has no name here.
+          continue;
+        }
         TaskKey.Builder key =
             TaskKey.newBuilder()
                 .setJobId(job.getId())
@@ -74,32 +106,78 @@ public final class LogTable {
   }
 
   /**
-   * Where output was dropped, for output whose chunks are gone: the number of bytes before that
-   * place as its sequence, and how many were dropped. Null: nowhere.
+   * The first chunk that is left: its `sequence`, and as `droppedBytes` the bytes of all output
+   * before it. The default: no chunk has been removed.
    */
-  public LogChunk gap(TaskKey task) {
-    return parse(cache.get(key(task, GAP)));
+  LogChunk start(TaskKey task) {
+    return message(task, START).orElseGet(LogChunk::getDefaultInstance);
   }
 
-  public void putGap(TaskKey task, long position, long droppedBytes) {
+  /** Removes the chunks from number first (inclusive) up to a new start (exclusive). */
+  public void removeOldest(TaskKey task, long first, LogChunk start) {
+    // The start is written before, so that a reader of a missing chunk knows where to go on.
+    rows.put(Purpose.DECISION, key(task, START), start.toByteArray(), "the start of an output");
+    Set<Object> keys = new TreeSet<>();
+    for (long sequence = first; sequence < start.getSequence(); sequence++) {
+      keys.add(key(task, sequence));
+    }
+    cache.removeAll(keys);
+  }
+
+  /**
+   * The gaps in output whose chunks have been removed: the `sequence` of each is the number of
+   * stored bytes before the gap, and `droppedBytes` the size of the gap.
+   */
+  public List<LogChunk> gaps(TaskKey task) {
+    List<LogChunk> gaps = new ArrayList<>();
+    Optional<LogChunk> gap = message(task, FIRST_GAP);
+    while (gap.isPresent()) {
+      gaps.add(gap.get());
+      gap = message(task, FIRST_GAP - gaps.size());
+    }
+    return gaps;
+  }
+
+  public void putGap(TaskKey task, int number, long position, long droppedBytes) {
     LogChunk gap =
         LogChunk.newBuilder().setSequence(position).setDroppedBytes(droppedBytes).build();
-    cache.put(key(task, GAP), gap.toByteArray());
+    rows.put(Purpose.DECISION, key(task, FIRST_GAP - number), gap.toByteArray(), "a gap");
   }
 
-  public void removeGap(TaskKey task) {
-    cache.remove(key(task, GAP));
+  /** A row that is no chunk of output; empty: there is none, or it is unreadable. */
+  private Optional<LogChunk> message(TaskKey task, long number) {
+    return Rows.read(LogChunk.parser(), rows.get(key(task, number)), any -> true);
+  }
+
+  public void removeGaps(TaskKey task) {
+    Set<Object> keys = new TreeSet<>();
+    for (int number = gaps(task).size() - 1; number >= 0; number--) {
+      keys.add(key(task, FIRST_GAP - number));
+    }
+    cache.removeAll(keys);
   }
 
   /** Removes the chunks of a task. */
   public void remove(TaskKey task) {
-    long sequence = 0;
-    for (int count = read(task, 0).size(); count > 0; count = read(task, sequence).size()) {
-      Set<String> keys = new LinkedHashSet<>();
+    long sequence = start(task).getSequence();
+    for (int count = read(task, sequence).size(); count > 0; count = read(task, sequence).size()) {
+      Set<Object> keys = new LinkedHashSet<>();
       for (int i = 0; i < count; i++) {
         keys.add(key(task, sequence++));
       }
       cache.removeAll(keys);
+    }
+    cache.remove(key(task, START));
+  }
+
+  /** Removes all output of a job whose tasks are not known; reads the whole cache for that. */
+  public void removeAll(String jobId) {
+    try (QueryCursor<Cache.Entry<Object, Object>> entries = cache.query(new ScanQuery<>())) {
+      for (Cache.Entry<Object, Object> entry : entries) {
+        if (Rows.text(entry.getKey()).startsWith(jobId + "/")) {
+          cache.remove(entry.getKey());
+        }
+      }
     }
   }
 
@@ -108,13 +186,9 @@ public final class LogTable {
         "/",
         task.getJobId(),
         Integer.toString(task.getAttempt()),
-        task.getRole().name(),
+        MessageText.name(task.getRole()),
         Integer.toString(task.getIndex()),
         Integer.toString(task.getIncarnation()),
         Long.toString(sequence));
-  }
-
-  private static LogChunk parse(byte[] bytes) {
-    return Messages.parse(LogChunk.parser(), bytes, SystemCache.LOGS);
   }
 }

@@ -1,62 +1,82 @@
 package io.tensorflowignite.table;
 
+import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteCache;
 
-/** What nodes report of the attempts that they take part in, one row for each node and attempt. */
+/** The reports of nodes on the tasks of an attempt, one row for each node and attempt. */
 public final class ReportTable {
-  private final IgniteCache<String, byte[]> cache;
+  private final Rows rows;
 
   public ReportTable(Ignite ignite) {
-    this.cache = SystemCache.REPORTS.open(ignite);
+    this.rows = new Rows(ignite, SystemCache.REPORTS);
   }
 
   public void put(NodeReport report) {
-    cache.put(
-        key(report.getJobId(), report.getAttempt(), report.getNodeId()), report.toByteArray());
+    rows.put(Purpose.DECISION, key(report), report.toByteArray(), "a report");
   }
 
   /**
-   * The reports of the nodes that have tasks in the attempt, by node; nodes that reported nothing
-   * are absent.
+   * The reports of the nodes that have tasks in the attempt, by node id. Nodes without a report are
+   * absent.
    */
   public Map<String, NodeReport> of(Job job, Attempt attempt) {
     Map<String, NodeReport> reports = new HashMap<>();
     for (String node : nodes(attempt)) {
-      byte[] bytes = cache.get(key(job.getId(), attempt.getNumber(), node));
-      if (bytes != null) {
-        reports.put(node, Messages.parse(NodeReport.parser(), bytes, SystemCache.REPORTS));
-      }
+      get(job.getId(), attempt.getNumber(), node).ifPresent(report -> reports.put(node, report));
     }
     return reports;
   }
 
-  /** What a node has reported of an attempt. */
+  /** The report of one node on an attempt; empty: there is none, or its row is unreadable. */
   public Optional<NodeReport> get(String jobId, int attempt, String nodeId) {
-    return Optional.ofNullable(
-        Messages.parse(
-            NodeReport.parser(), cache.get(key(jobId, attempt, nodeId)), SystemCache.REPORTS));
+    String key = key(jobId, attempt, nodeId);
+    return Rows.read(NodeReport.parser(), rows.get(key), report -> key(report).equals(key));
   }
 
   public void remove(Job job, Attempt attempt) {
-    cache.removeAll(
-        nodes(attempt).stream()
-            .map(node -> key(job.getId(), attempt.getNumber(), node))
-            .collect(Collectors.toSet()));
+    rows.cache()
+        .removeAll(
+            nodes(attempt).stream()
+                .map(node -> key(job.getId(), attempt.getNumber(), node))
+                .collect(Collectors.toSet()));
   }
 
-  public LocalFeed listen(BiConsumer<String, NodeReport> listener) {
-    return LocalFeed.open(cache, SystemCache.REPORTS, NodeReport.parser(), listener);
+  /** Removes all reports of a job whose attempts are not known. */
+  public void removeAll(String jobId) {
+    Set<Object> keys = new HashSet<>();
+    rows.forEachLocal(
+        (key, value) -> {
+          if (jobOf(Rows.text(key)).equals(jobId)) {
+            keys.add(key);
+          }
+        });
+    rows.cache().removeAll(keys);
+  }
+
+  /** Calls the listener with the key of each report that was put or removed. */
+  public LocalFeed listen(Consumer<String> listener) {
+    return LocalFeed.open(rows.cache(), listener);
+  }
+
+  /** The id of the job of a report's key. */
+  public static String jobOf(String key) {
+    int end = key.indexOf('/');
+    return end < 0 ? key : key.substring(0, end);
+  }
+
+  private static String key(NodeReport report) {
+    return key(report.getJobId(), report.getAttempt(), report.getNodeId());
   }
 
   private static Set<String> nodes(Attempt attempt) {

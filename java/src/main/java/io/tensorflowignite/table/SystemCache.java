@@ -11,15 +11,16 @@ import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 
-/** The caches that belong to the system, by name and kind. */
+/** The caches of the service, with their names and modes. */
 public enum SystemCache {
   JOBS("jobs", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
   REPORTS("reports", CacheMode.REPLICATED, CacheAtomicityMode.ATOMIC),
   NODES("nodes", CacheMode.REPLICATED, CacheAtomicityMode.ATOMIC),
   LOGS("logs", CacheMode.PARTITIONED, CacheAtomicityMode.ATOMIC),
-  SCHEMAS("schemas", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL);
+  SCHEMAS("schemas", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
+  LOSSES("losses", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL);
 
-  /** Every system cache's name begins so, or that of its group. */
+  /** The name of every system cache, or of its group, begins with this. */
   public static final String PREFIX = "tensorflow-ignite-";
 
   private static final int BACKUPS = 1;
@@ -38,7 +39,7 @@ public enum SystemCache {
     return cacheName;
   }
 
-  /** The names of the caches that are not the system's, sorted. */
+  /** The sorted names of all caches that are not system caches. */
   public static List<String> userCaches(Ignite ignite) {
     return ignite.cacheNames().stream()
         .filter(name -> !isSystem(ignite, name))
@@ -46,19 +47,19 @@ public enum SystemCache {
         .collect(Collectors.toList());
   }
 
-  /** Whether a cache is the system's, or its name is kept for one. */
+  /** Whether a cache is a system cache, or its name is reserved for one. */
   public static boolean isSystem(Ignite ignite, String name) {
     return name.startsWith(PREFIX) || group(ignite, name).startsWith(PREFIX);
   }
 
-  /** From what every node knows: to look at a cache itself would open it here. */
+  /** Reads the descriptor, which every node has; opening the cache would start it on this node. */
   private static String group(Ignite ignite, String name) {
     DynamicCacheDescriptor cache = ((IgniteEx) ignite).context().cache().cacheDescriptor(name);
     String group = cache == null ? null : cache.cacheConfiguration().getGroupName();
     return group == null ? "" : group;
   }
 
-  /** The cache, made when it does not exist. */
+  /** Opens the cache, and creates it when it does not exist. */
   public IgniteCache<String, byte[]> open(Ignite ignite) {
     CacheConfiguration<String, byte[]> configuration =
         new CacheConfiguration<String, byte[]>(cacheName)

@@ -1,5 +1,5 @@
 /**
- * The system caches: what the cluster remembers of jobs, nodes, output and code. Values are
- * serialized protobuf messages, so that a node without our jar can hold them too.
+ * The system caches: jobs, reports, nodes, the output of running tasks, and losses. Values are
+ * serialized protobuf messages, so that nodes without our jar can store them too.
  */
 package io.tensorflowignite.table;

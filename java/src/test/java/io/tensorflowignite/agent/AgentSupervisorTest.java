@@ -7,6 +7,7 @@ import com.google.protobuf.util.Durations;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentServiceGrpc;
 import io.tensorflowignite.v1.AgentStart;
@@ -31,13 +32,13 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Its agent here: a shell script that says that it is ready, and this process in its name. */
+/** The agent is a shell script that says that it is ready; a server of this process answers. */
 public class AgentSupervisorTest {
   private static final long TIMEOUT_S = 20;
 
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
 
-  private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
+  private final BlockingQueue<String> calls = new LinkedBlockingQueue<>();
   private final AtomicInteger watchers = new AtomicInteger();
   private Server server;
 
@@ -56,13 +57,13 @@ public class AgentSupervisorTest {
   }
 
   @Test
-  public void whatCouldNotBeTakenInIsToldAgain() throws Exception {
+  public void eventsOfAFailedWatchAreRepeated() throws Exception {
     Listener listener =
         new Listener() {
           @Override
           public void event(WatchResponse event) {
             if (watchers.get() == 1) {
-              throw new IllegalStateException("the log table cannot be written now");
+              throw new OutOfMemoryError("while the log table was written");
             }
             super.event(event);
           }
@@ -73,7 +74,7 @@ public class AgentSupervisorTest {
       assertEquals("event 1", next());
       assertEquals("event 2", next());
     }
-    assertTrue("the end that was asked for is no loss", told.isEmpty());
+    assertTrue("a requested end must not be reported as a loss", calls.isEmpty());
   }
 
   @Test
@@ -84,7 +85,7 @@ public class AgentSupervisorTest {
           @Override
           public void agentChanged(AgentInfo info) {
             if (agents.incrementAndGet() == 1) {
-              throw new IllegalStateException("the node table cannot be written now");
+              throw new NoClassDefFoundError("while the node table was written");
             }
             super.agentChanged(info);
           }
@@ -105,31 +106,32 @@ public class AgentSupervisorTest {
     Files.writeString(script, "#!/bin/sh\nread -r start\necho '" + ready + "'\ncat > /dev/null\n");
     assertTrue(script.toFile().setExecutable(true));
     AgentStart start = AgentStart.newBuilder().setLeaseTimeout(Durations.fromSeconds(1)).build();
-    return new AgentSupervisor(script.toString(), start, listener, new NullLogger());
+    return new AgentSupervisor(
+        script.toString(), start, listener, new Loops(new NullLogger()), new NullLogger());
   }
 
   private String next() throws InterruptedException {
-    return told.poll(TIMEOUT_S, TimeUnit.SECONDS);
+    return calls.poll(TIMEOUT_S, TimeUnit.SECONDS);
   }
 
   private class Listener implements AgentSupervisor.Listener {
     @Override
     public void agentChanged(AgentInfo info) {
-      told.add(info.getError().isEmpty() ? "up" : "missing: " + info.getError());
+      calls.add(info.getError().isEmpty() ? "up" : "missing: " + info.getError());
     }
 
     @Override
     public void agentLost(String reason) {
-      told.add("lost: " + reason);
+      calls.add("lost: " + reason);
     }
 
     @Override
     public void event(WatchResponse event) {
-      told.add("event " + event.getKey().getIndex());
+      calls.add("event " + event.getKey().getIndex());
     }
   }
 
-  /** Tells two events to each watcher, and then nothing. */
+  /** Sends two events to each watch, and then nothing. */
   private final class Agent extends AgentServiceGrpc.AgentServiceImplBase {
     @Override
     public void heartbeat(HeartbeatRequest request, StreamObserver<HeartbeatResponse> response) {

@@ -1,5 +1,7 @@
 package io.tensorflowignite.agent;
 
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotEquals;
@@ -8,46 +10,45 @@ import static org.junit.Assert.assertTrue;
 import com.google.common.hash.Hashing;
 import com.google.protobuf.ByteString;
 import io.tensorflowignite.v1.NodeReport;
-import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
-import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
 import java.nio.charset.StandardCharsets;
 import org.junit.Test;
 
 public class LocalAttemptTest {
   private final LocalAttempt attempt = new LocalAttempt("3f2a1b00", 2);
-  private final Task worker = Task.newBuilder().setRole(Role.WORKER).setIndex(1).build();
+  private final Task worker = Task.newBuilder().setRole(ROLE_WORKER).setIndex(1).build();
   private final TaskKey key = LocalAttempt.key("3f2a1b00", 2, worker);
 
   @Test
   public void aReservedTaskHasATokenAndItsNodeReportsTheDigest() {
     attempt.reserve(worker, "10.0.0.1:7001", 17);
-    NodeReport report = attempt.news("node");
+    NodeReport report = attempt.report("node");
     assertTrue(attempt.token(key).startsWith("task.3f2a1b00.2.worker.1.0."));
     assertEquals(sha256(attempt.token(key)), report.getTasks(0).getStatus().getTokenDigest());
     assertFalse(report.toString().contains(attempt.token(key)));
   }
 
   @Test
-  public void theDigestStaysWithTheTaskWhateverTheAgentTells() {
+  public void digestStaysWithTheTaskInEveryStatus() {
     attempt.reserve(worker, "10.0.0.1:7001", 17);
-    attempt.observe(key, TaskStatus.newBuilder().setState(TaskState.TASK_RUNNING).build());
+    attempt.observe(key, TaskStatus.newBuilder().setState(TASK_STATE_RUNNING).build());
     attempt.fail(key, "it broke");
     assertEquals(
-        sha256(attempt.token(key)), attempt.news("node").getTasks(0).getStatus().getTokenDigest());
+        sha256(attempt.token(key)),
+        attempt.report("node").getTasks(0).getStatus().getTokenDigest());
   }
 
   @Test
-  public void aProcessThatTakesATasksPlaceHasATokenOfItsOwn() {
+  public void replacedTaskHasItsOwnToken() {
     attempt.reserve(worker, "10.0.0.1:7001", 17);
     String before = attempt.token(key);
     Task next = worker.toBuilder().setIncarnation(1).build();
     assertTrue(attempt.replace(next));
     String token = attempt.token(LocalAttempt.key("3f2a1b00", 2, next));
     assertNotEquals(before, token);
-    NodeReport report = attempt.news("node");
+    NodeReport report = attempt.report("node");
     assertEquals(1, report.getTasksCount());
     assertEquals(sha256(token), report.getTasks(0).getStatus().getTokenDigest());
   }

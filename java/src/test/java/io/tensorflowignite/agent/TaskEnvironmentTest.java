@@ -1,11 +1,14 @@
 package io.tensorflowignite.agent;
 
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
+import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+import static io.tensorflowignite.v1.Role.ROLE_PS;
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
@@ -19,9 +22,9 @@ public class TaskEnvironmentTest {
   private static final String ADDRESS = "10.0.0.1:10820";
 
   private final Task worker =
-      task(Role.WORKER, "10.0.0.1:7001").toBuilder().addAllPartitions(Arrays.asList(4, 9)).build();
-  private final Task ps = task(Role.PS, "10.0.0.1:7002");
-  private final Task client = task(Role.CLIENT, "10.0.0.1:7003");
+      task(ROLE_WORKER, "10.0.0.1:7001").toBuilder().addAllPartitions(Arrays.asList(4, 9)).build();
+  private final Task ps = task(ROLE_PS, "10.0.0.1:7002");
+  private final Task client = task(ROLE_CLIENT, "10.0.0.1:7003");
   private final Attempt attempt =
       Attempt.newBuilder().setNumber(2).addTasks(worker).addTasks(ps).addTasks(client).build();
 
@@ -34,7 +37,7 @@ public class TaskEnvironmentTest {
   }
 
   @Test
-  public void workerFindsItsPartitionsAsUsersOfTheEarlierDatasetKnowThem() {
+  public void workerHasItsPartitionsInTheVariablesOfIgniteDataset() {
     Map<String, String> env = TaskEnvironment.of(job(), attempt, worker, ADDRESS);
     assertEquals("digits", env.get("IGNITE_DATASET_CACHE_NAME"));
     assertEquals("10.0.0.1", env.get("IGNITE_DATASET_HOST"));
@@ -44,7 +47,7 @@ public class TaskEnvironmentTest {
   }
 
   @Test
-  public void taskWithoutPartitionsIsNotToldToReadLocally() {
+  public void taskWithoutPartitionsDoesNotReadLocally() {
     assertFalse(
         TaskEnvironment.of(job(), attempt, ps, ADDRESS).containsKey("IGNITE_DATASET_LOCAL"));
   }
@@ -55,13 +58,13 @@ public class TaskEnvironmentTest {
     assertEquals(1, context.getWorkersCount());
     assertEquals(Arrays.asList(4, 9), context.getWorkers(0).getPartitionsList());
     assertEquals(17, context.getWorkers(0).getRows());
-    assertEquals(Role.PS, context.getRole());
+    assertEquals(ROLE_PS, context.getRole());
     assertEquals(2, context.getAttempt());
   }
 
   private static Job job() {
     return Job.newBuilder()
-        .setSpec(JobSpec.newBuilder().setKind(JobKind.PARAMETER_SERVER).setCache("digits"))
+        .setSpec(JobSpec.newBuilder().setKind(JOB_KIND_PARAMETER_SERVER).setCache("digits"))
         .build();
   }
 

@@ -18,7 +18,7 @@ public class StoredLogTest {
   @Test
   public void piecesAreTheWholeOutputAndEndAtLineEnds() throws IOException {
     String text = Strings.repeat(Strings.repeat("x", 99) + "\n", 2_000) + "no line end";
-    List<String> pieces = pieces(text, null, 0);
+    List<String> pieces = pieces(text, NONE, 0);
     assertEquals(text, String.join("", pieces));
     assertTrue(pieces.size() > 2);
     pieces.subList(0, pieces.size() - 1).forEach(piece -> assertTrue(piece.endsWith("\n")));
@@ -27,31 +27,54 @@ public class StoredLogTest {
   @Test
   public void lineThatIsLongerThanAPieceIsCut() throws IOException {
     String text = Strings.repeat("x", 200_000);
-    assertEquals(text, String.join("", pieces(text, null, 0)));
+    assertEquals(text, String.join("", pieces(text, NONE, 0)));
   }
 
   @Test
-  public void whatWasReadBeforeIsNotReadAgain() throws IOException {
-    assertEquals(Collections.singletonList("two\n"), pieces("one\ntwo\n", null, 4));
-    assertEquals(Collections.emptyList(), pieces("one\ntwo\n", null, 8));
+  public void outputBeforeThePositionIsSkipped() throws IOException {
+    assertEquals(Collections.singletonList("two\n"), pieces("one\ntwo\n", NONE, 4));
+    assertEquals(Collections.emptyList(), pieces("one\ntwo\n", NONE, 8));
   }
 
   @Test
-  public void droppedOutputIsToldWhereItWasDropped() throws IOException {
-    assertEquals(Arrays.asList("one\n", "[7 dropped]two\n"), pieces("one\ntwo\n", gap(4, 7), 0));
-    assertEquals(Collections.singletonList("[7 dropped]two\n"), pieces("one\ntwo\n", gap(4, 7), 4));
-    assertEquals(Collections.singletonList("wo\n"), pieces("one\ntwo\n", gap(4, 7), 5));
-    assertEquals(Collections.singletonList("[7 dropped]one\n"), pieces("one\n", gap(0, 7), 0));
+  public void droppedOutputIsReportedAtItsPosition() throws IOException {
+    assertEquals(Arrays.asList("one\n", "[7 dropped]two\n"), pieces("one\ntwo\n", gaps(4, 7), 0));
+    assertEquals(
+        Collections.singletonList("[7 dropped]two\n"), pieces("one\ntwo\n", gaps(4, 7), 4));
+    assertEquals(Collections.singletonList("wo\n"), pieces("one\ntwo\n", gaps(4, 7), 12));
+    assertEquals(Collections.singletonList("[7 dropped]one\n"), pieces("one\n", gaps(0, 7), 0));
   }
 
-  private static LogChunk gap(long position, long bytes) {
-    return LogChunk.newBuilder().setSequence(position).setDroppedBytes(bytes).build();
+  @Test
+  public void allGapsAreReportedAndSentOutputIsSkippedWithItsGaps() throws IOException {
+    List<LogChunk> gaps = gaps(0, 7, 4, 5, 8, 3);
+    assertEquals(
+        Arrays.asList("[7 dropped]one\n", "[5 dropped]two\n", "[3 dropped]"),
+        pieces("one\ntwo\n", gaps, 0));
+    assertEquals(
+        Arrays.asList("[4 dropped]one\n", "[5 dropped]two\n", "[3 dropped]"),
+        pieces("one\ntwo\n", gaps, 3));
+    assertEquals(Arrays.asList("[2 dropped]two\n", "[3 dropped]"), pieces("one\ntwo\n", gaps, 14));
+    assertEquals(Collections.emptyList(), pieces("one\ntwo\n", gaps, 23));
   }
 
-  private static List<String> pieces(String text, LogChunk gap, long position) throws IOException {
+  private static final List<LogChunk> NONE = Collections.emptyList();
+
+  /** Gaps from positions and sizes. */
+  private static List<LogChunk> gaps(long... numbers) {
+    List<LogChunk> gaps = new ArrayList<>();
+    for (int i = 0; i < numbers.length; i += 2) {
+      gaps.add(
+          LogChunk.newBuilder().setSequence(numbers[i]).setDroppedBytes(numbers[i + 1]).build());
+    }
+    return gaps;
+  }
+
+  private static List<String> pieces(String text, List<LogChunk> gaps, long position)
+      throws IOException {
     StoredLog log =
         new StoredLog(
-            new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)), gap, position);
+            new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)), gaps, position);
     List<String> pieces = new ArrayList<>();
     for (LogChunk piece = log.next(); piece != null; piece = log.next()) {
       String dropped =

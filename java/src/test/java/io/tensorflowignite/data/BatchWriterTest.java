@@ -1,18 +1,19 @@
 package io.tensorflowignite.data;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.RowField;
 import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.schema.CacheColumn;
 import io.tensorflowignite.data.schema.CacheSchema;
 import io.tensorflowignite.data.schema.ColumnType;
 import io.tensorflowignite.data.schema.ColumnTypes;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.data.schema.StoredTypes;
 import io.tensorflowignite.v1.Nulls;
 import java.util.Arrays;
 import java.util.Collections;
@@ -22,7 +23,6 @@ import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
-import org.apache.arrow.vector.types.pojo.FieldType;
 import org.apache.arrow.vector.types.pojo.Schema;
 import org.junit.After;
 import org.junit.Test;
@@ -50,35 +50,28 @@ public class BatchWriterTest {
 
   @Test
   public void arraysOfEveryClassArriveAsTheyWere() {
-    assertEquals(
-        Arrays.asList("[-1, 0]", "[]", "[7]"),
-        arrive(byte[].class, new byte[] {-1, 0}, new byte[0], new byte[] {7}));
-    assertEquals(
-        Arrays.asList("[-2,3]", "[]", "[4]"),
-        arrive(short[].class, new short[] {-2, 3}, new short[0], new short[] {4}));
-    assertEquals(Arrays.asList("[-2,3]", "[]"), arrive(int[].class, new int[] {-2, 3}, new int[0]));
-    assertEquals(
-        Arrays.asList("[]", "[9223372036854775807]"),
-        arrive(long[].class, new long[0], new long[] {Long.MAX_VALUE}));
-    assertEquals(
-        Arrays.asList("[0.5,1.5]", "[2.5]"),
-        arrive(float[].class, new float[] {0.5f, 1.5f}, new float[] {2.5f}));
-    assertEquals(
-        Arrays.asList("[0.5,1.5]", "[2.5]"),
-        arrive(double[].class, new double[] {0.5, 1.5}, new double[] {2.5}));
-    assertEquals(
-        Arrays.asList("[true,false,true]", "[]", "[false]"),
-        arrive(
-            boolean[].class,
-            new boolean[] {true, false, true},
-            new boolean[0],
-            new boolean[] {false}));
-    assertEquals(
-        Arrays.asList("[\"a\",\"b\"]", "[\"c\"]"),
-        arrive(char[].class, new char[] {'a', 'b'}, new char[] {'c'}));
-    assertEquals(
-        Arrays.asList("[\"\",\"\u00e9\"]", "[]", "[\"x\"]"),
-        arrive(String[].class, new String[] {"", "\u00e9"}, new String[0], new String[] {"x"}));
+    assertArrays("[[-1, 0], [], [7]]", new byte[] {-1, 0}, new byte[0], new byte[] {7});
+    assertArrays("[[-2,3], [], [4]]", new short[] {-2, 3}, new short[0], new short[] {4});
+    assertArrays("[[-2,3], []]", new int[] {-2, 3}, new int[0]);
+    assertArrays("[[], [9223372036854775807]]", new long[0], new long[] {Long.MAX_VALUE});
+    assertArrays("[[0.5,1.5], [2.5]]", new float[] {0.5f, 1.5f}, new float[] {2.5f});
+    assertArrays("[[0.5,1.5], [2.5]]", new double[] {0.5, 1.5}, new double[] {2.5});
+    assertArrays(
+        "[[true,false,true], [], [false]]", bools(true, false, true), bools(), bools(false));
+    assertArrays("[[\"a\",\"b\"], [\"c\"]]", new char[] {'a', 'b'}, new char[] {'c'});
+    assertArrays(
+        "[[\"\",\"\u00e9\"], [], [\"x\"]]",
+        new String[] {"", "\u00e9"},
+        new String[0],
+        new String[] {"x"});
+  }
+
+  private void assertArrays(String expected, Object... arrays) {
+    assertEquals(expected, arrive(arrays[0].getClass(), arrays).toString());
+  }
+
+  private static boolean[] bools(boolean... values) {
+    return values;
   }
 
   @Test
@@ -87,31 +80,34 @@ public class BatchWriterTest {
     Field shorts = ColumnType.plain("v", new ArrowType.Int(16, false));
     Field ints = ColumnType.plain("v", new ArrowType.Int(32, false));
 
-    assertEquals(Arrays.<Object>asList((byte) -1, (byte) 7), arrive(bytes, (short) 255, (short) 7));
-    assertEquals(Arrays.<Object>asList('\uFFFF', '\u0007'), arrive(shorts, 65_535, 7));
-    assertEquals(Arrays.<Object>asList(-1, 7), arrive(ints, 4_294_967_295L, 7L));
+    assertEquals(List.of((byte) -1, (byte) 7), arrive(bytes, (short) 255, (short) 7));
+    assertEquals(List.of('\uFFFF', '\u0007'), arrive(shorts, 65_535, 7));
+    assertEquals(List.of(-1, 7), arrive(ints, 4_294_967_295L, 7L));
   }
 
   @Test
   public void fixedListsOfSeveralDimensionsAreStoredFlat() {
     Field matrix =
-        fixed("v", 2, fixed("item", 3, ColumnType.plain("item", new ArrowType.Int(8, false))));
+        ArrowRows.fixed(
+            "v",
+            2,
+            ArrowRows.fixed("item", 3, ColumnType.plain("item", new ArrowType.Int(8, false))));
 
     assertEquals(
-        Collections.singletonList("[[1,2,3],[4,5,6]]"),
-        arrive(matrix, (Object) new byte[] {1, 2, 3, 4, 5, 6}));
+        List.of("[[1,2,3],[4,5,6]]"), arrive(matrix, (Object) new byte[] {1, 2, 3, 4, 5, 6}));
   }
 
   @Test
-  public void aFixedListOfAnotherLengthIsTold() {
-    Field pixels = fixed("pixels", 4, ColumnType.plain("item", new ArrowType.Int(8, false)));
+  public void aFixedListOfAnotherLengthIsAnError() {
+    Field pixels =
+        ArrowRows.fixed("pixels", 4, ColumnType.plain("item", new ArrowType.Int(8, false)));
 
     assertMismatch(
         "cache digits, key 7: column pixels has 3 elements instead of 4;", pixels, new byte[3]);
   }
 
   @Test
-  public void nullsAndOtherClassesAreTold() {
+  public void nullsAndOtherClassesAreErrors() {
     Field number = ColumnType.plain("n", new ArrowType.Int(32, true));
     Field strings =
         new Field(
@@ -131,23 +127,23 @@ public class BatchWriterTest {
         writer(ColumnType.plain("n", new ArrowType.Int(32, true)), 1 << 20, 3)) {
       writer.append(1, 1);
       writer.append(2, 2);
-      assertFalse(writer.full());
+      assertFalse(writer.isFull());
       writer.append(3, 3);
-      assertTrue(writer.full());
+      assertTrue(writer.isFull());
       writer.take().close();
       assertTrue(writer.isEmpty());
-      assertFalse(writer.full());
+      assertFalse(writer.isFull());
     }
   }
 
   @Test
-  public void aBatchIsFullAtItsBytesWhateverTheyAreMadeOf() {
+  public void aBatchIsFullAtItsBytesOfAnyType() {
     try (BatchWriter writer =
         writer(ColumnType.plain("s", ArrowType.Utf8.INSTANCE), 1000, 1 << 16)) {
-      writer.append(1, new String(new char[900]).replace('\0', 'x'));
-      assertFalse(writer.full());
-      writer.append(2, new String(new char[100]).replace('\0', 'x'));
-      assertTrue(writer.full());
+      writer.append(1, "x".repeat(900));
+      assertFalse(writer.isFull());
+      writer.append(2, "x".repeat(100));
+      assertTrue(writer.isFull());
     }
   }
 
@@ -156,14 +152,13 @@ public class BatchWriterTest {
     Field bytes = ColumnType.plain("v", ArrowType.Binary.INSTANCE);
     try (BatchWriter writer = writer(bytes, 1 << 20, 1 << 16)) {
       for (int batch = 0; batch < 3; batch++) {
-        while (!writer.full()) {
+        while (!writer.isFull()) {
           byte[] value = new byte[100_000 + batch];
           Arrays.fill(value, (byte) batch);
           writer.append(0, value);
         }
         try (VectorSchemaRoot root =
-            ArrowRows.receive(
-                new Schema(Collections.singletonList(bytes)), writer.take(), allocator)) {
+            ArrowRows.receive(new Schema(List.of(bytes)), writer.take(), allocator)) {
           assertEquals(11, root.getRowCount());
           byte[] expected = new byte[100_000 + batch];
           Arrays.fill(expected, (byte) batch);
@@ -175,7 +170,7 @@ public class BatchWriterTest {
   }
 
   @Test
-  public void whatIsNotTakenIsFreedAtTheEnd() {
+  public void rowsThatAreNotTakenAreFreedAtTheEnd() {
     BatchWriter writer = writer(ColumnType.plain("s", ArrowType.Utf8.INSTANCE), 1000, 10);
     writer.append(1, "left over");
     assertTrue(allocator.getAllocatedMemory() > 0);
@@ -186,8 +181,9 @@ public class BatchWriterTest {
   }
 
   @Test
-  public void whatABatchOfKnownRowsNeedsIsAskedForAtOnce() {
-    Field field = fixed("pixels", 1000, Field.notNullable("item", new ArrowType.Int(8, true)));
+  public void memoryOfABatchOfKnownRowsIsAllocatedAtOnce() {
+    Field field =
+        ArrowRows.fixed("pixels", 1000, Field.notNullable("item", new ArrowType.Int(8, true)));
     for (int rows : new int[] {100, 1 << 30}) {
       try (BatchWriter writer = writer(field, 1 << 17, rows)) {
         writer.append(1, new byte[1000]);
@@ -209,14 +205,15 @@ public class BatchWriterTest {
   }
 
   private List<Object> arrive(Field field, Object... values) {
-    return arrive(ColumnTypes.ofField(field).orElseThrow(AssertionError::new), values);
+    return arrive(StoredTypes.require(field), values);
   }
 
   private List<Object> arrive(ColumnType type, Object... values) {
     CacheColumn column = CacheColumn.of("v", type, "any", RowField::value);
-    List<CacheColumn> columns = Collections.singletonList(column);
+    List<CacheColumn> columns = List.of(column);
     try (BatchWriter writer =
-        new BatchWriter("digits", columns, Nulls.NULLS_ERROR, false, 1 << 20, 1 << 16, allocator)) {
+        new BatchWriter(
+            "digits", columns, Nulls.NULLS_ERROR, false, () -> 1 << 20, 1 << 16, allocator)) {
       for (Object value : values) {
         writer.append(7, value);
       }
@@ -231,28 +228,15 @@ public class BatchWriterTest {
     try (BatchWriter writer = writer(field, 1000, 10)) {
       TensorFlowIgniteException error =
           assertThrows(TensorFlowIgniteException.class, () -> writer.append(7, value));
-      assertEquals(ErrorCode.ROW_MISMATCH, error.code());
+      assertEquals(ERROR_CODE_ROW_MISMATCH, error.code());
       assertTrue(error.getMessage(), error.getMessage().startsWith(text));
     }
   }
 
   private BatchWriter writer(Field field, long bytes, int rows) {
-    ColumnType type = ColumnTypes.ofField(field).orElseThrow(AssertionError::new);
+    ColumnType type = StoredTypes.require(field);
     CacheColumn column = CacheColumn.of(field.getName(), type, "any", RowField::value);
     return new BatchWriter(
-        "digits",
-        Collections.singletonList(column),
-        Nulls.NULLS_ERROR,
-        false,
-        bytes,
-        rows,
-        allocator);
-  }
-
-  private static Field fixed(String name, int size, Field child) {
-    return new Field(
-        name,
-        FieldType.notNullable(new ArrowType.FixedSizeList(size)),
-        Collections.singletonList(child));
+        "digits", List.of(column), Nulls.NULLS_ERROR, false, () -> bytes, rows, allocator);
   }
 }

@@ -3,10 +3,10 @@ package io.tensorflowignite.data;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.Batch;
 import io.tensorflowignite.data.column.Columns;
-import io.tensorflowignite.data.column.Marks;
+import io.tensorflowignite.data.column.LogicalType;
 import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.schema.CacheColumn;
 import io.tensorflowignite.data.schema.ColumnType;
@@ -21,12 +21,11 @@ import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
-import org.apache.arrow.vector.types.pojo.FieldType;
 import org.apache.arrow.vector.types.pojo.Schema;
 import org.junit.After;
 import org.junit.Test;
 
-/** Rows with nulls, and rows that do not fit: whole or not at all. */
+/** Rows with nulls, and rows that do not fit, are added whole or not at all. */
 public class RowRollbackTest {
   private static final Field TEXT = ColumnType.plain(null, ArrowType.Utf8.INSTANCE);
   private static final Field INT = ColumnType.plain(null, new ArrowType.Int(32, true));
@@ -40,7 +39,7 @@ public class RowRollbackTest {
   }
 
   @Test
-  public void keptNullsAreToldByValidityAtEveryDepth() {
+  public void keptNullsAreMarkedInTheValidityAtEveryDepth() {
     Map<String, Object> map = new HashMap<>();
     map.put("a", null);
     assertKept(INT, "[1, null, 3]", 1, null, 3);
@@ -51,7 +50,7 @@ public class RowRollbackTest {
         "[[\"x\",null], null, []]",
         new String[] {"x", null},
         null,
-        Collections.emptyList());
+        List.of());
     assertKept(fixed(2, INT), "[[1,2], null, [null,4]]", new int[] {1, 2}, null, pair(null, 4));
     assertKept(
         ColumnType.mapOf(TEXT, INT), "[[{\"key\":\"a\"}], null, []]", map, null, new HashMap<>());
@@ -74,7 +73,7 @@ public class RowRollbackTest {
   }
 
   @Test
-  public void defaultsStandInForNulls() {
+  public void defaultsReplaceNulls() {
     assertEquals("[1, 0]", cells(Nulls.NULLS_DEFAULT, INT, 1, null));
     assertEquals("[true, false]", cells(Nulls.NULLS_DEFAULT, BOOL, true, null));
     assertEquals("[x, ]", cells(Nulls.NULLS_DEFAULT, TEXT, "x", null));
@@ -82,7 +81,8 @@ public class RowRollbackTest {
         "[[\"x\",\"\"], []]",
         cells(Nulls.NULLS_DEFAULT, ColumnType.listOf(TEXT), new String[] {"x", null}, null));
     assertEquals("[[0,0]]", cells(Nulls.NULLS_DEFAULT, fixed(2, INT), (Object) null));
-    assertEquals("[0, 1.50]", cells(Nulls.NULLS_DEFAULT, Marks.DECIMAL.field(), null, decimal()));
+    assertEquals(
+        "[0, 1.50]", cells(Nulls.NULLS_DEFAULT, LogicalType.DECIMAL.field(), null, decimal()));
   }
 
   private static Object decimal() {
@@ -90,7 +90,7 @@ public class RowRollbackTest {
   }
 
   @Test
-  public void aNullIsToldWithItsPath() {
+  public void aNullIsAnErrorThatNamesItsPath() {
     Field lists = ColumnType.listOf(ColumnType.listOf(TEXT));
     try (BatchWriter writer = writer(Nulls.NULLS_ERROR, false, lists)) {
       Object value = new Object[] {new String[0], new String[] {"a", null}};
@@ -113,7 +113,7 @@ public class RowRollbackTest {
         writer.append(i, row(i, true));
         writer.append(i, row(100 + i, false));
         Object[] deep = row(100 + i, true);
-        deep[3] = Arrays.asList("left over", 5);
+        deep[3] = List.of("left over", 5);
         writer.append(i, deep);
         deep = row(100 + i, true);
         deep[5] = Collections.singletonMap("left over", "5");
@@ -142,7 +142,7 @@ public class RowRollbackTest {
       i % 3 == 0 ? null : i,
       "t" + i,
       i % 2 == 0,
-      Collections.singletonList(Integer.toString(i)),
+      List.of(Integer.toString(i)),
       new int[] {i, i},
       Collections.singletonMap("k" + i, i),
       fits ? (Object) i : "no number"
@@ -176,7 +176,7 @@ public class RowRollbackTest {
     return new Schema(Arrays.asList(fields));
   }
 
-  /** Of rows whose value is an array with a cell for each column. */
+  /** A writer of rows whose value is an array with one element for each column. */
   private BatchWriter writer(Nulls nulls, boolean skip, Field... types) {
     CacheColumn[] columns = new CacheColumn[types.length];
     for (int i = 0; i < types.length; i++) {
@@ -185,13 +185,11 @@ public class RowRollbackTest {
       columns[i] =
           CacheColumn.of("c" + i, type, "any", () -> (key, value) -> ((Object[]) value)[index]);
     }
-    return new BatchWriter("c", Arrays.asList(columns), nulls, skip, 1 << 20, 1 << 16, allocator);
+    return new BatchWriter(
+        "c", Arrays.asList(columns), nulls, skip, () -> 1 << 20, 1 << 16, allocator);
   }
 
   private static Field fixed(int size, Field child) {
-    return new Field(
-        null,
-        FieldType.notNullable(new ArrowType.FixedSizeList(size)),
-        Collections.singletonList(ColumnType.named("item", child)));
+    return ArrowRows.fixed(null, size, ColumnType.named("item", child));
   }
 }

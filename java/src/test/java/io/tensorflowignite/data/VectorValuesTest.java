@@ -13,11 +13,11 @@ import io.tensorflowignite.data.schema.CacheColumn;
 import io.tensorflowignite.data.schema.CacheSchema;
 import io.tensorflowignite.data.schema.ColumnType;
 import io.tensorflowignite.data.schema.ColumnTypes;
+import io.tensorflowignite.data.schema.StoredTypes;
 import io.tensorflowignite.v1.Nulls;
 import java.math.BigDecimal;
 import java.sql.Time;
 import java.sql.Timestamp;
-import java.util.Collections;
 import java.util.Date;
 import java.util.List;
 import java.util.Map;
@@ -31,11 +31,10 @@ import org.apache.arrow.vector.types.DateUnit;
 import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
-import org.apache.arrow.vector.types.pojo.FieldType;
 import org.junit.After;
 import org.junit.Test;
 
-/** What a read lays out, a load takes up again. */
+/** Values that a read lays out as vectors are the same after a load. */
 public class VectorValuesTest {
   private static final VectorValues.Objects NO_OBJECTS =
       path -> {
@@ -50,7 +49,7 @@ public class VectorValuesTest {
   }
 
   @Test
-  public void everyClassOfTheTableIsTakenAsItWas() throws Exception {
+  public void everyClassOfTheTableKeepsItsValues() throws Exception {
     Object[][] values = {
       {Byte.MIN_VALUE, Byte.MAX_VALUE},
       {Short.MIN_VALUE, (short) 5},
@@ -81,62 +80,51 @@ public class VectorValuesTest {
     };
     for (Object[] pair : values) {
       ColumnType type = ColumnTypes.ofClass(pair[0].getClass()).orElseThrow(AssertionError::new);
-      assertTaken(type, pair);
+      assertConverted(type, pair);
     }
   }
 
   @Test
-  public void unsignedValuesAreTakenWider() throws Exception {
-    assertTaken(stored(new ArrowType.Int(8, false)), (short) 255, (short) 0);
-    assertTaken(stored(new ArrowType.Int(16, false)), 65_535, 0);
-    assertTaken(stored(new ArrowType.Int(32, false)), 4_294_967_295L, 0L);
+  public void unsignedValuesGetAWiderClass() throws Exception {
+    assertConverted(stored(new ArrowType.Int(8, false)), (short) 255, (short) 0);
+    assertConverted(stored(new ArrowType.Int(16, false)), 65_535, 0);
+    assertConverted(stored(new ArrowType.Int(32, false)), 4_294_967_295L, 0L);
   }
 
   @Test
-  public void fixedListsAreTakenFlat() throws Exception {
+  public void fixedListsBecomeFlat() throws Exception {
     Field item = ColumnType.plain("item", new ArrowType.Int(8, false));
-    Field row =
-        new Field(
-            "item",
-            FieldType.notNullable(new ArrowType.FixedSizeList(2)),
-            Collections.singletonList(item));
-    Field matrix =
-        new Field(
-            "v",
-            FieldType.notNullable(new ArrowType.FixedSizeList(2)),
-            Collections.singletonList(row));
+    Field matrix = ArrowRows.fixed("v", 2, ArrowRows.fixed("item", 2, item));
 
-    ColumnType type = ColumnTypes.ofField(matrix).orElseThrow(AssertionError::new);
-
-    assertTaken(type, new byte[] {1, 2, 3, 4}, new byte[] {-1, -2, -3, -4});
+    assertConverted(stored(matrix), new byte[] {1, 2, 3, 4}, new byte[] {-1, -2, -3, -4});
   }
 
   @Test
   public void decimalsOfAPrecisionKeepTheirScale() throws Exception {
     ColumnType price = ColumnTypes.decimal(10, 2);
 
-    assertTaken(price, new BigDecimal("-99999999.99"), new BigDecimal("0.00"));
-    assertTaken(
+    assertConverted(price, new BigDecimal("-99999999.99"), new BigDecimal("0.00"));
+    assertConverted(
         stored(new ArrowType.Decimal(76, 0, 256)), BigDecimal.TEN.pow(75), BigDecimal.ONE.negate());
   }
 
   @Test
-  public void timesOfEveryUnitAreTakenAsInstants() throws Exception {
+  public void timesOfEveryUnitBecomeInstants() throws Exception {
     for (TimeUnit unit : TimeUnit.values()) {
       boolean fine = unit == TimeUnit.MICROSECOND || unit == TimeUnit.NANOSECOND;
       Object[] instants =
           fine
               ? new Object[] {new Timestamp(-1000), new Timestamp(1000)}
               : new Object[] {new Date(-1000), new Date(1000)};
-      assertTaken(stored(new ArrowType.Timestamp(unit, "UTC")), instants);
-      assertTaken(stored(new ArrowType.Timestamp(unit, null)), instants);
-      assertTaken(
+      assertConverted(stored(new ArrowType.Timestamp(unit, "UTC")), instants);
+      assertConverted(stored(new ArrowType.Timestamp(unit, null)), instants);
+      assertConverted(
           stored(new ArrowType.Time(unit, fine ? 64 : 32)),
           Time.valueOf("00:00:00"),
           Time.valueOf("23:59:59"));
     }
     for (DateUnit unit : DateUnit.values()) {
-      assertTaken(
+      assertConverted(
           stored(new ArrowType.Date(unit)),
           java.sql.Date.valueOf("0001-01-01"),
           java.sql.Date.valueOf("2024-02-29"),
@@ -145,13 +133,13 @@ public class VectorValuesTest {
   }
 
   @Test
-  public void listsOfListsAndMapsAreTakenAsArraysAndMaps() throws Exception {
+  public void listsOfListsAndMapsBecomeArraysAndMaps() throws Exception {
     Field ints = ColumnTypes.ofClass(int[].class).get().shape();
     Field text = ColumnType.plain(null, ArrowType.Utf8.INSTANCE);
     ColumnType lists = stored(ColumnType.listOf(ints));
     ColumnType maps = stored(ColumnType.mapOf(text, ints));
 
-    assertTaken(lists, new Object[] {new int[] {1}, new int[0]}, new Object[0]);
+    assertConverted(lists, new Object[] {new int[] {1}, new int[0]}, new Object[0]);
     assertEquals(Object[].class, lists.storage());
     try (VectorSchemaRoot root = laidOut(maps, Map.of("a", new int[] {1, 2}), Map.of())) {
       VectorValues values = VectorValues.of(root.getVector(0), NO_OBJECTS);
@@ -173,7 +161,7 @@ public class VectorValuesTest {
   }
 
   @Test
-  public void aNullIsTakenAsNull() throws Exception {
+  public void aNullStaysNull() throws Exception {
     try (IntVector vector = new IntVector("n", allocator)) {
       vector.setSafe(0, 1);
       vector.setNull(1);
@@ -190,7 +178,7 @@ public class VectorValuesTest {
   }
 
   private static ColumnType stored(Field field) {
-    return ColumnTypes.ofField(field).orElseThrow(AssertionError::new);
+    return StoredTypes.require(field);
   }
 
   private static Timestamp nanos(long second, int nanos) {
@@ -199,7 +187,7 @@ public class VectorValuesTest {
     return instant;
   }
 
-  private void assertTaken(ColumnType type, Object... rows) throws Exception {
+  private void assertConverted(ColumnType type, Object... rows) throws Exception {
     try (VectorSchemaRoot root = laidOut(type, rows)) {
       VectorValues values = VectorValues.of(root.getVector(0), NO_OBJECTS);
       for (int i = 0; i < rows.length; i++) {
@@ -210,10 +198,9 @@ public class VectorValuesTest {
   }
 
   private VectorSchemaRoot laidOut(ColumnType type, Object... rows) {
-    List<CacheColumn> columns =
-        Collections.singletonList(CacheColumn.of("v", type, "any", RowField::value));
+    List<CacheColumn> columns = List.of(CacheColumn.of("v", type, "any", RowField::value));
     try (BatchWriter writer =
-        new BatchWriter("c", columns, Nulls.NULLS_ERROR, false, 1 << 20, 100, allocator)) {
+        new BatchWriter("c", columns, Nulls.NULLS_ERROR, false, () -> 1 << 20, 100, allocator)) {
       for (Object row : rows) {
         writer.append(0, row);
       }

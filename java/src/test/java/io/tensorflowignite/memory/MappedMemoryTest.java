@@ -1,12 +1,13 @@
 package io.tensorflowignite.memory;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SHARING_UNAVAILABLE;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.rpc.LocalHostInterceptor;
 import java.io.RandomAccessFile;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -34,7 +35,7 @@ public class MappedMemoryTest {
               assertThrows(
                   TensorFlowIgniteException.class,
                   () -> MappedMemory.open(pid, number, 4096, new byte[16]));
-          assertEquals(ErrorCode.SHARING_UNAVAILABLE, refused.code());
+          assertEquals(ERROR_CODE_SHARING_UNAVAILABLE, refused.code());
           found++;
         }
       }
@@ -44,13 +45,13 @@ public class MappedMemoryTest {
   }
 
   @Test
-  public void onlyConnectionsOfThisHostAreItsOwn() {
+  public void onlyConnectionsFromThisHostAreLocal() {
     InetSocketAddress loopback = new InetSocketAddress("127.0.0.1", 1);
     InetSocketAddress here = new InetSocketAddress("192.0.2.1", 2);
     InetSocketAddress elsewhere = new InetSocketAddress("192.0.2.2", 3);
-    assertTrue(OwnHostOnly.isOwn(loopback, loopback));
-    assertTrue(OwnHostOnly.isOwn(new InetSocketAddress("192.0.2.1", 9), here));
-    assertFalse(OwnHostOnly.isOwn(elsewhere, here));
-    assertFalse(OwnHostOnly.isOwn(null, here));
+    assertTrue(LocalHostInterceptor.isLocal(loopback, loopback));
+    assertTrue(LocalHostInterceptor.isLocal(new InetSocketAddress("192.0.2.1", 9), here));
+    assertFalse(LocalHostInterceptor.isLocal(elsewhere, here));
+    assertFalse(LocalHostInterceptor.isLocal(null, here));
   }
 }

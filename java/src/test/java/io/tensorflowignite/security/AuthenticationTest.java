@@ -1,5 +1,6 @@
 package io.tensorflowignite.security;
 
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
@@ -12,13 +13,17 @@ import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
 import io.grpc.Status;
-import io.tensorflowignite.security.tls.Authority;
+import io.tensorflowignite.security.decide.AuthenticationPolicy;
+import io.tensorflowignite.security.decide.Principal;
+import io.tensorflowignite.security.decide.TaskScope;
+import io.tensorflowignite.security.tls.TestAuthority;
+import io.tensorflowignite.settings.SecuritySettings;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.ListNodesResponse;
-import io.tensorflowignite.v1.NodeApiGrpc;
-import io.tensorflowignite.v1.Role;
+import io.tensorflowignite.v1.NodeApiServiceGrpc;
 import io.tensorflowignite.v1.TaskKey;
 import java.net.InetSocketAddress;
 import java.security.cert.X509Certificate;
@@ -29,18 +34,18 @@ import org.apache.ignite.internal.NodeStoppingException;
 import org.apache.ignite.logger.NullLogger;
 import org.junit.Test;
 
-/** Calls of a cluster that asks for certificates. */
+/** Calls of a cluster that requires certificates. */
 public class AuthenticationTest {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
   private static final TaskToken TASK =
-      TaskToken.make(
-          TaskKey.newBuilder().setJobId("3f2a1b00").setAttempt(1).setRole(Role.WORKER).build());
+      TaskToken.create(
+          TaskKey.newBuilder().setJobId("3f2a1b00").setAttempt(1).setRole(ROLE_WORKER).build());
 
   private final SecuritySettings settings = new SecuritySettings();
   private final Authentication authentication =
       new Authentication(
-          Policy.of(settings, false, true),
+          AuthenticationPolicy.of(settings, false, true),
           settings,
           null,
           this::scope,
@@ -59,7 +64,7 @@ public class AuthenticationTest {
   }
 
   @Test
-  public void withoutACertificateNobodyComesIn() {
+  public void callsWithoutACertificateAreRejected() {
     Call call = call("10.0.0.1", null);
     assertEquals(Status.Code.UNAUTHENTICATED, call.closed.getCode());
     assertTrue(call.closed.toString(), call.closed.getDescription().contains("no certificate"));
@@ -67,14 +72,14 @@ public class AuthenticationTest {
   }
 
   @Test
-  public void aTaskNeedsNoneOnTheHostsOfTheCluster() {
+  public void aTaskNeedsNoCertificateOnTheHostsOfTheCluster() {
     headers.put(AUTHORIZATION, "Bearer " + TASK.text());
     assertNull(call("10.0.0.1", null).closed);
     assertEquals(Principal.Kind.TASK, caller.principal().kind());
   }
 
   @Test
-  public void aTasksTokenElsewhereIsWorthNothingWithoutACertificate() {
+  public void aTasksTokenFromAnotherHostIsRejectedWithoutACertificate() {
     headers.put(AUTHORIZATION, "Bearer " + TASK.text());
     Call call = call("192.0.2.7", null);
     assertEquals(Status.Code.UNAUTHENTICATED, call.closed.getCode());
@@ -83,40 +88,36 @@ public class AuthenticationTest {
   }
 
   @Test
-  public void aTokenThatSaysItIsATasksIsNeverAnythingElse() {
-    headers.put(AUTHORIZATION, "Bearer " + TaskToken.make(TASK.task()).text());
+  public void aTokenWithTheTaskPrefixIsOnlyATasksToken() {
+    headers.put(AUTHORIZATION, "Bearer " + TaskToken.create(TASK.task()).text());
     assertEquals(Status.Code.UNAUTHENTICATED, call("10.0.0.1", certificate()).closed.getCode());
   }
 
   @Test
-  public void whatACallerShowsIsNotHandedOn() {
+  public void credentialsAreNotForwarded() {
     headers.put(AUTHORIZATION, "Bearer " + TASK.text());
     call("10.0.0.1", null);
     assertFalse(headers.containsKey(AUTHORIZATION));
   }
 
   @Test
-  public void noAnswerLeavesAMethodThatHasAskedForNoPermission() {
-    Call call = new Call("192.0.2.7");
-    Context.current()
-        .withValue(PeerCertificate.KEY, certificate())
-        .run(
-            () ->
-                authentication.interceptCall(
-                    call,
-                    headers,
-                    (behind, given) -> {
-                      ListNodesResponse answer = ListNodesResponse.getDefaultInstance();
-                      assertThrows(IllegalStateException.class, () -> behind.sendMessage(answer));
-                      Caller.KEY.get().judged();
-                      behind.sendMessage(answer);
-                      return new ServerCall.Listener<ListNodesRequest>() {};
-                    }));
+  public void noAnswerLeavesAMethodThatHasNotAskedGuard() {
+    Call call =
+        call(
+            "192.0.2.7",
+            certificate(),
+            (authenticated, given) -> {
+              ListNodesResponse answer = ListNodesResponse.getDefaultInstance();
+              assertThrows(IllegalStateException.class, () -> authenticated.sendMessage(answer));
+              Caller.KEY.get().markAuthorized();
+              authenticated.sendMessage(answer);
+              return new ServerCall.Listener<ListNodesRequest>() {};
+            });
     assertEquals(1, call.sent);
   }
 
   @Test
-  public void whatFailsWithoutWordsOfItsOwnIsToldAsAFailureOfTheNode() {
+  public void unexpectedFailuresDoNotShowInternals() {
     headers.put(AUTHORIZATION, "Bearer " + TASK.text());
     failure = new IllegalStateException("internals");
     Status closed = call("10.0.0.1", null).closed;
@@ -126,7 +127,7 @@ public class AuthenticationTest {
     failure = new IgniteException(new NodeStoppingException("stopping"));
     closed = call("10.0.0.1", null).closed;
     assertEquals(Status.Code.UNAVAILABLE, closed.getCode());
-    assertTrue(closed.toString(), closed.getDescription().contains("Ask another one"));
+    assertTrue(closed.toString(), closed.getDescription().contains("Call another node"));
   }
 
   private Optional<TaskScope> scope(TaskToken token) {
@@ -139,24 +140,29 @@ public class AuthenticationTest {
   }
 
   private Call call(String host, X509Certificate certificate) {
+    return call(
+        host,
+        certificate,
+        (authenticated, given) -> {
+          caller = Caller.KEY.get();
+          return new ServerCall.Listener<ListNodesRequest>() {};
+        });
+  }
+
+  private Call call(
+      String host,
+      X509Certificate certificate,
+      ServerCallHandler<ListNodesRequest, ListNodesResponse> method) {
     Call call = new Call(host);
     Context.current()
         .withValue(PeerCertificate.KEY, certificate)
-        .run(
-            () ->
-                authentication.interceptCall(
-                    call,
-                    headers,
-                    (behind, given) -> {
-                      caller = Caller.KEY.get();
-                      return new ServerCall.Listener<ListNodesRequest>() {};
-                    }));
+        .run(() -> authentication.interceptCall(call, headers, method));
     return call;
   }
 
   private static X509Certificate certificate() {
-    return new Authority("authority")
-        .sign("alice", Authority.keys("EC").getPublic(), Duration.ofHours(1));
+    return new TestAuthority("authority")
+        .sign("alice", TestAuthority.keys("EC").getPublic(), Duration.ofHours(1));
   }
 
   private static final class Call extends ServerCall<ListNodesRequest, ListNodesResponse> {
@@ -199,7 +205,7 @@ public class AuthenticationTest {
 
     @Override
     public MethodDescriptor<ListNodesRequest, ListNodesResponse> getMethodDescriptor() {
-      return NodeApiGrpc.getListNodesMethod();
+      return NodeApiServiceGrpc.getListNodesMethod();
     }
   }
 }

@@ -6,7 +6,9 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.common.hash.Hashing;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.security.decide.AuthenticationPolicy;
+import io.tensorflowignite.settings.SecuritySettings;
 import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.Optional;
@@ -20,48 +22,49 @@ public class SecuritySettingsTest {
   private final SecuritySettings settings = new SecuritySettings();
 
   @Test
-  public void nobodyIsAskedUntilSomethingCanJudgeAnswers() {
-    assertFalse(Policy.of(settings, false, false).asks());
-    assertTrue(Policy.of(settings, true, false).asksCredentials());
+  public void authenticationIsOffUntilCredentialsCanBeVerified() {
+    assertFalse(AuthenticationPolicy.of(settings, false, false).requiresAuthentication());
+    assertTrue(AuthenticationPolicy.of(settings, true, false).requiresCredentials());
     settings.tokens(Collections.singletonMap("etl", DIGEST));
-    assertTrue(Policy.of(settings, false, false).asksCredentials());
+    assertTrue(AuthenticationPolicy.of(settings, false, false).requiresCredentials());
   }
 
   @Test
-  public void aCertificateIsEnoughWhereNothingElseIsAskedFor() {
-    Policy policy = Policy.of(settings, false, true);
-    assertTrue(policy.asks());
-    assertFalse(policy.asksCredentials());
-    assertTrue(Policy.of(settings, true, true).asksCredentials());
+  public void aCertificateIsEnoughWhereCredentialsAreNotRequired() {
+    AuthenticationPolicy policy = AuthenticationPolicy.of(settings, false, true);
+    assertTrue(policy.requiresAuthentication());
+    assertFalse(policy.requiresCredentials());
+    assertTrue(AuthenticationPolicy.of(settings, true, true).requiresCredentials());
   }
 
   @Test
-  public void noneAsksNobodyWhateverThereIs() {
-    settings.mode("none");
-    assertFalse(Policy.of(settings, true, false).asks());
+  public void modeNoneTurnsAuthenticationOff() {
+    settings.mode(SecuritySettings.Mode.NONE);
+    assertFalse(AuthenticationPolicy.of(settings, true, false).requiresAuthentication());
   }
 
   @Test
-  public void requiredWithNothingToJudgeByIsRefused() {
-    settings.mode("required");
-    assertRefused("nothing could judge", () -> Policy.of(settings, false, false));
-    assertTrue(Policy.of(settings, true, false).asks());
-    assertTrue(Policy.of(settings, false, true).asks());
+  public void requiredWithoutAVerifierIsRejected() {
+    settings.mode(SecuritySettings.Mode.REQUIRED);
+    assertRefused("nothing can verify", () -> AuthenticationPolicy.of(settings, false, false));
+    assertTrue(AuthenticationPolicy.of(settings, true, false).requiresAuthentication());
+    assertTrue(AuthenticationPolicy.of(settings, false, true).requiresAuthentication());
   }
 
   @Test
-  public void rulesForNobodyAreRefused() {
+  public void rulesWithoutAuthenticationAreRejected() {
     settings.access(Collections.singletonList("alice all"));
-    assertRefused("nobody is asked", () -> Policy.of(settings, false, false));
+    assertRefused("do not authenticate", () -> AuthenticationPolicy.of(settings, false, false));
   }
 
   @Test
-  public void whatEverybodyReachesMustAskOrBeDecided() {
-    Policy open = Policy.of(settings, false, false);
+  public void aPublicAddressNeedsAuthenticationOrAnExplicitDecision() {
+    AuthenticationPolicy open = AuthenticationPolicy.of(settings, false, false);
     assertFalse(open.requireAllowed(settings, "127.0.0.1", true));
     assertRefused(
         "allowUnauthenticated=true", () -> open.requireAllowed(settings, "0.0.0.0", false));
-    assertFalse(Policy.of(settings, true, false).requireAllowed(settings, "0.0.0.0", false));
+    assertFalse(
+        AuthenticationPolicy.of(settings, true, false).requireAllowed(settings, "0.0.0.0", false));
     settings.allowUnauthenticated(true);
     assertTrue(open.requireAllowed(settings, "0.0.0.0", false));
   }
@@ -69,32 +72,25 @@ public class SecuritySettingsTest {
   @Test
   public void aTokenIsKnownByItsDigest() {
     settings.tokens(Collections.singletonMap("etl", DIGEST));
-    Tokens tokens = new Tokens(settings.tokens());
+    ConfiguredTokens tokens = new ConfiguredTokens(settings.tokens());
     assertEquals(Optional.of("etl"), tokens.nameOf(TOKEN));
     assertEquals(Optional.empty(), tokens.nameOf(DIGEST));
     assertEquals(Optional.empty(), tokens.nameOf(""));
   }
 
   @Test
-  public void aTokenInPlaceOfItsDigestIsRefusedAndNotShown() {
+  public void aTokenInsteadOfItsDigestIsRejectedAndNotShown() {
     String text =
         assertThrows(
                 IllegalArgumentException.class,
                 () -> settings.tokens(Collections.singletonMap("etl", TOKEN)))
             .getMessage();
-    assertTrue(text, text.startsWith("TensorFlowService.tokens has for 'etl' what is no digest."));
+    assertTrue(text, text.startsWith("TensorFlowService.tokens has an invalid digest for 'etl'."));
     assertTrue(text, text.contains("64 lower-case hexadecimal digits"));
     assertFalse(text, text.contains(TOKEN));
     assertThrows(
         IllegalArgumentException.class,
         () -> settings.tokens(Collections.singletonMap("a b", DIGEST)));
-  }
-
-  @Test
-  public void anotherWordThanTheThreeIsRefused() {
-    String text =
-        assertThrows(IllegalArgumentException.class, () -> settings.mode("yes")).getMessage();
-    assertTrue(text, text.contains("auto, required or none"));
   }
 
   private static void assertRefused(String why, Runnable call) {

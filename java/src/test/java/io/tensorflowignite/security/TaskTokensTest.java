@@ -1,5 +1,10 @@
 package io.tensorflowignite.security;
 
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RESERVE;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RUN;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_STOPPED;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotEquals;
@@ -7,15 +12,14 @@ import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Timestamp;
+import io.tensorflowignite.security.decide.TaskScope;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.NodeReport;
-import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
-import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
 import java.util.Optional;
 import org.junit.Test;
@@ -25,22 +29,22 @@ public class TaskTokensTest {
       TaskKey.newBuilder()
           .setJobId("3f2a1b00")
           .setAttempt(2)
-          .setRole(Role.WORKER)
+          .setRole(ROLE_WORKER)
           .setIndex(1)
           .setIncarnation(3)
           .build();
   private static final TaskTokens.Reports NO_REPORTS = (job, attempt, node) -> Optional.empty();
 
-  private final TaskToken token = TaskToken.make(KEY);
-  private final Job running = job(attempt(2, AttemptPhase.RUN, 3, token.digest()));
+  private final TaskToken token = TaskToken.create(KEY);
+  private final Job running = job(attempt(2, ATTEMPT_PHASE_RUN, 3, token.digest()));
 
   @Test
-  public void aTokenSaysWhichTaskItIsOf() {
+  public void aTokenNamesItsTask() {
     assertTrue(token.text(), token.text().startsWith("task.3f2a1b00.2.worker.1.3."));
     TaskToken read = TaskToken.parse(token.text()).get();
     assertEquals(KEY, read.task());
     assertEquals(token.digest(), read.digest());
-    assertNotEquals(token.text(), TaskToken.make(KEY).text());
+    assertNotEquals(token.text(), TaskToken.create(KEY).text());
   }
 
   @Test
@@ -50,7 +54,7 @@ public class TaskTokensTest {
   }
 
   @Test
-  public void whatIsNoTokenIsNone() {
+  public void malformedTokensAreRejected() {
     for (String wrong :
         new String[] {
           "",
@@ -67,7 +71,7 @@ public class TaskTokensTest {
 
   @Test
   public void theTokenOfARunningTaskOpensItsJobsCachesAndDirectories() {
-    TaskScope scope = TaskTokens.judge(token, running, NO_REPORTS).get();
+    TaskScope scope = TaskTokens.verify(token, running, NO_REPORTS).get();
     assertTrue(scope.hasJob("3f2a1b00"));
     assertTrue(scope.reads("images"));
     assertTrue(scope.reads("labels"));
@@ -84,61 +88,61 @@ public class TaskTokensTest {
   }
 
   @Test
-  public void aTokenHoldsFromReservingOn() {
-    assertTrue(opens(job(attempt(2, AttemptPhase.RESERVE, 3, token.digest()))));
+  public void aTokenIsValidFromReservingOn() {
+    assertTrue(opens(job(attempt(2, ATTEMPT_PHASE_RESERVE, 3, token.digest()))));
   }
 
   @Test
-  public void aTaskThatIsAskedToEndMayStillSaveAndNobodyWithItsTokenAfterwards() {
-    Attempt stopping = attempt(2, AttemptPhase.STOP, 3, token.digest());
+  public void aTokenIsValidWhileItsTaskStopsAndInvalidAfterwards() {
+    Attempt stopping = attempt(2, ATTEMPT_PHASE_STOP, 3, token.digest());
     assertTrue(opens(job(stopping)));
     Attempt.Builder stopped = stopping.toBuilder();
-    stopped.getTasksBuilder(0).getStatusBuilder().setState(TaskState.TASK_STOPPED);
+    stopped.getTasksBuilder(0).getStatusBuilder().setState(TASK_STATE_STOPPED);
     assertFalse(opens(job(stopped.build())));
   }
 
   @Test
-  public void itIsWorthNothingWhenThereIsAnotherAttempt() {
+  public void aTokenIsInvalidAfterANewAttempt() {
     Job restarted =
         job(
-            attempt(2, AttemptPhase.RUN, 3, token.digest()),
-            attempt(3, AttemptPhase.RESERVE, 3, token.digest()));
+            attempt(2, ATTEMPT_PHASE_RUN, 3, token.digest()),
+            attempt(3, ATTEMPT_PHASE_RESERVE, 3, token.digest()));
     assertFalse(opens(restarted));
   }
 
   @Test
-  public void itIsWorthNothingWhenAnotherProcessHasTheTasksPlace() {
-    assertFalse(opens(job(attempt(2, AttemptPhase.RUN, 4, token.digest()))));
+  public void aTokenIsInvalidAfterItsTaskWasReplaced() {
+    assertFalse(opens(job(attempt(2, ATTEMPT_PHASE_RUN, 4, token.digest()))));
   }
 
   @Test
-  public void itIsWorthNothingWhenTheJobIsOver() {
+  public void aTokenIsInvalidWhenTheJobIsFinal() {
     Job over = running.toBuilder().setFinishedAt(Timestamp.newBuilder().setSeconds(1)).build();
     assertFalse(opens(over));
     assertFalse(opens(running.toBuilder().clearAttempts().build()));
   }
 
   @Test
-  public void anotherSecretIsWorthNothing() {
-    assertFalse(TaskTokens.judge(TaskToken.make(KEY), running, NO_REPORTS).isPresent());
-    assertFalse(opens(job(attempt(2, AttemptPhase.RUN, 3, ByteString.EMPTY))));
+  public void anotherSecretIsInvalid() {
+    assertFalse(TaskTokens.verify(TaskToken.create(KEY), running, NO_REPORTS).isPresent());
+    assertFalse(opens(job(attempt(2, ATTEMPT_PHASE_RUN, 3, ByteString.EMPTY))));
   }
 
   @Test
-  public void whatItsNodeHasReportedCountsBeforeItStandsInTheRow() {
-    Job replaced = job(attempt(2, AttemptPhase.RUN, 3, ByteString.EMPTY));
+  public void aNodesReportCountsBeforeItIsInTheRow() {
+    Job replaced = job(attempt(2, ATTEMPT_PHASE_RUN, 3, ByteString.EMPTY));
     TaskTokens.Reports reports =
         (job, attempt, node) ->
             Optional.of(
                 NodeReport.newBuilder()
-                    .addAllTasks(attempt(2, AttemptPhase.RUN, 3, token.digest()).getTasksList())
+                    .addAllTasks(attempt(2, ATTEMPT_PHASE_RUN, 3, token.digest()).getTasksList())
                     .build());
-    assertTrue(TaskTokens.judge(token, replaced, reports).isPresent());
-    assertFalse(TaskTokens.judge(TaskToken.make(KEY), replaced, reports).isPresent());
+    assertTrue(TaskTokens.verify(token, replaced, reports).isPresent());
+    assertFalse(TaskTokens.verify(TaskToken.create(KEY), replaced, reports).isPresent());
   }
 
   private boolean opens(Job job) {
-    return TaskTokens.judge(token, job, NO_REPORTS).isPresent();
+    return TaskTokens.verify(token, job, NO_REPORTS).isPresent();
   }
 
   private static Job job(Attempt... attempts) {
@@ -163,7 +167,7 @@ public class TaskTokensTest {
         .setPhase(phase)
         .addTasks(
             Task.newBuilder()
-                .setRole(Role.WORKER)
+                .setRole(ROLE_WORKER)
                 .setIndex(1)
                 .setIncarnation(incarnation)
                 .setNodeId("n")

@@ -1,41 +1,42 @@
 package io.tensorflowignite.storage.tree;
 
+import static io.tensorflowignite.v1.FileKind.FILE_KIND_REGULAR;
+
 import io.tensorflowignite.storage.Storage;
-import io.tensorflowignite.storage.cache.Changes;
-import io.tensorflowignite.storage.cache.Records;
+import io.tensorflowignite.storage.cache.MetadataRecords;
+import io.tensorflowignite.storage.cache.MetadataTransactions;
 import io.tensorflowignite.v1.DirectoryBucket;
 import io.tensorflowignite.v1.DirectoryEntry;
 import io.tensorflowignite.v1.FileInfo;
-import io.tensorflowignite.v1.FileKind;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.ignite.Ignite;
 
-/** Empty files, many in one change. */
+/** Creates many empty files in one change. */
 public final class ManyFiles {
-  /** What a bucket has on average when a directory has grown by itself. */
+  /** Average number of entries of a bucket after a directory has grown by single writes. */
   private static final int BUCKET_ENTRIES = 180;
 
   private static final DirectoryEntry FILE =
       DirectoryEntry.newBuilder()
-          .setFile(FileInfo.newBuilder().setKind(FileKind.REGULAR_FILE).setGeneration(1))
+          .setFile(FileInfo.newBuilder().setKind(FILE_KIND_REGULAR).setGeneration(1))
           .build();
 
   private ManyFiles() {}
 
-  /** Puts files into a directory, which grows as it does under writers. */
+  /** Puts files into a directory, which grows as with single writes. */
   public static void put(Ignite ignite, Storage store, String directory, List<String> names) {
-    changes(ignite, store)
-        .make(
+    transactions(ignite, store)
+        .run(
             "Putting many files",
-            change -> {
-              String id = id(change.records(), directory);
-              names.forEach(name -> Directories.put(change.records(), id, name, FILE));
+            records -> {
+              String id = id(records, directory);
+              names.forEach(name -> Directories.put(records, id, name, FILE));
               return null;
             });
   }
 
-  /** Gives an empty directory the buckets that it would have grown, with all files in them. */
+  /** Writes the final buckets of a directory with these files at once. */
   public static void layOut(Ignite ignite, Storage store, String directory, List<String> names) {
     LinearHashing hashing = new LinearHashing(0, 0);
     while (hashing.buckets() * BUCKET_ENTRIES < names.size()) {
@@ -49,11 +50,10 @@ public final class ManyFiles {
       buckets.get(hashing.bucketOf(name)).putEntries(name, FILE);
     }
     LinearHashing last = hashing;
-    changes(ignite, store)
-        .make(
+    transactions(ignite, store)
+        .run(
             "Laying out many files",
-            change -> {
-              Records records = change.records();
+            records -> {
               String id = id(records, directory);
               records.put(id, last.into(records.state(id)));
               for (int number = 0; number < buckets.size(); number++) {
@@ -63,11 +63,11 @@ public final class ManyFiles {
             });
   }
 
-  private static Changes changes(Ignite ignite, Storage store) {
-    return new Changes(ignite, store.caches(), garbage -> {});
+  private static MetadataTransactions transactions(Ignite ignite, Storage store) {
+    return new MetadataTransactions(ignite, store.caches(), garbage -> {});
   }
 
-  private static String id(Records records, String directory) {
-    return Place.find(records, FilePath.parse(directory)).entry.getDirectoryId();
+  private static String id(MetadataRecords records, String directory) {
+    return ResolvedPath.find(records, FilePath.parse(directory)).entry.getDirectoryId();
   }
 }

@@ -25,14 +25,14 @@ public final class Batch implements AutoCloseable {
     return columns;
   }
 
-  /** Of all columns, depth-first, each with its children behind it. */
+  /** The buffers of all columns, depth-first: a column's own ones, then those of its children. */
   public List<ArrowBuf> buffers() {
     List<ArrowBuf> buffers = new ArrayList<>();
     columns.forEach(column -> addBuffers(column, buffers));
     return buffers;
   }
 
-  /** What these columns are, in the same order; where their buffers lie is not said yet. */
+  /** The rows and nodes of these columns, in the same order; the caller adds the buffers. */
   public BatchLayout.Builder layout() {
     BatchLayout.Builder layout = BatchLayout.newBuilder().setRows(rows);
     columns.forEach(column -> addNodes(column, layout));

@@ -1,12 +1,11 @@
 package io.tensorflowignite.data.column;
 
 import io.tensorflowignite.v1.Nulls;
-import java.util.Collections;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 
-/** Booleans: a bit for each. */
+/** Booleans: one bit for each value. */
 final class BitColumn extends Column {
   private final GrowingBuffer bits = buffer();
 
@@ -39,23 +38,18 @@ final class BitColumn extends Column {
   }
 
   private void add(boolean value) {
-    Bits.set(bits, count(), value);
+    BitBuffers.set(bits, count(), value);
     added(1);
   }
 
   @Override
   public long bytes() {
-    return Bits.bytes(count());
+    return BitBuffers.bytes(count());
   }
 
   @Override
   public List<ArrowBuf> takeBuffers() {
-    return Collections.singletonList(bits.take(bytes()));
-  }
-
-  @Override
-  public void forget(int from) {
-    // The next values overwrite them.
+    return List.of(bits.take(bytes()));
   }
 
   @Override

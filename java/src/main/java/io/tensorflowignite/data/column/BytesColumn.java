@@ -6,7 +6,7 @@ import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 
-/** Strings in UTF-8, and raw bytes: offsets and one run of bytes. */
+/** Strings in UTF-8, and raw bytes: an offsets buffer and one buffer with all bytes. */
 final class BytesColumn extends Column {
   private static final byte[] NONE = new byte[0];
 
@@ -27,7 +27,7 @@ final class BytesColumn extends Column {
 
   @Override
   public void putDefault() throws MismatchException {
-    add(layout.standIn());
+    add(layout.defaultBytes());
   }
 
   @Override
@@ -36,7 +36,7 @@ final class BytesColumn extends Column {
   }
 
   private void add(byte[] raw) throws MismatchException {
-    long next = fit(end + raw.length);
+    long next = requireOffset(end + raw.length);
     if (raw.length > 0) {
       bytes.require(next).setBytes(end, raw);
     }
@@ -58,7 +58,7 @@ final class BytesColumn extends Column {
   }
 
   @Override
-  public void forget(int from) {
+  public void truncateValues(int from) {
     if (from < count()) {
       end = Offsets.start(offsets, from);
     }

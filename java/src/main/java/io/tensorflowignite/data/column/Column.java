@@ -3,17 +3,16 @@ package io.tensorflowignite.data.column;
 import io.tensorflowignite.v1.Nulls;
 import java.lang.reflect.Array;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 
 /**
- * One column of a batch under construction, laid out as Arrow prescribes. A validity buffer exists
- * only where a null was kept: for uint8 arrays it would add an eighth to what travels.
+ * One column of a batch under construction, in Arrow's layout. It has a validity buffer only if it
+ * holds a null: a validity buffer would add an eighth to the size of uint8 values.
  */
 public abstract class Column {
-  /** What the offsets of a batch can count. */
+  /** The largest offset: Arrow's offsets have 32 bits. */
   public static final long MAX_OFFSET = Integer.MAX_VALUE;
 
   private final BufferAllocator allocator;
@@ -30,36 +29,42 @@ public abstract class Column {
   /**
    * Adds one value.
    *
-   * @throws MismatchException it does not fit; some of it may have been added, see truncate
+   * @throws MismatchException the value does not fit; parts of it may have been added: the caller
+   *     must call {@link #truncate}
    */
   public final void append(Object value) throws MismatchException {
     if (value == null) {
-      missing();
+      putMissing();
     } else {
       put(value);
     }
   }
 
-  /** Adds one value that is there. */
+  /** Adds one value, which is not null. */
   public abstract void put(Object value) throws MismatchException;
 
-  /** Adds what stands in the place of a null: zero, false, an empty text, an empty list. */
+  /** Adds the default that replaces a null: zero, false, an empty text, an empty list. */
   public abstract void putDefault() throws MismatchException;
 
-  /** How many bytes the column's values take, with its children. */
+  /** Size of the column's values, with its children, in bytes. */
   public abstract long bytes();
 
-  /** Hands over the buffers behind the validity, which hold the column's values. */
-  public abstract List<ArrowBuf> takeBuffers();
+  /** Returns the buffers after the validity buffer; the caller owns them. */
+  public List<ArrowBuf> takeBuffers() {
+    return List.of();
+  }
 
-  /** Forgets the values of this index and behind, and those of its children. */
-  public abstract void forget(int from);
+  /**
+   * Removes the values from an index on, with those of the children, if later values would not
+   * overwrite them.
+   */
+  public void truncateValues(int from) {}
 
-  /** Frees what the column holds, of whose values none counts any more. */
+  /** Frees the buffers, with those of the children. */
   public abstract void free();
 
   public List<ColumnData> takeChildren() {
-    return Collections.emptyList();
+    return List.of();
   }
 
   /** Adds the elements of an array of primitives. */
@@ -74,47 +79,47 @@ public abstract class Column {
     }
   }
 
-  /** Adds a null, or its stand-in. */
-  public final void missing() throws MismatchException {
+  /** Adds a null, or the default that replaces it. */
+  public final void putMissing() throws MismatchException {
     if (nulls == Nulls.NULLS_DEFAULT) {
       putDefault();
     } else if (nulls == Nulls.NULLS_KEEP) {
       int index = count;
       putNull();
-      validity.missing(index);
+      validity.setNull(index);
     } else {
       throw new MismatchException("is null");
     }
   }
 
-  /** Adds the values, whatever they are, that stand below a null. */
+  /** Adds the values below a null; readers ignore them. */
   public void putNull() throws MismatchException {
     putDefault();
   }
 
-  /** Takes back the values of this index and behind. */
+  /** Removes the values from an index on. */
   public final void truncate(int from) {
-    // Children may hold more than the values that are counted here.
-    forget(from);
+    // Also for from == count: children may hold parts of a value that did not fit.
+    truncateValues(from);
     if (validity != null && from < count) {
       validity.truncate(from, count);
     }
     count = Math.min(from, count);
   }
 
-  /** Hands over the column as it stands; it starts anew, empty. */
+  /** Returns the column's values, which the caller owns; the column is empty then. */
   public final ColumnData take() {
     List<ArrowBuf> buffers = new ArrayList<>(3);
-    int missing = validity == null ? 0 : validity.nulls();
+    int nullCount = validity == null ? 0 : validity.nulls();
     buffers.add(validity == null ? allocator.getEmpty() : validity.take(count));
     buffers.addAll(takeBuffers());
     List<ColumnData> children = takeChildren();
-    ColumnData data = new ColumnData(count, missing, buffers, children);
+    ColumnData data = new ColumnData(count, nullCount, buffers, children);
     count = 0;
     return data;
   }
 
-  /** Frees what the column holds. */
+  /** Removes all values and frees their memory. */
   public final void clear() {
     count = 0;
     if (validity != null) {
@@ -127,9 +132,10 @@ public abstract class Column {
     return count;
   }
 
+  /** Counts values that a subclass has put into its buffers. */
   public final void added(int values) {
     if (validity != null) {
-      validity.valid(count, values);
+      validity.setValid(count, values);
     }
     count += values;
   }
@@ -139,13 +145,14 @@ public abstract class Column {
   }
 
   /**
-   * @param expected what the first batch will need, in bytes; 0 when that is not known
+   * @param expected size of the first batch's buffer, in bytes; 0: not known
    */
   public final GrowingBuffer buffer(long expected) {
     return new GrowingBuffer(allocator, expected);
   }
 
-  public static long fit(long offset) throws MismatchException {
+  /** Returns an offset that a batch can hold, else throws. */
+  public static long requireOffset(long offset) throws MismatchException {
     if (offset > MAX_OFFSET) {
       throw MismatchException.batchTooLarge(MAX_OFFSET);
     }

@@ -4,8 +4,8 @@ import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 
 /**
- * One finished column: its buffers in Arrow's order, validity first (empty when no value is null),
- * and its children. Owns the buffers.
+ * One finished column: its buffers in Arrow's order, the validity buffer first (empty if no value
+ * is null), and its children. Owns the buffers.
  */
 public final class ColumnData {
   private final int count;
@@ -24,7 +24,7 @@ public final class ColumnData {
     return count;
   }
 
-  /** How many of the values are null. */
+  /** Number of the values that are null. */
   public int nulls() {
     return nulls;
   }

@@ -9,14 +9,14 @@ import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
 
-/** Makes the columns of a batch. */
+/** Creates the columns of a batch. */
 public final class Columns {
   private final Nulls nulls;
   private final boolean strict;
   private final BufferAllocator allocator;
 
   /**
-   * @param strict only values of the type that Ignite knows; else what can be converted, too
+   * @param strict columns accept only the class that Ignite stores, and convert no other
    */
   public Columns(Nulls nulls, boolean strict, BufferAllocator allocator) {
     this.nulls = nulls;
@@ -24,8 +24,8 @@ public final class Columns {
     this.allocator = allocator;
   }
 
-  /** Whether there are columns of this Arrow type, with its children. */
-  public static boolean exist(Field field) {
+  /** Whether columns of this Arrow type, with its children, can be created. */
+  public static boolean areSupported(Field field) {
     if (field.getDictionary() != null) {
       return false;
     }
@@ -41,7 +41,7 @@ public final class Columns {
             || type instanceof ArrowType.Struct;
     if (nested) {
       return !field.getChildren().isEmpty()
-          && field.getChildren().stream().allMatch(Columns::exist);
+          && field.getChildren().stream().allMatch(Columns::areSupported);
     }
     return type instanceof ArrowType.Bool
         || type instanceof ArrowType.Utf8
@@ -49,7 +49,7 @@ public final class Columns {
         || FixedLayout.of(field, false).isPresent();
   }
 
-  /** The same field, in which every value may be null but those for which Arrow has no null. */
+  /** The same field with nullable values, except the parts of a map for which Arrow has no null. */
   public static Field nullable(Field field) {
     boolean map = field.getType() instanceof ArrowType.Map;
     List<Field> children = new ArrayList<>();
@@ -61,7 +61,7 @@ public final class Columns {
     return new Field(field.getName(), type, children);
   }
 
-  /** Bytes of one value of this type, without those that differ from value to value. */
+  /** Bytes of the fixed-width parts of one value. */
   public static long fixedBytes(Field field) {
     ArrowType type = field.getType();
     long children = field.getChildren().stream().mapToLong(Columns::fixedBytes).sum();
@@ -80,21 +80,16 @@ public final class Columns {
     return new Field(entries.getName(), entries.getFieldType(), pair);
   }
 
-  /** An empty column, for as many values as come. */
-  public Column of(Field field) {
-    return of(field, 0);
-  }
-
   /**
    * An empty column.
    *
-   * @param values how many a batch will have; 0 when that is not known
+   * @param values expected values of a batch; 0: not known
    */
   public Column of(Field field, long values) {
     ArrowType type = field.getType();
     List<Field> children = field.getChildren();
     if (type instanceof ArrowType.List) {
-      return new ListColumn(of(children.get(0)), nulls, allocator);
+      return new ListColumn(of(children.get(0), 0), nulls, allocator);
     }
     if (type instanceof ArrowType.FixedSizeList) {
       int length = ((ArrowType.FixedSizeList) type).getListSize();
@@ -114,8 +109,8 @@ public final class Columns {
       List<Field> entry = children.get(0).getChildren();
       // Arrow has no null among a map's keys.
       Nulls ofKeys = nulls == Nulls.NULLS_KEEP ? Nulls.NULLS_ERROR : nulls;
-      Column keys = new Columns(ofKeys, strict, allocator).of(entry.get(0));
-      return new MapColumn(keys, of(entry.get(1)), nulls, allocator);
+      Column keys = new Columns(ofKeys, strict, allocator).of(entry.get(0), 0);
+      return new MapColumn(keys, of(entry.get(1), 0), nulls, allocator);
     }
     if (type instanceof ArrowType.Bool) {
       return new BitColumn(nulls, allocator);

@@ -1,135 +1,99 @@
 package io.tensorflowignite.data.column;
 
+import com.google.common.primitives.Primitives;
 import java.nio.ByteBuffer;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.vector.types.FloatingPointPrecision;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 
 /**
- * The fixed-width types: for each its Arrow type, the classes that Ignite stores of it, and how one
- * value and how a whole array crosses between the two. For an Arrow type, and for a class, the
- * first that fits counts.
+ * The fixed-width types: for each its Arrow type, the classes that Ignite stores, and how a value
+ * and an array are copied between the two. If several types have the same Arrow type or class, the
+ * first one is used.
  */
 public enum ElementType {
   INT8(
-      "byte",
       new ArrowType.Int(8, true),
-      1,
       Byte.class,
       byte[].class,
       (to, at, value) -> to.setByte(at, (Byte) value),
       (from, at) -> from.getByte(at),
       (to, array) -> to.put((byte[]) array),
-      ElementType::bytes),
+      (from, length) -> filled(new byte[length], from::get)),
   INT16(
-      "short",
       new ArrowType.Int(16, true),
-      2,
       Short.class,
       short[].class,
       (to, at, value) -> to.setShort(at, (Short) value),
       (from, at) -> from.getShort(at),
       (to, array) -> to.asShortBuffer().put((short[]) array),
-      (from, length) -> {
-        short[] array = new short[length];
-        from.asShortBuffer().get(array);
-        return array;
-      }),
+      (from, length) -> filled(new short[length], from.asShortBuffer()::get)),
   INT32(
-      "int",
       new ArrowType.Int(32, true),
-      4,
       Integer.class,
       int[].class,
       (to, at, value) -> to.setInt(at, (Integer) value),
       (from, at) -> from.getInt(at),
       (to, array) -> to.asIntBuffer().put((int[]) array),
-      (from, length) -> {
-        int[] array = new int[length];
-        from.asIntBuffer().get(array);
-        return array;
-      }),
+      (from, length) -> filled(new int[length], from.asIntBuffer()::get)),
   INT64(
-      "long",
       new ArrowType.Int(64, true),
-      8,
       Long.class,
       long[].class,
       (to, at, value) -> to.setLong(at, (Long) value),
       (from, at) -> from.getLong(at),
       (to, array) -> to.asLongBuffer().put((long[]) array),
-      (from, length) -> {
-        long[] array = new long[length];
-        from.asLongBuffer().get(array);
-        return array;
-      }),
+      (from, length) -> filled(new long[length], from.asLongBuffer()::get)),
   FLOAT32(
-      "float",
       new ArrowType.FloatingPoint(FloatingPointPrecision.SINGLE),
-      4,
       Float.class,
       float[].class,
       (to, at, value) -> to.setFloat(at, (Float) value),
       (from, at) -> from.getFloat(at),
       (to, array) -> to.asFloatBuffer().put((float[]) array),
-      (from, length) -> {
-        float[] array = new float[length];
-        from.asFloatBuffer().get(array);
-        return array;
-      }),
+      (from, length) -> filled(new float[length], from.asFloatBuffer()::get)),
   FLOAT64(
-      "double",
       new ArrowType.FloatingPoint(FloatingPointPrecision.DOUBLE),
-      8,
       Double.class,
       double[].class,
       (to, at, value) -> to.setDouble(at, (Double) value),
       (from, at) -> from.getDouble(at),
       (to, array) -> to.asDoubleBuffer().put((double[]) array),
-      (from, length) -> {
-        double[] array = new double[length];
-        from.asDoubleBuffer().get(array);
-        return array;
-      }),
-  /** Wider as a single value, so that SQL sees its number; byte by byte in arrays. */
+      (from, length) -> filled(new double[length], from.asDoubleBuffer()::get)),
+  /** A single value is stored in a wider class, so that SQL sees its number; an array as bytes. */
   UINT8(
-      "short",
       new ArrowType.Int(8, false),
-      1,
       Short.class,
       byte[].class,
-      (to, at, value) -> to.setByte(at, (int) Numbers.within((Short) value, 0, 0xFF)),
+      (to, at, value) -> to.setByte(at, (int) NumericConversion.within((Short) value, 0, 0xFF)),
       (from, at) -> (short) (from.getByte(at) & 0xFF),
       (to, array) -> to.put((byte[]) array),
-      ElementType::bytes),
+      (from, length) -> filled(new byte[length], from::get)),
   UINT16(
-      "int",
       new ArrowType.Int(16, false),
-      2,
       Integer.class,
       char[].class,
-      (to, at, value) -> to.setShort(at, (int) Numbers.within((Integer) value, 0, 0xFFFF)),
+      (to, at, value) ->
+          to.setShort(at, (int) NumericConversion.within((Integer) value, 0, 0xFFFF)),
       (from, at) -> from.getShort(at) & 0xFFFF,
       (to, array) -> to.asCharBuffer().put((char[]) array),
-      ElementType::chars),
+      (from, length) -> filled(new char[length], from.asCharBuffer()::get)),
   CHAR(
-      "char",
       new ArrowType.Int(16, false),
-      2,
       Character.class,
       char[].class,
       (to, at, value) -> to.setChar(at, (Character) value),
       (from, at) -> from.getChar(at),
       (to, array) -> to.asCharBuffer().put((char[]) array),
-      ElementType::chars),
+      (from, length) -> filled(new char[length], from.asCharBuffer()::get)),
   UINT32(
-      "long",
       new ArrowType.Int(32, false),
-      4,
       Long.class,
       null,
-      (to, at, value) -> to.setInt(at, (int) Numbers.within((Long) value, 0, 0xFFFFFFFFL)),
+      (to, at, value) ->
+          to.setInt(at, (int) NumericConversion.within((Long) value, 0, 0xFFFFFFFFL)),
       (from, at) -> from.getInt(at) & 0xFFFFFFFFL,
       null,
       null);
@@ -147,12 +111,12 @@ public enum ElementType {
     void put(ByteBuffer to, Object array);
   }
 
-  /** Gets an array of so many elements from the buffer's position on. */
+  /** Gets an array of {@code length} elements from the buffer's position on. */
   public interface GetArray {
     Object get(ByteBuffer from, int length);
   }
 
-  /** The name by which Ignite's binary metadata knows the stored type. */
+  /** The stored type's name in Ignite's binary metadata. */
   public final String binaryName;
 
   public final ArrowType arrow;
@@ -171,18 +135,19 @@ public enum ElementType {
   public final GetArray getArray;
 
   ElementType(
-      String binaryName,
       ArrowType arrow,
-      int width,
       Class<?> single,
       Class<?> array,
       PutValue putValue,
       GetValue getValue,
       PutArray putArray,
       GetArray getArray) {
-    this.binaryName = binaryName;
+    binaryName = Primitives.unwrap(single).getName();
     this.arrow = arrow;
-    this.width = width;
+    width =
+        arrow instanceof ArrowType.Int
+            ? ((ArrowType.Int) arrow).getBitWidth() / Byte.SIZE
+            : single == Float.class ? Float.BYTES : Double.BYTES;
     this.single = single;
     this.array = array;
     this.putValue = putValue;
@@ -200,16 +165,12 @@ public enum ElementType {
     return Optional.empty();
   }
 
-  public boolean isFloat() {
-    return this == FLOAT32 || this == FLOAT64;
-  }
-
-  /** The smallest number; of the integers. */
+  /** The smallest number; only of integers. */
   public long min() {
     return ((ArrowType.Int) arrow).getIsSigned() ? -1L << (8 * width - 1) : 0;
   }
 
-  /** The largest number; of the integers. */
+  /** The largest number; only of integers. */
   public long max() {
     return -1L >>> (64 - 8 * width + (((ArrowType.Int) arrow).getIsSigned() ? 1 : 0));
   }
@@ -231,15 +192,8 @@ public enum ElementType {
     }
   }
 
-  private static Object bytes(ByteBuffer from, int length) {
-    byte[] array = new byte[length];
-    from.get(array);
-    return array;
-  }
-
-  private static Object chars(ByteBuffer from, int length) {
-    char[] array = new char[length];
-    from.asCharBuffer().get(array);
+  private static <A> A filled(A array, Consumer<A> get) {
+    get.accept(array);
     return array;
   }
 }

@@ -1,12 +1,13 @@
 package io.tensorflowignite.data.column;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.binary.BinaryObjectException;
 import org.apache.ignite.binary.BinaryType;
 
-/** Values of enums, which Ignite keeps as binary objects of a special kind. */
+/** Values of enums, which Ignite stores as binary objects of a special kind. */
 public final class Enums {
   private Enums() {}
 
@@ -21,7 +22,7 @@ public final class Enums {
     }
   }
 
-  /** The name of a value; its ordinal in digits when the cluster does not know the names. */
+  /** The name of a value; its ordinal in digits if the cluster has no names for the enum. */
   public static String name(BinaryObject value) {
     try {
       return value.enumName();
@@ -30,7 +31,7 @@ public final class Enums {
     }
   }
 
-  /** By ordinal; empty when the cluster does not know them, or they leave gaps. */
+  /** Names by ordinal; empty if the cluster has none for the enum, or the ordinals have gaps. */
   public static List<String> names(BinaryType type) {
     List<String> names = new ArrayList<>();
     if (type == null || !type.isEnum()) {
@@ -42,7 +43,7 @@ public final class Enums {
     } catch (BinaryObjectException unknown) {
       return names;
     }
-    values.sort((one, other) -> Integer.compare(one.enumOrdinal(), other.enumOrdinal()));
+    values.sort(Comparator.comparingInt(BinaryObject::enumOrdinal));
     for (BinaryObject value : values) {
       if (value.enumOrdinal() != names.size()) {
         return new ArrayList<>();

@@ -16,22 +16,22 @@ import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.util.DecimalUtility;
 
 /**
- * How values of one fixed-width Arrow type are laid out: those of the class that Ignite stores of
- * it, without a further look at them, and values of other classes, as far as they fit.
+ * How values of one fixed-width Arrow type are laid out: values of the class that Ignite stores for
+ * the type, and values of other classes as far as they can be converted.
  */
 final class FixedLayout {
   /** Bytes of one value. */
   final int width;
 
-  /** The class of the values that put takes; null: it takes none. */
+  /** The class of the values that {@link #put} accepts; null: none. */
   final Class<?> exact;
 
   final ElementType.PutValue put;
 
-  /** Takes values of any other class, or tells that they do not fit. */
+  /** Accepts values of any other class, or throws that they do not fit. */
   final ElementType.PutValue other;
 
-  /** The arrays that putArray takes; null: it takes none. */
+  /** The class of the arrays that {@link #putArray} accepts; null: none. */
   final Class<?> array;
 
   final ElementType.PutArray putArray;
@@ -57,7 +57,7 @@ final class FixedLayout {
   }
 
   /**
-   * @param strict only values of the type that Ignite knows; else what can be converted, too
+   * @param strict accepts only the class that Ignite stores, and converts no other
    */
   static Optional<FixedLayout> of(Field field, boolean strict) {
     ArrowType type = field.getType();
@@ -86,9 +86,9 @@ final class FixedLayout {
   }
 
   private static FixedLayout integer(ElementType element, Field field, boolean strict) {
-    if (Marks.ENUM.marks(field)) {
+    if (LogicalType.ENUM.matches(field)) {
       ElementType.PutValue put =
-          (to, at, value) -> to.setInt(at, Numbers.ordinal(value, "an enum's value"));
+          (to, at, value) -> to.setInt(at, NumericConversion.ordinal(value, "a value of an enum"));
       return new FixedLayout(element.width, null, null, put);
     }
     ElementType stored = element == ElementType.UINT16 ? ElementType.CHAR : element;
@@ -99,7 +99,7 @@ final class FixedLayout {
           if (!fits) {
             throw MismatchException.otherClass(value, expected);
           }
-          element.putWhole(to, at, Numbers.whole(value, element));
+          element.putWhole(to, at, NumericConversion.whole(value, element));
         };
     return new FixedLayout(
         element.width, stored.single, stored.putValue, other, element.array, element.putArray);
@@ -113,17 +113,18 @@ final class FixedLayout {
             null,
             null,
             (to, at, value) ->
-                to.setShort(at, Float16.toFloat16((float) Numbers.real(value, "a number"))));
+                to.setShort(
+                    at, Float16.toFloat16((float) NumericConversion.real(value, "a number"))));
       case SINGLE:
         return real(
             ElementType.FLOAT32,
             strict,
-            (to, at, value) -> to.setFloat(at, (float) Numbers.real(value, "a number")));
+            (to, at, value) -> to.setFloat(at, (float) NumericConversion.real(value, "a number")));
       default:
         return real(
             ElementType.FLOAT64,
             strict,
-            (to, at, value) -> to.setDouble(at, Numbers.real(value, "a number")));
+            (to, at, value) -> to.setDouble(at, NumericConversion.real(value, "a number")));
     }
   }
 
@@ -133,7 +134,7 @@ final class FixedLayout {
         element.width,
         element.single,
         element.putValue,
-        strict ? refuse(element.single) : convert,
+        strict ? reject(element.single) : convert,
         element.array,
         element.putArray);
   }
@@ -155,7 +156,7 @@ final class FixedLayout {
     return new FixedLayout(width, java.sql.Date.class, put, ofDates(put, java.sql.Date.class));
   }
 
-  /** Ignite hands some dates out as a class other than the one that SQL declares. */
+  /** Ignite returns some dates as a class other than the one that SQL declares. */
   private static ElementType.PutValue ofDates(ElementType.PutValue put, Class<?> exact) {
     return (to, at, value) -> {
       if (!(value instanceof Date) || value instanceof Time) {
@@ -171,7 +172,7 @@ final class FixedLayout {
         type.getBitWidth() == 32
             ? (to, at, value) -> to.setInt(at, (int) Temporals.ofDay((Time) value, unit))
             : (to, at, value) -> to.setLong(at, Temporals.ofDay((Time) value, unit));
-    return new FixedLayout(type.getBitWidth() / 8, Time.class, put, refuse(Time.class));
+    return new FixedLayout(type.getBitWidth() / 8, Time.class, put, reject(Time.class));
   }
 
   private static FixedLayout decimal(ArrowType.Decimal type) {
@@ -181,7 +182,10 @@ final class FixedLayout {
     ElementType.PutValue put =
         (to, at, value) ->
             DecimalUtility.writeBigDecimalToArrowBuf(
-                Numbers.decimal(value, precision, scale), to, Math.toIntExact(at / width), width);
+                NumericConversion.decimal(value, precision, scale),
+                to,
+                Math.toIntExact(at / width),
+                width);
     return new FixedLayout(width, BigDecimal.class, put, put);
   }
 
@@ -206,7 +210,7 @@ final class FixedLayout {
     return new FixedLayout(width, byte[].class, put, other);
   }
 
-  private static ElementType.PutValue refuse(Class<?> expected) {
+  private static ElementType.PutValue reject(Class<?> expected) {
     return (ArrowBuf to, long at, Object value) -> {
       throw MismatchException.otherClass(value, expected.getSimpleName());
     };

@@ -1,14 +1,12 @@
 package io.tensorflowignite.data.column;
 
 import io.tensorflowignite.v1.Nulls;
-import java.util.Collections;
 import java.util.List;
-import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 
 /**
- * Lists of one length, of one dimension or more (a fixed list in a fixed list, whose values may be
- * stored flat): only a child.
+ * Lists of a fixed length: no buffer of their own, only a child. With a fixed list as child they
+ * have several dimensions, and a stored value may be nested or flat.
  */
 final class FixedListColumn extends Column {
   private final Column child;
@@ -28,8 +26,8 @@ final class FixedListColumn extends Column {
 
   @Override
   public void put(Object value) throws MismatchException {
-    int elements = Elements.count(value);
-    boolean flat = child instanceof FixedListColumn && Elements.isFlat(value);
+    int elements = ListValues.count(value);
+    boolean flat = child instanceof FixedListColumn && ListValues.isFlat(value);
     int expected = flat ? flatLength : length;
     if (elements != expected) {
       throw new MismatchException("has " + elements + " elements instead of " + expected);
@@ -37,17 +35,17 @@ final class FixedListColumn extends Column {
     if (flat) {
       putFlat(value, 1);
     } else {
-      Elements.add(value, child);
+      ListValues.add(value, child);
       added(1);
     }
   }
 
-  /** Adds so many lists, whose elements stand side by side over all dimensions. */
+  /** Adds {@code lists} lists whose elements lie side by side, over all dimensions. */
   private void putFlat(Object elements, int lists) throws MismatchException {
     if (child instanceof FixedListColumn) {
       ((FixedListColumn) child).putFlat(elements, lists * length);
     } else {
-      Elements.add(elements, child);
+      ListValues.add(elements, child);
     }
     added(lists);
   }
@@ -63,7 +61,7 @@ final class FixedListColumn extends Column {
   @Override
   public void putNull() throws MismatchException {
     for (int i = 0; i < length; i++) {
-      child.missing();
+      child.putMissing();
     }
     added(1);
   }
@@ -74,17 +72,12 @@ final class FixedListColumn extends Column {
   }
 
   @Override
-  public List<ArrowBuf> takeBuffers() {
-    return Collections.emptyList();
-  }
-
-  @Override
   public List<ColumnData> takeChildren() {
-    return Collections.singletonList(child.take());
+    return List.of(child.take());
   }
 
   @Override
-  public void forget(int from) {
+  public void truncateValues(int from) {
     child.truncate(from * length);
   }
 

@@ -2,12 +2,11 @@ package io.tensorflowignite.data.column;
 
 import io.tensorflowignite.v1.Nulls;
 import java.lang.reflect.Array;
-import java.util.Collections;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 
-/** Numbers, and what is counted by them: one buffer of values side by side. */
+/** Numbers, dates and times: one buffer of values of a fixed width, side by side. */
 final class FixedWidthColumn extends Column {
   private final FixedLayout layout;
   private final Class<?> exact;
@@ -15,7 +14,7 @@ final class FixedWidthColumn extends Column {
   private final GrowingBuffer values;
 
   /**
-   * @param count of values that a batch will have; 0 when that is not known
+   * @param count expected values of the first batch; 0: not known
    */
   FixedWidthColumn(FixedLayout layout, Nulls nulls, BufferAllocator allocator, long count) {
     super(nulls, allocator);
@@ -28,7 +27,7 @@ final class FixedWidthColumn extends Column {
   @Override
   public void put(Object value) throws MismatchException {
     long at = (long) count() * width;
-    ArrowBuf to = values.require(fit(at + width));
+    ArrowBuf to = values.require(requireOffset(at + width));
     if (value.getClass() == exact) {
       layout.put.put(to, at, value);
     } else {
@@ -46,7 +45,7 @@ final class FixedWidthColumn extends Column {
     int length = Array.getLength(array);
     long at = (long) count() * width;
     long bytes = (long) length * width;
-    fit(at + bytes);
+    requireOffset(at + bytes);
     layout.putArray.put(values.requireView(at, bytes), array);
     added(length);
   }
@@ -54,7 +53,7 @@ final class FixedWidthColumn extends Column {
   @Override
   public void putDefault() throws MismatchException {
     long at = (long) count() * width;
-    values.require(fit(at + width)).setZero(at, width);
+    values.require(requireOffset(at + width)).setZero(at, width);
     added(1);
   }
 
@@ -65,12 +64,7 @@ final class FixedWidthColumn extends Column {
 
   @Override
   public List<ArrowBuf> takeBuffers() {
-    return Collections.singletonList(values.take(bytes()));
-  }
-
-  @Override
-  public void forget(int from) {
-    // The next values overwrite them.
+    return List.of(values.take(bytes()));
   }
 
   @Override

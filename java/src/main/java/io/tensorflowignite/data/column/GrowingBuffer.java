@@ -6,14 +6,14 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 
 /**
- * One buffer of a column under construction. It grows by doubling; the next batch's buffer starts
- * with a little more than the last one needed, so that after the first batch hardly anything is
- * copied; nor in the first, where it is known what that will need.
+ * One buffer of a column under construction. It grows by doubling, which copies its content. To
+ * avoid copies, a batch's buffer starts a little larger than the previous batch's became, and the
+ * first one with the expected size.
  */
 final class GrowingBuffer {
   private static final long SMALLEST = 4096;
 
-  /** Values that differ in length fill a batch by so small a part more, or less, than the last. */
+  /** A buffer starts larger than the previous one by 1 / SLACK, since lengths of values vary. */
   private static final long SLACK = 16;
 
   private final BufferAllocator allocator;
@@ -22,14 +22,14 @@ final class GrowingBuffer {
   private long hint;
 
   /**
-   * @param expected what the first batch will need, in bytes; 0 when that is not known
+   * @param expected size of the first batch's buffer, in bytes; 0: not known
    */
   GrowingBuffer(BufferAllocator allocator, long expected) {
     this.allocator = allocator;
     hint = Math.max(SMALLEST, expected);
   }
 
-  /** The buffer, with room for at least so many bytes. */
+  /** The buffer, with a capacity of at least {@code bytes}. */
   ArrowBuf require(long bytes) {
     if (buffer == null) {
       buffer = allocator.buffer(Math.max(bytes, hint));
@@ -44,9 +44,7 @@ final class GrowingBuffer {
     return buffer;
   }
 
-  /**
-   * The buffer's bytes from a position on, in Arrow's byte order, with room for at least so many.
-   */
+  /** At least {@code bytes} of the buffer from a position on, in Arrow's byte order. */
   ByteBuffer requireView(long position, long bytes) {
     require(position + bytes);
     if (view == null) {
@@ -57,7 +55,7 @@ final class GrowingBuffer {
     return view;
   }
 
-  /** Hands the buffer over, with so many bytes in it. */
+  /** Returns the buffer with {@code bytes} bytes of content; the caller owns it. */
   ArrowBuf take(long bytes) {
     if (bytes == 0) {
       clear();

@@ -1,12 +1,11 @@
 package io.tensorflowignite.data.column;
 
 import io.tensorflowignite.v1.Nulls;
-import java.util.Collections;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 
-/** Lists of any length: offsets, and a child with all their elements. */
+/** Lists of any length: an offsets buffer, and a child with all their elements. */
 final class ListColumn extends Column {
   private final Column child;
   private final GrowingBuffer offsets = buffer();
@@ -18,7 +17,7 @@ final class ListColumn extends Column {
 
   @Override
   public void put(Object value) throws MismatchException {
-    Elements.add(value, child);
+    ListValues.add(value, child);
     end();
   }
 
@@ -39,17 +38,17 @@ final class ListColumn extends Column {
 
   @Override
   public List<ArrowBuf> takeBuffers() {
-    return Collections.singletonList(Offsets.take(offsets, count()));
+    return List.of(Offsets.take(offsets, count()));
   }
 
   @Override
   public List<ColumnData> takeChildren() {
-    return Collections.singletonList(child.take());
+    return List.of(child.take());
   }
 
   @Override
-  public void forget(int from) {
-    child.truncate(from < count() ? Offsets.start(offsets, from) : Offsets.end(offsets, count()));
+  public void truncateValues(int from) {
+    child.truncate(Offsets.start(offsets, Math.min(from, count())));
   }
 
   @Override

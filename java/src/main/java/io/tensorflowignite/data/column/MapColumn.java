@@ -2,13 +2,12 @@ package io.tensorflowignite.data.column;
 
 import io.tensorflowignite.v1.Nulls;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 
-/** Maps: offsets, and a child with all their entries, which has one for keys and one for values. */
+/** Maps: an offsets buffer, and a child of all entries, which has children for keys and values. */
 final class MapColumn extends Column {
   private final BufferAllocator allocator;
   private final Column keys;
@@ -16,7 +15,7 @@ final class MapColumn extends Column {
   private final GrowingBuffer offsets = buffer();
 
   /**
-   * @param keys takes no null
+   * @param keys accepts no null
    */
   MapColumn(Column keys, Column values, Nulls nulls, BufferAllocator allocator) {
     super(nulls, allocator);
@@ -62,20 +61,19 @@ final class MapColumn extends Column {
 
   @Override
   public List<ArrowBuf> takeBuffers() {
-    return Collections.singletonList(Offsets.take(offsets, count()));
+    return List.of(Offsets.take(offsets, count()));
   }
 
   @Override
   public List<ColumnData> takeChildren() {
     ColumnData key = keys.take();
-    List<ArrowBuf> allValid = Collections.singletonList(allocator.getEmpty());
-    return Collections.singletonList(
-        new ColumnData(key.count(), 0, allValid, Arrays.asList(key, values.take())));
+    List<ArrowBuf> allValid = List.of(allocator.getEmpty());
+    return List.of(new ColumnData(key.count(), 0, allValid, Arrays.asList(key, values.take())));
   }
 
   @Override
-  public void forget(int from) {
-    int entries = from < count() ? Offsets.start(offsets, from) : Offsets.end(offsets, count());
+  public void truncateValues(int from) {
+    int entries = Offsets.start(offsets, Math.min(from, count()));
     keys.truncate(entries);
     values.truncate(entries);
   }

@@ -1,8 +1,8 @@
 package io.tensorflowignite.data.column;
 
 /**
- * A value does not fit its column; the message continues the sentence "column NAME …". Whoever
- * knows the row tells it.
+ * A value does not fit its column. The message continues the sentence "column NAME …"; callers that
+ * know the row add its key.
  */
 public final class MismatchException extends Exception {
   private final String path;
@@ -18,22 +18,23 @@ public final class MismatchException extends Exception {
     this.ofBatch = ofBatch;
   }
 
-  /** A value of a class that its column does not take. */
+  /** The value is of a class that its column does not accept. */
   public static MismatchException otherClass(Object value, String expected) {
     return new MismatchException(
         "is of class " + value.getClass().getSimpleName() + " instead of " + expected);
   }
 
-  /** Not the row is at fault but the batch that it would make too large. */
+  /** The value would make its batch too large. */
   public static MismatchException batchTooLarge(long limit) {
     return new MismatchException("", "makes its batch exceed " + limit + " bytes", true);
   }
 
+  /** Whether the batch is too large, rather than the value wrong. */
   public boolean ofBatch() {
     return ofBatch;
   }
 
-  /** Where inside of its column's value the mismatch stands: ".city", "[2].name"; mostly empty. */
+  /** The mismatch's path inside the column's value: ".city", "[2].name"; empty: the whole value. */
   public String path() {
     return path;
   }

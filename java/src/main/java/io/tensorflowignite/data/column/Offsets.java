@@ -3,15 +3,14 @@ package io.tensorflowignite.data.column;
 import org.apache.arrow.memory.ArrowBuf;
 
 /**
- * The offsets buffer of columns whose values differ in length: 32 bits each, one more than there
- * are values.
+ * The offsets buffer of columns whose values vary in length: 32-bit offsets, one more than values.
  */
 final class Offsets {
   static final int WIDTH = 4;
 
   private Offsets() {}
 
-  /** Notes where the value of this index ends. */
+  /** Stores the end of the value with an index. */
   static void append(GrowingBuffer offsets, int index, long end) {
     long at = (index + 1L) * WIDTH;
     ArrowBuf to = offsets.require(at + WIDTH);
@@ -21,14 +20,9 @@ final class Offsets {
     to.setInt(at, (int) end);
   }
 
-  /** Where the value of this index, which exists, begins. */
+  /** The start of the value with an index, which is the end of the value before it. */
   static int start(GrowingBuffer offsets, int index) {
     return index == 0 ? 0 : offsets.require((index + 1L) * WIDTH).getInt((long) index * WIDTH);
-  }
-
-  /** Where the last of so many values ends. */
-  static int end(GrowingBuffer offsets, int count) {
-    return count == 0 ? 0 : offsets.require((count + 1L) * WIDTH).getInt((long) count * WIDTH);
   }
 
   static ArrowBuf take(GrowingBuffer offsets, int count) {

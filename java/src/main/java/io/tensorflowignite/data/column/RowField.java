@@ -4,9 +4,9 @@ import org.apache.ignite.binary.BinaryField;
 import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.binary.BinaryObjectException;
 
-/** Where in a row (a key and a value, kept binary) a column's value stands. One thread uses it. */
+/** Gets a column's value from a row: a key and a value, kept binary. Not thread-safe. */
 public interface RowField {
-  /** The name of the only column of a cache whose values are no objects. */
+  /** The name of the only column of a cache whose values are not objects. */
   String VALUE = "value";
 
   Object of(Object key, Object value) throws MismatchException;
@@ -19,21 +19,17 @@ public interface RowField {
     return (key, value) -> value;
   }
 
-  static RowField ofKey(String name) {
+  /** A field of the key or of the value. */
+  static RowField of(String name, boolean inKey) {
     ObjectField field = new ObjectField(name);
-    return (key, value) -> field.of(key);
+    return (key, value) -> field.of(inKey ? key : value);
   }
 
-  static RowField ofValue(String name) {
-    ObjectField field = new ObjectField(name);
-    return (key, value) -> field.of(value);
-  }
-
-  /** A field of an object inside of a field: "address.city". */
+  /** A field of an object inside a field: "address.city". */
   static RowField ofPath(String path, boolean inKey) {
     int dot = path.indexOf('.');
     if (dot < 0) {
-      return inKey ? ofKey(path) : ofValue(path);
+      return of(path, inKey);
     }
     ObjectField outer = new ObjectField(path.substring(0, dot));
     RowField inner = ofPath(path.substring(dot + 1), false);
@@ -43,10 +39,10 @@ public interface RowField {
     };
   }
 
-  /** A field where values are objects; the value itself where they are not, and it is called so. */
+  /** A field of values that are objects; the value itself if it is none and the name is VALUE. */
   static RowField ofAnyValue(String name) {
     if (!name.equals(VALUE)) {
-      return ofValue(name);
+      return of(name, false);
     }
     return new RowField() {
       private final ObjectField field = new ObjectField(name);
@@ -64,10 +60,7 @@ public interface RowField {
     };
   }
 
-  /**
-   * A field of binary objects: by position as long as all objects are of one type, by name after
-   * that.
-   */
+  /** A field of binary objects: found by position while all objects have one type, then by name. */
   final class ObjectField {
     private final String name;
     private BinaryField field;

@@ -2,13 +2,11 @@ package io.tensorflowignite.data.column;
 
 import io.tensorflowignite.v1.Nulls;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.ignite.binary.BinaryObject;
 
-/** Objects inside of objects: a child for each field. A field that an object lacks is null. */
+/** Nested objects: no buffer, one child for each field. A field that an object lacks is null. */
 final class StructColumn extends Column {
   private final String[] names;
   private final RowField.ObjectField[] fields;
@@ -50,7 +48,7 @@ final class StructColumn extends Column {
   @Override
   public void putNull() throws MismatchException {
     for (Column child : children) {
-      child.missing();
+      child.putMissing();
     }
     added(1);
   }
@@ -65,11 +63,6 @@ final class StructColumn extends Column {
   }
 
   @Override
-  public List<ArrowBuf> takeBuffers() {
-    return Collections.emptyList();
-  }
-
-  @Override
   public List<ColumnData> takeChildren() {
     List<ColumnData> taken = new ArrayList<>(children.length);
     for (Column child : children) {
@@ -79,7 +72,7 @@ final class StructColumn extends Column {
   }
 
   @Override
-  public void forget(int from) {
+  public void truncateValues(int from) {
     for (Column child : children) {
       child.truncate(from);
     }

@@ -11,20 +11,20 @@ import java.util.TimeZone;
 import org.apache.arrow.vector.types.TimeUnit;
 
 /**
- * Dates and times of Ignite, as the numbers that Arrow counts them in, and back. An instant is an
- * instant; java.sql's Date and Time are the day and the time of day that the clock of this JVM's
- * time zone shows, as in SQL.
+ * Converts Ignite's dates and times to Arrow's numbers and back. java.util.Date and Timestamp are
+ * instants; java.sql's Date and Time are the day and the time of day in this JVM's time zone, as in
+ * SQL.
  */
 public final class Temporals {
   private static final long DAY_MILLIS = 86_400_000;
   private static final long NANOS = 1_000_000_000;
 
-  /** From here on, Java's calendars and a time zone's offset lead to the same day. */
+  /** From this instant on, the time zone's offset gives the same day as Java's calendars. */
   private static final long MILLIS_OF_1900 = -2_208_988_800_000L;
 
   private Temporals() {}
 
-  /** How many of the unit a second has. */
+  /** Units in one second. */
   public static long perSecond(TimeUnit unit) {
     switch (unit) {
       case SECOND:
@@ -48,7 +48,7 @@ public final class Temporals {
     long perSecond = perSecond(unit);
     long rest = nanos / (NANOS / perSecond);
     if (seconds < 0) {
-      // Towards zero, so that the earliest instant does not overflow on the way.
+      // Computed towards zero, so that the earliest instant does not overflow in between.
       seconds++;
       rest -= perSecond;
     }
@@ -82,7 +82,7 @@ public final class Temporals {
     }
   }
 
-  /** Days since 1970 of the day that the date shows. */
+  /** Days since 1970. */
   public static int day(Date date) {
     long millis = date.getTime();
     if (millis >= MILLIS_OF_1900) {
@@ -95,7 +95,7 @@ public final class Temporals {
     return java.sql.Date.valueOf(LocalDate.ofEpochDay(daysSince1970));
   }
 
-  /** What the clock shows since midnight. */
+  /** Time since midnight, in a unit. */
   public static long ofDay(Time time, TimeUnit unit) {
     long millis = Math.floorMod(local(time.getTime()), DAY_MILLIS);
     return unit == TimeUnit.SECOND ? millis / 1000 : millis * (perSecond(unit) / 1000);

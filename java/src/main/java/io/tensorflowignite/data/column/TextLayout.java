@@ -7,64 +7,52 @@ import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.ignite.binary.BinaryObject;
 
-/** How the values of a column of texts or bytes become bytes. */
+/** Converts the values of a column of texts or bytes to bytes. */
 interface TextLayout {
-  /** The longest decimal that is written out. */
+  /** The digits of the longest decimal that is written as text. */
   int MAX_DIGITS = 100_000;
 
   byte[] bytes(Object value) throws MismatchException;
 
-  /** In the place of a null. */
-  default byte[] standIn() {
+  /** The bytes that replace a null. */
+  default byte[] defaultBytes() {
     return new byte[0];
   }
 
   /**
-   * @param strict only values of the type that Ignite knows; else what can be converted, too
+   * @param strict accepts only the class that Ignite stores, and converts no other
    */
   static TextLayout of(Field field, boolean strict) {
     boolean text = field.getType() instanceof ArrowType.Utf8;
     if (!strict) {
       return text ? TextLayout::anyText : TextLayout::anyBytes;
     }
-    if (Marks.UUID.marks(field)) {
-      return value -> {
-        if (value.getClass() != UUID.class) {
-          throw MismatchException.otherClass(value, "UUID");
-        }
-        return utf8(value.toString());
-      };
+    if (LogicalType.UUID.matches(field)) {
+      return value -> utf8(require(UUID.class, value).toString());
     }
-    if (Marks.DECIMAL.marks(field)) {
+    if (LogicalType.DECIMAL.matches(field)) {
       return new TextLayout() {
         @Override
         public byte[] bytes(Object value) throws MismatchException {
-          if (value.getClass() != BigDecimal.class) {
-            throw MismatchException.otherClass(value, "BigDecimal");
-          }
-          return utf8(plain((BigDecimal) value));
+          return utf8(plain(require(BigDecimal.class, value)));
         }
 
         @Override
-        public byte[] standIn() {
+        public byte[] defaultBytes() {
           return utf8("0");
         }
       };
     }
-    if (text) {
-      return value -> {
-        if (value.getClass() != String.class) {
-          throw MismatchException.otherClass(value, "String");
-        }
-        return utf8((String) value);
-      };
+    return text
+        ? value -> utf8(require(String.class, value))
+        : value -> require(byte[].class, value);
+  }
+
+  private static <T> T require(Class<T> expected, Object value) throws MismatchException {
+    if (value.getClass() != expected) {
+      throw MismatchException.otherClass(value, expected.getSimpleName());
     }
-    return value -> {
-      if (value.getClass() != byte[].class) {
-        throw MismatchException.otherClass(value, "byte[]");
-      }
-      return (byte[]) value;
-    };
+    return expected.cast(value);
   }
 
   private static byte[] anyText(Object value) throws MismatchException {

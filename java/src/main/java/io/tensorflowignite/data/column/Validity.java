@@ -4,12 +4,12 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 
 /**
- * Which values of a column are there: a bit for each, made with the first null of a batch. As long
- * as there is none it costs nothing.
+ * The validity buffer of a column: one bit for each value, 0 for a null. It is created with the
+ * first null of a batch and costs nothing before.
  */
 final class Validity {
   private final GrowingBuffer bits;
-  private boolean made;
+  private boolean created;
   private int nulls;
 
   Validity(BufferAllocator allocator) {
@@ -20,44 +20,42 @@ final class Validity {
     return nulls;
   }
 
-  /** The values from this index on are there. */
-  void valid(int from, int count) {
-    if (made) {
+  void setValid(int from, int count) {
+    if (created) {
       for (int i = from; i < from + count; i++) {
-        Bits.set(bits, i, true);
+        BitBuffers.set(bits, i, true);
       }
     }
   }
 
-  /** The value of this index is null. */
-  void missing(int index) {
-    if (!made) {
-      made = true;
-      valid(0, index);
+  void setNull(int index) {
+    if (!created) {
+      created = true;
+      setValid(0, index);
     }
-    Bits.set(bits, index, false);
+    BitBuffers.set(bits, index, false);
     nulls++;
   }
 
-  /** Forgets the values from this index on. */
+  /** Removes the values from an index on. */
   void truncate(int from, int count) {
-    for (int i = from; made && i < count; i++) {
-      if (!Bits.get(bits, i)) {
+    for (int i = from; created && i < count; i++) {
+      if (!BitBuffers.get(bits, i)) {
         nulls--;
       }
     }
   }
 
-  /** Hands the bits over; an empty buffer when no value is null. */
+  /** Returns the bits, which the caller owns; an empty buffer if no value is null. */
   ArrowBuf take(int count) {
-    ArrowBuf taken = bits.take(nulls == 0 ? 0 : Bits.bytes(count));
-    made = false;
+    ArrowBuf taken = bits.take(nulls == 0 ? 0 : BitBuffers.bytes(count));
+    created = false;
     nulls = 0;
     return taken;
   }
 
   void clear() {
-    made = false;
+    created = false;
     nulls = 0;
     bits.clear();
   }

@@ -1,5 +1,2 @@
-/**
- * Columns of a batch under construction: how values are laid out as Arrow prescribes. Knows no
- * cache.
- */
+/** Columns of a batch under construction, in Arrow's layout. Knows no cache. */
 package io.tensorflowignite.data.column;

@@ -1,10 +1,11 @@
 package io.tensorflowignite.data.flight;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+
 import com.google.protobuf.InvalidProtocolBufferException;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.load.BatchSource;
-import io.tensorflowignite.data.load.SoundVectors;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.data.load.VectorValidation;
 import io.tensorflowignite.v1.LoadResult;
 import java.util.OptionalLong;
 import org.apache.arrow.flight.FlightRuntimeException;
@@ -14,14 +15,14 @@ import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.pojo.Schema;
 
-/** The batches that a client puts. */
+/** The batches of a client's DoPut. */
 final class FlightBatches implements BatchSource {
   private final FlightStream stream;
   private final boolean sealed;
   private OptionalLong seal = OptionalLong.empty();
 
   /**
-   * @param sealed its last message carries the number of rows, and no batch
+   * @param sealed the last message holds the number of rows, and no batch
    */
   FlightBatches(FlightStream stream, boolean sealed) {
     this.stream = stream;
@@ -39,7 +40,7 @@ final class FlightBatches implements BatchSource {
       ArrowBuf metadata = sealed ? stream.getLatestMetadata() : null;
       if (metadata == null) {
         VectorSchemaRoot batch = stream.getRoot();
-        SoundVectors.require(batch);
+        VectorValidation.require(batch);
         return batch;
       }
       seal = OptionalLong.of(rows(metadata));
@@ -52,20 +53,20 @@ final class FlightBatches implements BatchSource {
     return seal;
   }
 
-  /** What Arrow throws while it lays a batch out is the fault of who sent it. */
+  /** Reads the next message. An exception of Arrow means that the client's batch is invalid. */
   private boolean advance() {
     try {
       return stream.next();
-    } catch (FlightRuntimeException | OutOfMemoryException foreseen) {
-      throw foreseen;
-    } catch (RuntimeException unsound) {
+    } catch (FlightRuntimeException | OutOfMemoryException expected) {
+      throw expected;
+    } catch (RuntimeException invalid) {
       throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
+          ERROR_CODE_INVALID_REQUEST,
           String.format(
-              "a batch cannot be laid out as its schema says (%s); send what Arrow's own writers"
-                  + " write",
-              unsound),
-          unsound);
+              "a batch cannot be read (%s); a batch must fit its schema; send the output of Arrow's"
+                  + " own writers",
+              invalid),
+          invalid);
     }
   }
 
@@ -75,12 +76,11 @@ final class FlightBatches implements BatchSource {
     try {
       return LoadResult.parseFrom(bytes).getRows();
     } catch (InvalidProtocolBufferException malformed) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          String.format(
-              "the metadata of a batch hold no LoadResult (%s); of a sealed load only the last"
-                  + " message carries metadata, that one; leave them out",
-              malformed.getMessage()));
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "the metadata of a batch hold no LoadResult (%s); in a sealed load only the last message"
+              + " has metadata, a LoadResult; send batches without metadata",
+          malformed.getMessage());
     }
   }
 }

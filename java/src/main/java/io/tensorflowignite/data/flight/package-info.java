@@ -1,2 +1,2 @@
-/** Batches over the network; the only place that knows Arrow Flight. */
+/** Batches over Arrow Flight; the only package that uses it. */
 package io.tensorflowignite.data.flight;

@@ -4,13 +4,13 @@ import java.util.OptionalLong;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.pojo.Schema;
 
-/** Where the record batches of a load come from. */
+/** The record batches of a load. */
 public interface BatchSource {
   Schema schema();
 
-  /** The next batch, valid until the next call; null at the end. */
+  /** The next batch, which is valid until the next call; null at the end. */
   VectorSchemaRoot next();
 
-  /** At the end: how many rows the sender says it sent; empty when it does not say. */
+  /** After the end: the number of rows that the sender has sent; empty if it did not report it. */
   OptionalLong seal();
 }

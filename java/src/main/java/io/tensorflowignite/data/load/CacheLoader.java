@@ -1,9 +1,11 @@
 package io.tensorflowignite.data.load;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.data.schema.SchemaStore;
-import io.tensorflowignite.data.schema.Schemas;
-import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LoadCommand;
 import io.tensorflowignite.v1.LoadResult;
 import java.util.OptionalLong;
@@ -11,23 +13,25 @@ import java.util.concurrent.ExecutorService;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.ignite.Ignite;
 
-/** Loads record batches into a cache, as objects: all of them, or what it made is removed. */
+/**
+ * Loads record batches into a cache, as objects. If a load fails, the cache it created is removed.
+ */
 public final class CacheLoader {
   private final Ignite ignite;
-  private final Schemas schemas;
+  private final SchemaResolver schemas;
   private final SchemaStore store;
   private final ExecutorService executor;
 
-  public CacheLoader(Ignite ignite, Schemas schemas, SchemaStore store, ExecutorService executor) {
+  public CacheLoader(
+      Ignite ignite, SchemaResolver schemas, SchemaStore store, ExecutorService executor) {
     this.ignite = ignite;
     this.schemas = schemas;
     this.store = store;
     this.executor = executor;
   }
 
-  /** Makes the cache when it does not exist, and removes it when the load fails. */
   public LoadResult load(LoadCommand command, BatchSource batches) {
-    LoadPlan plan = LoadPlan.of(command, batches.schema());
+    LoadPlan plan = new LoadPlan(command, batches.schema());
     LoadTarget target = LoadTarget.prepare(ignite, schemas, store, plan);
     try {
       long rows = stream(plan, target, batches);
@@ -57,7 +61,7 @@ public final class CacheLoader {
     return streamer.rows();
   }
 
-  /** Cleans up after an error, which counts for more than what goes wrong now. */
+  /** Cleans up after an error, and adds an error of the clean-up to it. */
   private static void suppress(RuntimeException error, Runnable cleanUp) {
     try {
       cleanUp.run();
@@ -68,31 +72,31 @@ public final class CacheLoader {
 
   private static void requireSeal(LoadTarget target, long rows, OptionalLong seal) {
     if (seal.isEmpty() || seal.getAsLong() != rows) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          String.format(
-              "the rows for cache %s ended after %d, %s; a load writes all its rows or fails; load"
-                  + " again",
-              target.cache(),
-              rows,
-              seal.isEmpty()
-                  ? "and their sender did not say that it was done"
-                  : "but " + seal.getAsLong() + " were sent"));
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "the rows for cache %s ended after %d, %s; a load writes all its rows or fails; load"
+              + " again",
+          target.cache(),
+          rows,
+          seal.isEmpty()
+              ? "and the sender did not report the end"
+              : "but " + seal.getAsLong() + " were sent");
     }
   }
 
   private static void requireAll(LoadTarget target, long rows) {
-    if (!target.made()) {
+    if (!target.isNew()) {
       return;
     }
     long stored = target.size();
     if (stored != rows) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.ROW_MISMATCH,
-          String.format(
-              "%d rows were loaded into cache %s, but it holds %d; each row needs a key of its own;"
-                  + " make the keys unique, or let them be counted",
-              rows, target.cache(), stored));
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_ROW_MISMATCH,
+          "%d rows were loaded into cache %s, but the cache holds %d; each row needs its own key;"
+              + " make the keys unique, or load without key= so that keys are counted",
+          rows,
+          target.cache(),
+          stored);
     }
   }
 }

@@ -1,7 +1,8 @@
 package io.tensorflowignite.data.load;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_PARTITION_NOT_LOCAL;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
@@ -9,16 +10,16 @@ import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cache.query.SqlFieldsQuery;
 
 /**
- * Destroys caches. Ignite 2.17 cannot destroy one whose partitions are on their way to another
- * node: the receiver may run into a NullPointerException that halts its JVM. So this waits until
- * none is.
+ * Destroys caches. While partitions of a cache move between nodes, Ignite 2.17 cannot destroy it
+ * safely: a NullPointerException may halt the receiving node's JVM. So this waits until no
+ * partition moves.
  */
 public final class CacheRemoval {
   private static final String MOVING =
-      "SELECT COUNT(*) FROM SYS.PARTITION_STATES P JOIN SYS.CACHES C"
-          + " ON P.CACHE_GROUP_ID = C.CACHE_GROUP_ID WHERE C.CACHE_NAME = ? AND P.STATE = 'MOVING'";
+      "SELECT COUNT(*) FROM SYS.PARTITION_STATES P JOIN SYS.CACHES C ON P.CACHE_GROUP_ID ="
+          + " C.CACHE_GROUP_ID WHERE C.CACHE_NAME = ? AND P.STATE = 'MOVING'";
 
-  /** Moving some gigabytes takes seconds; after this time a person had better look. */
+  /** Some gigabytes move within seconds; a longer time points to a problem of the cluster. */
   private static final long MAX_WAIT_SECONDS = 120;
 
   private static final long POLL_MILLIS = 50;
@@ -39,20 +40,21 @@ public final class CacheRemoval {
     long deadline = System.nanoTime() + maxWaitNanos;
     for (long moving = moving(cache); moving > 0; moving = moving(cache)) {
       if (System.nanoTime() - deadline > 0) {
-        throw new TensorFlowIgniteException(
-            ErrorCode.PARTITION_NOT_LOCAL,
-            String.format(
-                "cache %s was not removed: %d of its partitions have been moving between nodes for"
-                    + " %d s; Ignite removes a cache safely only when none moves; load again when"
-                    + " the cluster has rebalanced",
-                cache, moving, TimeUnit.NANOSECONDS.toSeconds(maxWaitNanos)));
+        throw TensorFlowIgniteException.of(
+            ERROR_CODE_PARTITION_NOT_LOCAL,
+            "cache %s was not removed: %d of its partitions have been moving between nodes for %d"
+                + " s; Ignite removes a cache safely only when no partition moves; load again when"
+                + " the cluster has rebalanced",
+            cache,
+            moving,
+            TimeUnit.NANOSECONDS.toSeconds(maxWaitNanos));
       }
       pause();
     }
     ignite.destroyCache(cache);
   }
 
-  /** Copies of partitions, on any node, that are not complete yet. */
+  /** Number of partition copies, on any node, that are not complete yet. */
   private long moving(String cache) {
     if (ignite.cache(cache) == null) {
       return 0;

@@ -1,32 +1,21 @@
 package io.tensorflowignite.data.load;
 
-import io.tensorflowignite.data.schema.ColumnType;
+import io.tensorflowignite.data.schema.StoredTypes;
 import java.util.List;
 import org.apache.arrow.vector.types.pojo.Field;
 
 /**
- * What the keys of loaded rows are made of: numbers that are counted, the values of one column, or
- * objects of two columns, of which the second decides the partition.
+ * The keys of loaded rows: counted numbers, the values of one column, or objects of two columns, of
+ * which the second determines the partition.
  */
 final class LoadKey {
   private final List<Field> fields;
-  private final List<ColumnType> types;
 
-  private LoadKey(List<Field> fields, List<ColumnType> types) {
+  /**
+   * @param fields the columns of the keys: at most two
+   */
+  LoadKey(List<Field> fields) {
     this.fields = fields;
-    this.types = types;
-  }
-
-  static LoadKey counted() {
-    return new LoadKey(List.of(), List.of());
-  }
-
-  static LoadKey of(Field field, ColumnType type) {
-    return new LoadKey(List.of(field), List.of(type));
-  }
-
-  LoadKey with(Field affinity, ColumnType affinityType) {
-    return new LoadKey(List.of(fields.get(0), affinity), List.of(types.get(0), affinityType));
   }
 
   boolean isCounted() {
@@ -37,18 +26,13 @@ final class LoadKey {
     return fields.size() == 2;
   }
 
-  /** The columns that keys are made of. */
+  /** The columns of the keys; empty if keys are counted. */
   List<Field> fields() {
     return fields;
   }
 
-  /** Of the fields, in their order. */
-  List<ColumnType> types() {
-    return types;
-  }
-
-  /** Class of a key in Ignite; of an object's first field. */
+  /** Class of a key in Ignite; if keys are objects, of their first field. */
   Class<?> storage() {
-    return isCounted() ? Long.class : types.get(0).storage();
+    return isCounted() ? Long.class : StoredTypes.require(fields.get(0)).storage();
   }
 }

@@ -1,12 +1,15 @@
 package io.tensorflowignite.data.load;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.schema.CacheLookup;
 import io.tensorflowignite.data.schema.CacheSchema;
-import io.tensorflowignite.data.schema.Caches;
 import io.tensorflowignite.data.schema.ColumnType;
-import io.tensorflowignite.data.schema.ColumnTypes;
+import io.tensorflowignite.data.schema.StoredTypes;
 import io.tensorflowignite.table.SystemCache;
-import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LoadCommand;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
@@ -14,6 +17,7 @@ import java.sql.Time;
 import java.sql.Timestamp;
 import java.util.ArrayList;
 import java.util.Date;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -24,10 +28,7 @@ import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.Schema;
 
-/**
- * A LoadCommand and the schema of its batches, checked: which columns are the key, how each of the
- * others is stored.
- */
+/** A validated LoadCommand and schema of its batches: the key's columns, and the others' types. */
 final class LoadPlan {
   private static final int MAX_PARTITIONS = 65_000;
   private static final int MAX_NAME_BYTES = 200;
@@ -48,78 +49,64 @@ final class LoadPlan {
 
   private final LoadCommand command;
   private final List<Field> fields;
-  private final List<ColumnType> types;
   private final LoadKey key;
 
-  private LoadPlan(LoadCommand command, List<Field> fields, List<ColumnType> types, LoadKey key) {
-    this.command = command;
-    this.fields = fields;
-    this.types = types;
-    this.key = key;
-  }
-
-  static LoadPlan of(LoadCommand command, Schema schema) {
+  LoadPlan(LoadCommand command, Schema schema) {
     requireCommand(command);
-    List<Field> fields = new ArrayList<>();
-    List<ColumnType> types = new ArrayList<>();
-    Map<String, ColumnType> all = new LinkedHashMap<>();
+    this.command = command;
+    Map<String, Field> all = new LinkedHashMap<>();
+    Map<String, String> names = new HashMap<>();
     for (Field field : schema.getFields()) {
       String name = field.getName();
-      requireName(command.getCache(), name, all.keySet());
-      ColumnType type =
-          ColumnTypes.ofField(field).orElseThrow(() -> unsupported(command.getCache(), field));
-      all.put(name, type);
-      if (!name.equals(command.getKeyColumn()) && !name.equals(command.getAffinityColumn())) {
-        fields.add(type.field(name));
-        types.add(type);
-      }
+      requireName(cache(), name, names);
+      all.put(name, StoredTypes.of(field).orElseThrow(() -> unsupported(field)).field(name));
     }
-    LoadKey key = key(command, schema, all);
+    key = new LoadKey(keyFields(all));
+    fields = new ArrayList<>(all.values());
+    fields.removeAll(key.fields());
     if (fields.isEmpty()) {
       throw invalid(
-          "the rows for cache %s have no column besides their key; a row holds at least one; add a"
-              + " column",
-          command.getCache());
+          "the rows for cache %s have no column besides their key; a row needs at least one other"
+              + " column; add a column",
+          cache());
     }
-    return new LoadPlan(command, fields, types, key);
   }
 
-  private static LoadKey key(LoadCommand command, Schema schema, Map<String, ColumnType> all) {
+  private List<Field> keyFields(Map<String, Field> all) {
     String key = command.getKeyColumn();
     String affinity = command.getAffinityColumn();
     if (!affinity.isEmpty() && (key.isEmpty() || key.equals(affinity))) {
       throw invalid(
-          "the rows for cache %s have affinity column %s and key column \"%s\"; keys are then made"
-              + " of both, and each row needs a key of its own; name the column of the keys, one"
-              + " that is not the affinity column, as key",
-          command.getCache(), affinity, key);
+          "the rows for cache %s have affinity column %s and key column \"%s\"; with an affinity"
+              + " column, a key consists of both columns and must be unique; set key to a column"
+              + " that is not the affinity column",
+          cache(), affinity, key);
     }
     if (key.isEmpty()) {
-      return LoadKey.counted();
+      return List.of();
     }
-    Field field = keyField(command.getCache(), "keys", key, schema, all);
-    LoadKey single = LoadKey.of(field, all.get(key));
+    Field field = keyField("keys", key, all);
     return affinity.isEmpty()
-        ? single
-        : single.with(
-            keyField(command.getCache(), "affinity", affinity, schema, all), all.get(affinity));
+        ? List.of(field)
+        : List.of(field, keyField("affinity", affinity, all));
   }
 
-  private static Field keyField(
-      String cache, String role, String name, Schema schema, Map<String, ColumnType> all) {
-    if (!all.containsKey(name)) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.COLUMN_NOT_FOUND,
-          String.format(
-              "the rows for cache %s have no column %s to take their %s from; their columns are"
-                  + " %s; name one of these",
-              cache, name, role, all.keySet()));
+  private Field keyField(String role, String name, Map<String, Field> all) {
+    Field field = all.get(name);
+    if (field == null) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_COLUMN_NOT_FOUND,
+          "the rows for cache %s have no column %s for their %s; their columns are %s; name one of"
+              + " these",
+          cache(),
+          name,
+          role,
+          all.keySet());
     }
-    ColumnType type = all.get(name);
-    if (!KEYS.contains(type.storage())) {
-      throw unsupported(cache, schema.findField(name));
+    if (!KEYS.contains(StoredTypes.require(field).storage())) {
+      throw unsupported(field);
     }
-    return type.field(name);
+    return field;
   }
 
   LoadCommand command() {
@@ -135,16 +122,18 @@ final class LoadPlan {
     return fields;
   }
 
-  /** Of the fields, in their order. */
-  List<ColumnType> types() {
-    return types;
+  /** All columns, those of the key first. */
+  List<Field> columns() {
+    List<Field> columns = new ArrayList<>(key.fields());
+    columns.addAll(fields);
+    return columns;
   }
 
   LoadKey key() {
     return key;
   }
 
-  /** What is stored beside the cache, so that its rows are read as they were loaded. */
+  /** The schema that is stored for the cache, so that its rows are read with the loaded types. */
   Schema schema() {
     List<Field> all = new ArrayList<>();
     if (key.isObject()) {
@@ -160,11 +149,11 @@ final class LoadPlan {
   }
 
   private static void requireCommand(LoadCommand command) {
-    Caches.requireName(command.getCache());
+    CacheLookup.requireName(command.getCache());
     if (command.getCache().startsWith(SystemCache.PREFIX)) {
       throw invalid(
-          "cache %s cannot be loaded; names that begin with %s are kept for this system; choose"
-              + " another name",
+          "cache %s cannot be loaded; names that begin with %s are reserved for system caches;"
+              + " choose another name",
           command.getCache(), SystemCache.PREFIX);
     }
     String cache = command.getCache();
@@ -173,7 +162,7 @@ final class LoadPlan {
         || cache.indexOf('/') >= 0
         || cache.indexOf('\\') >= 0) {
       throw invalid(
-          "'%s' cannot be the name of a cache that is loaded; where data are on disk it names a"
+          "'%s' cannot be the name of a loaded cache; with persistence the name becomes a"
               + " directory: at most %d bytes, without slashes and control characters; choose"
               + " another name",
           cache, MAX_NAME_BYTES);
@@ -182,42 +171,44 @@ final class LoadPlan {
         || command.getPartitions() < 0
         || command.getPartitions() > MAX_PARTITIONS) {
       throw invalid(
-          "cache %s cannot have %d backups and %d partitions; backups are 0 or more, partitions 0"
-              + " (Ignite's default) to %d; choose within these",
+          "cache %s cannot have %d backups and %d partitions; backups must be 0 or more, partitions"
+              + " 0 (Ignite's default) to %d; choose values in these ranges",
           command.getCache(), command.getBackups(), command.getPartitions(), MAX_PARTITIONS);
     }
   }
 
-  private static void requireName(String cache, String name, Set<String> seen) {
-    if (name.isEmpty() || name.equals(CacheSchema.KEY) || name.equals("_val")) {
+  /**
+   * @param others the names before, by their lower case
+   */
+  private static void requireName(String cache, String name, Map<String, String> others) {
+    if (name.isEmpty() || name.equalsIgnoreCase(CacheSchema.KEY) || name.equalsIgnoreCase("_val")) {
       throw invalid(
-          "the rows for cache %s have a column named \"%s\"; a column has a name, and _key and _val"
-              + " are Ignite's own; rename the column",
+          "the rows for cache %s have a column named \"%s\"; a column needs a name, and _key and"
+              + " _val are reserved by Ignite, in upper case too; rename the column",
           cache, name);
     }
-    // Ignite tells fields apart without regard to case.
-    for (String other : seen) {
-      if (other.toLowerCase(Locale.ROOT).equals(name.toLowerCase(Locale.ROOT))) {
-        throw invalid(
-            "the rows for cache %s have two columns %s and %s; Ignite does not tell upper from"
-                + " lower case; rename one",
-            cache, other, name);
-      }
+    String other = others.put(name.toLowerCase(Locale.ROOT), name);
+    if (other != null) {
+      throw invalid(
+          "the rows for cache %s have two columns %s and %s; names of fields in Ignite are"
+              + " case-insensitive; rename one of the two",
+          cache, other, name);
     }
   }
 
-  private static TensorFlowIgniteException unsupported(String cache, Field field) {
-    return new TensorFlowIgniteException(
-        ErrorCode.UNSUPPORTED_TYPE,
-        String.format(
-            "cache %s cannot be loaded: column %s is of type %s; a column holds numbers of up to 64"
-                + " bits (unsigned: 32), decimals, booleans, strings, binary, dates, times, or"
-                + " lists, structs and maps of these, and a key integers, decimals, strings, UUIDs"
-                + " or times; cast the column, or leave it out",
-            cache, field.getName(), field));
+  private TensorFlowIgniteException unsupported(Field field) {
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_UNSUPPORTED_TYPE,
+        "cache %s cannot be loaded: column %s is of type %s; a column holds numbers of up to 64"
+            + " bits (unsigned: 32), decimals, booleans, strings, binary, dates, times, or lists,"
+            + " structs and maps of these, and a key integers, decimals, strings, UUIDs or times;"
+            + " cast the column, or leave it out",
+        cache(),
+        field.getName(),
+        field);
   }
 
   private static TensorFlowIgniteException invalid(String text, Object... values) {
-    return new TensorFlowIgniteException(ErrorCode.INVALID_REQUEST, String.format(text, values));
+    return TensorFlowIgniteException.of(ERROR_CODE_INVALID_REQUEST, text, values);
   }
 }

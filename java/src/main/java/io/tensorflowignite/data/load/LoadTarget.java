@@ -1,23 +1,28 @@
 package io.tensorflowignite.data.load;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_EXISTS;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.schema.CacheColumn;
+import io.tensorflowignite.data.schema.CacheLookup;
 import io.tensorflowignite.data.schema.CacheSchema;
-import io.tensorflowignite.data.schema.Caches;
 import io.tensorflowignite.data.schema.ColumnType;
-import io.tensorflowignite.data.schema.ColumnTypes;
+import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.data.schema.SchemaStore;
-import io.tensorflowignite.data.schema.Schemas;
+import io.tensorflowignite.data.schema.StoredTypes;
 import io.tensorflowignite.table.SystemCache;
-import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ExistingCache;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.ignite.Ignite;
@@ -32,14 +37,14 @@ import org.apache.ignite.cache.QueryEntity;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.configuration.CacheConfiguration;
 
-/** The cache that a load writes: made for it, or found as it is. */
+/** The cache that a load writes: a new one, or an existing one. */
 final class LoadTarget {
   private final Ignite ignite;
   private final SchemaStore store;
   private final String cache;
   private final String keyType;
   private final String valueType;
-  private final boolean made;
+  private final boolean isNew;
 
   private LoadTarget(
       Ignite ignite,
@@ -47,40 +52,40 @@ final class LoadTarget {
       String cache,
       String keyType,
       String valueType,
-      boolean made) {
+      boolean isNew) {
     this.ignite = ignite;
     this.store = store;
     this.cache = cache;
     this.keyType = keyType;
     this.valueType = valueType;
-    this.made = made;
+    this.isNew = isNew;
   }
 
-  static LoadTarget prepare(Ignite ignite, Schemas schemas, SchemaStore store, LoadPlan plan) {
-    Caches caches = new Caches(ignite);
+  static LoadTarget prepare(
+      Ignite ignite, SchemaResolver schemas, SchemaStore store, LoadPlan plan) {
+    CacheLookup caches = new CacheLookup(ignite);
     caches.requireActive();
     ExistingCache existing = plan.command().getExisting();
-    if (caches.exists(plan.cache())) {
-      requireUsers(ignite, plan.cache());
+    if (ignite.cacheNames().contains(plan.cache())) {
+      requireUserCache(ignite, plan.cache());
       if (existing == ExistingCache.EXISTING_CACHE_APPEND) {
-        return found(ignite, schemas, store, plan, caches.binary(plan.cache()));
+        return existing(ignite, schemas, store, plan, caches.binary(plan.cache()));
       }
       if (existing != ExistingCache.EXISTING_CACHE_REPLACE) {
         throw exists(plan.cache());
       }
       new CacheRemoval(ignite).destroy(plan.cache());
     }
-    return make(ignite, store, plan);
+    return create(ignite, store, plan);
   }
 
-  /** The store of files is called as its configuration says. */
-  private static void requireUsers(Ignite ignite, String cache) {
+  /** A system cache's name may have no reserved prefix: the user configures the storage's names. */
+  private static void requireUserCache(Ignite ignite, String cache) {
     if (!SystemCache.userCaches(ignite).contains(cache)) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          String.format(
-              "cache %s cannot be loaded; it is one of this system's own; choose another name",
-              cache));
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "cache %s cannot be loaded; it is a system cache; choose another name",
+          cache);
     }
   }
 
@@ -88,7 +93,7 @@ final class LoadTarget {
     return cache;
   }
 
-  /** Name of the binary type of the keys, when they are objects. */
+  /** Name of the binary type of the keys, if they are objects. */
   String keyType() {
     return keyType;
   }
@@ -98,29 +103,29 @@ final class LoadTarget {
     return valueType;
   }
 
-  /** Name of the binary type of the objects inside of the values, by where they stand. */
+  /** Name of the binary type of nested objects, by their path in the values. */
   String nestedType(String path) {
     return valueType + "." + path;
   }
 
-  /** Whether this load made the cache. */
-  boolean made() {
-    return made;
+  /** Whether this load has created the cache. */
+  boolean isNew() {
+    return isNew;
   }
 
   long size() {
     return ignite.cache(cache).sizeLong(CachePeekMode.PRIMARY);
   }
 
-  /** After a load that failed: what it made is removed. */
+  /** After a failed load: removes the cache if the load has created it. */
   void discard() {
-    if (made) {
+    if (isNew) {
       new CacheRemoval(ignite).destroy(cache);
       store.remove(cache);
     }
   }
 
-  private static LoadTarget make(Ignite ignite, SchemaStore store, LoadPlan plan) {
+  private static LoadTarget create(Ignite ignite, SchemaStore store, LoadPlan plan) {
     String valueType = newTypeName(ignite, plan);
     String keyType = keyTypeName(valueType);
     CacheConfiguration<Object, Object> configuration =
@@ -142,6 +147,7 @@ final class LoadTarget {
       configuration.setAffinity(
           new RendezvousAffinityFunction(false, plan.command().getPartitions()));
     }
+    PartitionMemory.require(ignite, configuration);
     try {
       ignite.createCache(configuration);
     } catch (CacheExistsException raced) {
@@ -156,15 +162,15 @@ final class LoadTarget {
     return new LoadTarget(ignite, store, plan.cache(), keyType, valueType, true);
   }
 
-  private static LoadTarget found(
+  private static LoadTarget existing(
       Ignite ignite,
-      Schemas schemas,
+      SchemaResolver schemas,
       SchemaStore store,
       LoadPlan plan,
       IgniteCache<Object, Object> cache) {
     Optional<CacheKeyConfiguration> affinity = affinity(cache);
     requireSameAffinity(affinity.map(CacheKeyConfiguration::getAffinityKeyFieldName), plan);
-    Optional<CacheSchema> schema = schemas.known(cache);
+    Optional<CacheSchema> schema = schemas.resolve(cache);
     if (schema.isPresent()) {
       requireSame(schema.get(), plan);
     } else {
@@ -185,59 +191,54 @@ final class LoadTarget {
   }
 
   private static void requireSameAffinity(Optional<String> affinity, LoadPlan plan) {
-    String brings = plan.command().getAffinityColumn();
-    if (!affinity.orElse("").equals(brings)) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.ROW_MISMATCH,
-          String.format(
-              "rows with affinity column \"%s\" do not fit cache %s, whose affinity column is"
-                  + " \"%s\"; appended rows must have the same; change it, or replace the cache",
-              brings, plan.cache(), affinity.orElse("")));
+    String ofRows = plan.command().getAffinityColumn();
+    if (!affinity.orElse("").equals(ofRows)) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_ROW_MISMATCH,
+          "rows with affinity column \"%s\" do not fit cache %s, whose affinity column is \"%s\";"
+              + " appended rows must have the cache's affinity column; change the affinity column"
+              + " of the load, or replace the cache (if_exists=\"replace\")",
+          ofRows,
+          plan.cache(),
+          affinity.orElse(""));
     }
   }
 
   private static void requireSame(CacheSchema schema, LoadPlan plan) {
-    List<String> has = new ArrayList<>();
-    schema.columns().forEach(column -> has.add(describe(schema, column)));
-    List<String> brings = new ArrayList<>();
-    if (plan.key().isObject()) {
-      describe(schema, plan.key().fields(), plan.key().types(), brings);
-    }
-    describe(schema, plan.fields(), plan.types(), brings);
-    // The fields of a key that is an object are columns too.
+    List<String> ofCache = new ArrayList<>();
+    schema.columns().forEach(column -> ofCache.add(describe(schema, column)));
+    // The fields of key objects are columns, too.
+    List<String> ofRows =
+        (plan.key().isObject() ? plan.columns() : plan.fields())
+            .stream()
+                .map(field -> describe(schema, field, StoredTypes.require(field)))
+                .collect(Collectors.toList());
     Class<?> key = plan.key().isObject() ? plan.key().storage() : schema.key().type().storage();
-    boolean sameKeys = key == plan.key().storage();
-    if (!sameKeys || has.size() != brings.size() || !has.containsAll(brings)) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.ROW_MISMATCH,
-          String.format(
-              "rows with keys %s and columns %s do not fit cache %s, which has keys %s and columns"
-                  + " %s; appended rows must have the same columns; change them, or replace the"
-                  + " cache",
-              plan.key().storage().getSimpleName(),
-              brings,
-              plan.cache(),
-              key.getSimpleName(),
-              has));
-    }
-  }
-
-  private static void describe(
-      CacheSchema schema, List<Field> fields, List<ColumnType> types, List<String> into) {
-    for (int i = 0; i < fields.size(); i++) {
-      into.add(describe(schema, fields.get(i), types.get(i)));
+    if (key != plan.key().storage()
+        || ofCache.size() != ofRows.size()
+        || !new HashSet<>(ofCache).containsAll(ofRows)) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_ROW_MISMATCH,
+          "rows with keys %s and columns %s do not fit cache %s, which has keys %s and columns %s;"
+              + " appended rows must have the cache's columns; change the columns of the load, or"
+              + " replace the cache (if_exists=\"replace\")",
+          plan.key().storage().getSimpleName(),
+          ofRows,
+          plan.cache(),
+          key.getSimpleName(),
+          ofCache);
     }
   }
 
   private static String describe(CacheSchema schema, CacheColumn column) {
-    return column.known()
+    return column.isKnown()
         ? describe(schema, column.field(), column.type())
         : column.name() + ": " + column.typeName();
   }
 
   /**
-   * Columns are the same when their stored Arrow types are, or, where none are stored, their
-   * classes in Ignite.
+   * A column as text. Columns are equal if their stored Arrow types are, or, if no Arrow schema is
+   * stored, their classes in Ignite.
    */
   private static String describe(CacheSchema schema, Field field, ColumnType type) {
     return field.getName() + ": " + (schema.stored() ? arrow(field) : type.binaryName());
@@ -253,40 +254,30 @@ final class LoadTarget {
     LoadKey key = plan.key();
     QueryEntity entity =
         new QueryEntity(key.isObject() ? keyType : key.storage().getName(), valueType);
-    addFields(entity, key.fields(), key.types());
-    if (key.isObject()) {
-      entity.setKeyFields(new LinkedHashSet<>(entity.getFields().keySet()));
-    } else if (!key.isCounted()) {
-      entity.setKeyFieldName(key.fields().get(0).getName());
-    }
-    addFields(entity, plan.fields(), plan.types());
-    addDigits(entity, key.fields());
-    addDigits(entity, plan.fields());
-    return entity;
-  }
-
-  private static void addFields(QueryEntity entity, List<Field> fields, List<ColumnType> types) {
-    for (int i = 0; i < fields.size(); i++) {
-      entity.addQueryField(fields.get(i).getName(), types.get(i).storage().getName(), null);
-    }
-  }
-
-  private static void addDigits(QueryEntity entity, List<Field> fields) {
-    Map<String, Integer> precision = new HashMap<>(entity.getFieldsPrecision());
-    Map<String, Integer> scale = new HashMap<>(entity.getFieldsScale());
-    for (Field field : fields) {
+    Map<String, Integer> precision = new HashMap<>();
+    Map<String, Integer> scale = new HashMap<>();
+    for (Field field : plan.columns()) {
+      String name = field.getName();
+      entity.addQueryField(name, StoredTypes.require(field).storage().getName(), null);
       if (field.getType() instanceof ArrowType.Decimal) {
-        precision.put(field.getName(), ((ArrowType.Decimal) field.getType()).getPrecision());
-        scale.put(field.getName(), ((ArrowType.Decimal) field.getType()).getScale());
+        precision.put(name, ((ArrowType.Decimal) field.getType()).getPrecision());
+        scale.put(name, ((ArrowType.Decimal) field.getType()).getScale());
       }
     }
     entity.setFieldsPrecision(precision);
     entity.setFieldsScale(scale);
+    List<String> keys = key.fields().stream().map(Field::getName).collect(Collectors.toList());
+    if (key.isObject()) {
+      entity.setKeyFields(new LinkedHashSet<>(keys));
+    } else if (!key.isCounted()) {
+      entity.setKeyFieldName(keys.get(0));
+    }
+    return entity;
   }
 
   /**
-   * The cache's name in camel case, with a number when the cluster already knows a type of that
-   * name whose fields differ: binary types outlive their caches.
+   * The cache's name in camel case, with a number if the cluster has a type of that name with other
+   * fields: binary types outlive their caches.
    */
   private static String newTypeName(Ignite ignite, LoadPlan plan) {
     StringBuilder name = new StringBuilder();
@@ -299,7 +290,7 @@ final class LoadTarget {
       name.insert(0, "Row");
     }
     String candidate = name.toString();
-    for (int number = 2; !fit(ignite, candidate, plan); number++) {
+    for (int number = 2; !accepts(ignite, candidate, plan); number++) {
       candidate = name + "_" + number;
     }
     return candidate;
@@ -309,47 +300,41 @@ final class LoadTarget {
     return valueType + "Key";
   }
 
-  private static boolean fit(Ignite ignite, String valueType, LoadPlan plan) {
-    return fits(ignite, valueType, plan.fields())
-        && (!plan.key().isObject() || fits(ignite, keyTypeName(valueType), plan.key().fields()));
+  /** Whether the cluster's binary types, if they exist, accept the fields of the plan. */
+  private static boolean accepts(Ignite ignite, String valueType, LoadPlan plan) {
+    return accepts(ignite, valueType, plan.fields())
+        && (!plan.key().isObject() || accepts(ignite, keyTypeName(valueType), plan.key().fields()));
   }
 
-  private static boolean fits(Ignite ignite, String typeName, List<Field> fields) {
+  private static boolean accepts(Ignite ignite, String typeName, List<Field> fields) {
     BinaryType type = ignite.binary().type(typeName);
     for (Field field : fields) {
       String known = type == null ? null : type.fieldTypeName(field.getName());
-      String brings = ColumnTypes.ofField(field).map(ColumnType::binaryName).orElse(null);
-      if (known != null && !known.equals(brings)) {
-        return false;
-      }
-      if (!fitsInside(ignite, typeName + "." + field.getName(), field)) {
+      String loaded = StoredTypes.of(field).map(ColumnType::binaryName).orElse(null);
+      if (known != null && !known.equals(loaded)
+          || !acceptsInside(ignite, typeName + "." + field.getName(), field)) {
         return false;
       }
     }
     return true;
   }
 
-  /** The types of objects inside of a field are named by where they stand. */
-  private static boolean fitsInside(Ignite ignite, String path, Field field) {
+  /** Types of nested objects are named by their path. */
+  private static boolean acceptsInside(Ignite ignite, String path, Field field) {
     if (field.getType() instanceof ArrowType.Struct) {
-      return fits(ignite, path, field.getChildren());
+      return accepts(ignite, path, field.getChildren());
     }
     boolean map = field.getType() instanceof ArrowType.Map;
     List<Field> inside = map ? field.getChildren().get(0).getChildren() : field.getChildren();
-    for (Field child : inside) {
-      if (!fitsInside(ignite, map ? path + "." + child.getName() : path, child)) {
-        return false;
-      }
-    }
-    return true;
+    return inside.stream()
+        .allMatch(child -> acceptsInside(ignite, map ? path + "." + child.getName() : path, child));
   }
 
   private static TensorFlowIgniteException exists(String cache) {
-    return new TensorFlowIgniteException(
-        ErrorCode.CACHE_EXISTS,
-        String.format(
-            "cache %s exists. A load makes a new cache unless it is told otherwise. Choose another"
-                + " name, or say what to do with it: if_exists=\"replace\" or if_exists=\"append\"",
-            cache));
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_CACHE_EXISTS,
+        "cache %s exists. A load creates a new cache by default. Choose another name, or set"
+            + " if_exists=\"replace\" or if_exists=\"append\"",
+        cache);
   }
 }

@@ -2,14 +2,17 @@ package io.tensorflowignite.data.load;
 
 import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.data.schema.CacheSchema;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.ignite.IgniteBinary;
 import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.binary.BinaryObjectBuilder;
 
-/** Makes keys and objects of the rows of one batch. One thread uses it. */
+/** Creates keys and objects from the rows of one batch. Not thread-safe. */
 final class RowObjects {
   private final IgniteBinary binary;
   private final LoadPlan plan;
@@ -32,7 +35,7 @@ final class RowObjects {
   }
 
   /**
-   * @param number of the row in its load
+   * @param number the row's number in its load
    */
   Object key(int row, long number) throws MismatchException {
     if (plan.key().isCounted()) {
@@ -53,7 +56,7 @@ final class RowObjects {
     for (int i = 0; i < names.length; i++) {
       column = names[i];
       Object value = values[i].get(row);
-      // A field that an object lacks is null, to SQL as well.
+      // A field that an object lacks is null, also in SQL.
       if (value != null) {
         object.setField(column, value);
       }
@@ -61,7 +64,7 @@ final class RowObjects {
     return object.build();
   }
 
-  /** The column whose value was taken last. */
+  /** The column that was read last. */
   String column() {
     return column;
   }
@@ -70,7 +73,7 @@ final class RowObjects {
     column = keyNames[part];
     Object value = keys[part].get(row);
     if (value == null) {
-      throw new MismatchException("is null, and part of the key");
+      throw new MismatchException("is null, but part of the key");
     }
     return value;
   }
@@ -81,9 +84,12 @@ final class RowObjects {
 
   private static VectorValues[] values(
       String[] names, VectorSchemaRoot batch, VectorValues.Objects nested) {
+    // VectorSchemaRoot looks a vector up by comparing all names.
+    Map<String, FieldVector> vectors = new HashMap<>();
+    batch.getFieldVectors().forEach(vector -> vectors.put(vector.getName(), vector));
     VectorValues[] values = new VectorValues[names.length];
     for (int i = 0; i < names.length; i++) {
-      values[i] = VectorValues.of(batch.getVector(names[i]), nested);
+      values[i] = VectorValues.of(vectors.get(names[i]), nested);
     }
     return values;
   }

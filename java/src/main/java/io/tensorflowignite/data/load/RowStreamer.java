@@ -1,10 +1,16 @@
 package io.tensorflowignite.data.load;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
+
+import com.google.common.util.concurrent.Uninterruptibles;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.MismatchException;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.region.CacheSpread;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
@@ -18,14 +24,18 @@ import org.apache.ignite.IgniteDataStreamer;
 import org.apache.ignite.lang.IgniteFuture;
 
 /**
- * Writes batches into a cache through Ignite's data streamer. Making an object of a row costs about
- * as much as storing it, so several threads share the rows of a batch.
+ * Writes batches into a cache through Ignite's data streamer. Creating an object takes about as
+ * long as storing it, so several threads share the rows of a batch.
  */
 final class RowStreamer {
-  /** About how many bytes of rows the streamer gathers for a node before it sends them. */
+  /** Approximate bytes of rows that the streamer collects for a node before it sends them. */
   private static final long BUFFER_BYTES = 4L << 20;
 
   private static final int MAX_BUFFER_ROWS = 1024;
+
+  /** Of a row besides its values: key, headers, and its entries in indexes. */
+  private static final int ROW_BYTES = 128;
+
   private static final int PARALLEL_SENDS = 8;
   private static final int MAX_THREADS = 8;
 
@@ -34,6 +44,9 @@ final class RowStreamer {
   private final LoadPlan plan;
   private final LoadTarget target;
   private final IgniteDataStreamer<Object, Object> streamer;
+  private final CacheSpread spread;
+
+  private final Set<PendingRows> pending = ConcurrentHashMap.newKeySet();
   private final int threads;
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
   private long rows;
@@ -46,31 +59,33 @@ final class RowStreamer {
     threads = Math.min(MAX_THREADS, Runtime.getRuntime().availableProcessors());
     streamer = ignite.dataStreamer(target.cache());
     streamer.keepBinary(true);
-    streamer.allowOverwrite(!target.made());
+    streamer.allowOverwrite(!target.isNew());
     streamer.perNodeParallelOperations(PARALLEL_SENDS);
+    spread = new CacheSpread(ignite, target.cache());
   }
 
-  /** Rows that were taken. */
+  /** Number of rows so far. */
   long rows() {
     return rows;
   }
 
-  /** Returns when the batch may be used again. */
+  /** Returns when the batch is no longer used. */
   void add(VectorSchemaRoot batch) {
     int count = batch.getRowCount();
     if (rows == 0 && count > 0) {
       size(batch);
     }
+    PendingRows memory = reserve(batch);
     int parts = Math.min(threads, count);
     List<Future<?>> others = new ArrayList<>();
     for (int part = 1; part < parts; part++) {
       int from = (int) ((long) count * part / parts);
       int to = (int) ((long) count * (part + 1) / parts);
-      others.add(start(() -> add(batch, from, to)));
+      others.add(start(() -> add(batch, from, to, memory)));
     }
     RuntimeException error = null;
     try {
-      add(batch, 0, count / Math.max(1, parts));
+      add(batch, 0, count / Math.max(1, parts), memory);
     } catch (RuntimeException first) {
       error = first;
     }
@@ -78,6 +93,7 @@ final class RowStreamer {
       RuntimeException next = errorOf(other);
       error = error == null ? next : error;
     }
+    memory.done();
     if (error != null) {
       throw error;
     }
@@ -87,71 +103,104 @@ final class RowStreamer {
 
   /** Returns when every row is stored. */
   void finish() {
-    streamer.close(false);
+    end();
     requireNoFailure();
   }
 
   /**
-   * Returns when nothing is on its way any more, after an error. What is buffered is stored first:
-   * Ignite's own cancellation interrupts the threads that write on this node, and a node whose
-   * thread ends so stops.
+   * After an error: returns when no write is pending. Buffered rows are stored first: Ignite's own
+   * cancellation interrupts the threads that write on this node, and such an interruption stops the
+   * node.
    */
   void end() {
-    streamer.close(false);
+    try {
+      streamer.close(false);
+    } finally {
+      release();
+    }
   }
 
-  /** What went wrong first: a row that was not stored counts for more than what came of it. */
+  /** The error to report: a failed write if there was one, unless the error has a code itself. */
   RuntimeException first(RuntimeException error) {
     Throwable first = failure.get();
     return first == null || error instanceof TensorFlowIgniteException ? error : notWritten(first);
   }
 
-  /** Ignite's own sizes count rows; ours may be large. */
-  private void size(VectorSchemaRoot batch) {
+  /**
+   * Reserves the memory of a batch on the nodes that will store it. Where little is free, rows on
+   * their way are stored first: then their nodes count them exactly.
+   */
+  private PendingRows reserve(VectorSchemaRoot batch) {
+    long bytes = bytes(batch) + (long) ROW_BYTES * batch.getRowCount();
+    String what = "rows of cache " + target.cache();
+    try {
+      return new PendingRows(spread.reserve(bytes, what), pending);
+    } catch (TensorFlowIgniteException full) {
+      if (pending.isEmpty()) {
+        throw full;
+      }
+      streamer.flush();
+      release();
+      return new PendingRows(spread.reserve(bytes, what), pending);
+    }
+  }
+
+  private void release() {
+    pending.forEach(PendingRows::release);
+  }
+
+  private static long bytes(VectorSchemaRoot batch) {
     long bytes = 0;
     for (FieldVector vector : batch.getFieldVectors()) {
       bytes += vector.getBufferSize();
     }
-    long rowBytes = Math.max(1, bytes / batch.getRowCount());
+    return bytes;
+  }
+
+  /** Sets the streamer's buffers, which Ignite counts in rows, by the size of the rows. */
+  private void size(VectorSchemaRoot batch) {
+    long rowBytes = Math.max(1, bytes(batch) / batch.getRowCount());
     int size = (int) Math.max(1, Math.min(MAX_BUFFER_ROWS, BUFFER_BYTES / rowBytes));
     streamer.perNodeBufferSize(size);
     streamer.perThreadBufferSize(size);
   }
 
-  private void add(VectorSchemaRoot batch, int from, int to) {
+  private void add(VectorSchemaRoot batch, int from, int to, PendingRows memory) {
     RowObjects objects = new RowObjects(ignite.binary(), plan, target, batch);
     IgniteFuture<?> watched = null;
     for (int row = from; row < to; row++) {
       try {
         Object key = objects.key(row, rows + row);
         IgniteFuture<?> sent = streamer.addData(key, objects.value(row));
-        // Many rows share a future.
+        // Consecutive rows often share a future.
         if (sent != watched) {
           watched = sent;
-          watch(sent);
+          watch(sent, memory);
         }
       } catch (MismatchException mismatch) {
-        throw new TensorFlowIgniteException(
-            ErrorCode.ROW_MISMATCH,
-            String.format(
-                "row %d for cache %s: column %s%s %s; a row is loaded as its column's type says,"
-                    + " and keys hold no null; correct the row, or leave the column out",
-                rows + row,
-                target.cache(),
-                objects.column(),
-                mismatch.path(),
-                mismatch.getMessage()));
+        throw TensorFlowIgniteException.of(
+            ERROR_CODE_ROW_MISMATCH,
+            "row %d for cache %s: column %s%s %s; every value must fit its column's type, and a key"
+                + " has no null; change the row, or leave the column out",
+            rows + row,
+            target.cache(),
+            objects.column(),
+            mismatch.path(),
+            mismatch.getMessage());
       }
     }
   }
 
-  private void watch(IgniteFuture<?> sent) {
+  private void watch(IgniteFuture<?> sent, PendingRows memory) {
+    memory.sent();
     sent.listen(
         done -> {
           try {
             done.get();
           } catch (RuntimeException error) {
             failure.compareAndSet(null, error);
+          } finally {
+            memory.done();
           }
         });
   }
@@ -166,27 +215,15 @@ final class RowStreamer {
     return task;
   }
 
-  /** Waits whatever happens: the thread reads from a batch that is not its own. */
+  /** Waits for a part even if interrupted: its thread reads from the batch. */
   private static RuntimeException errorOf(Future<?> part) {
-    boolean interrupted = false;
     try {
-      while (true) {
-        try {
-          part.get();
-          return null;
-        } catch (InterruptedException again) {
-          interrupted = true;
-        } catch (ExecutionException failed) {
-          if (failed.getCause() instanceof RuntimeException) {
-            return (RuntimeException) failed.getCause();
-          }
-          return new IllegalStateException(failed.getCause());
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      Uninterruptibles.getUninterruptibly(part);
+      return null;
+    } catch (ExecutionException failed) {
+      return failed.getCause() instanceof RuntimeException
+          ? (RuntimeException) failed.getCause()
+          : new IllegalStateException(failed.getCause());
     }
   }
 
@@ -199,7 +236,7 @@ final class RowStreamer {
 
   private TensorFlowIgniteException notWritten(Throwable error) {
     return new TensorFlowIgniteException(
-        ErrorCode.INTERNAL_ERROR,
+        ERROR_CODE_INTERNAL_ERROR,
         String.format(
             "rows could not be written into cache %s: %s; a load writes all its rows or fails; see"
                 + " the nodes' logs, and load again",

@@ -1,30 +1,27 @@
 package io.tensorflowignite.data.load;
 
 import io.tensorflowignite.data.column.ElementType;
-import io.tensorflowignite.data.column.Marks;
+import io.tensorflowignite.data.column.LogicalType;
 import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.data.column.Temporals;
-import io.tensorflowignite.data.schema.Loadable;
+import io.tensorflowignite.data.schema.LoadableTypes;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Function;
 import org.apache.arrow.vector.BitVector;
 import org.apache.arrow.vector.DateDayVector;
 import org.apache.arrow.vector.DateMilliVector;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.Float2Vector;
-import org.apache.arrow.vector.TimeMicroVector;
-import org.apache.arrow.vector.TimeMilliVector;
-import org.apache.arrow.vector.TimeNanoVector;
-import org.apache.arrow.vector.TimeSecVector;
 import org.apache.arrow.vector.TimeStampVector;
 import org.apache.arrow.vector.VariableWidthFieldVector;
 import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 
-/** The values of vectors that are not nested, as the objects that Ignite stores. */
+/** Converts the values of vectors that are not nested to the objects that Ignite stores. */
 final class SingleValues {
   private SingleValues() {}
 
@@ -33,7 +30,7 @@ final class SingleValues {
   }
 
   static Get of(FieldVector vector) {
-    Field field = Loadable.plain(vector.getField());
+    Field field = LoadableTypes.plain(vector.getField());
     ArrowType type = field.getType();
     Optional<ElementType> number = ElementType.of(type);
     if (number.isPresent()) {
@@ -59,35 +56,31 @@ final class SingleValues {
       return row -> Temporals.date(Math.floorDiv(((DateMilliVector) vector).get(row), 86_400_000L));
     }
     if (type instanceof ArrowType.Time) {
-      return time(vector);
+      return time(vector, (ArrowType.Time) type);
     }
-    // Bytes and decimals: Arrow's own objects are those of Ignite.
+    // Bytes and decimals: Ignite stores the same classes as Arrow.
     return vector::getObject;
   }
 
   private static Get text(VariableWidthFieldVector vector, Field field) {
     Get text = row -> new String(vector.get(row), StandardCharsets.UTF_8);
-    if (Marks.UUID.marks(field)) {
-      return row -> {
-        String id = (String) text.value(row);
-        try {
-          return UUID.fromString(id);
-        } catch (IllegalArgumentException malformed) {
-          throw new MismatchException("is \"" + id + "\", which is no UUID");
-        }
-      };
+    if (LogicalType.UUID.matches(field)) {
+      return parsed(text, UUID::fromString, "UUID");
     }
-    if (Marks.DECIMAL.marks(field)) {
-      return row -> {
-        String number = (String) text.value(row);
-        try {
-          return new BigDecimal(number);
-        } catch (NumberFormatException malformed) {
-          throw new MismatchException("is \"" + number + "\", which is no decimal number");
-        }
-      };
-    }
-    return text;
+    return LogicalType.DECIMAL.matches(field)
+        ? parsed(text, BigDecimal::new, "decimal number")
+        : text;
+  }
+
+  private static Get parsed(Get text, Function<String, Object> parser, String type) {
+    return row -> {
+      String value = (String) text.value(row);
+      try {
+        return parser.apply(value);
+      } catch (IllegalArgumentException malformed) {
+        throw new MismatchException("is \"" + value + "\", which is not a " + type);
+      }
+    };
   }
 
   private static Get instant(TimeStampVector vector, TimeUnit unit) {
@@ -97,16 +90,10 @@ final class SingleValues {
         : row -> Temporals.instant(vector.get(row), unit);
   }
 
-  private static Get time(FieldVector vector) {
-    if (vector instanceof TimeSecVector) {
-      return row -> Temporals.time(((TimeSecVector) vector).get(row), TimeUnit.SECOND);
-    }
-    if (vector instanceof TimeMilliVector) {
-      return row -> Temporals.time(((TimeMilliVector) vector).get(row), TimeUnit.MILLISECOND);
-    }
-    if (vector instanceof TimeMicroVector) {
-      return row -> Temporals.time(((TimeMicroVector) vector).get(row), TimeUnit.MICROSECOND);
-    }
-    return row -> Temporals.time(((TimeNanoVector) vector).get(row), TimeUnit.NANOSECOND);
+  private static Get time(FieldVector vector, ArrowType.Time type) {
+    TimeUnit unit = type.getUnit();
+    return type.getBitWidth() == Integer.SIZE
+        ? row -> Temporals.time(vector.getDataBuffer().getInt((long) row * Integer.BYTES), unit)
+        : row -> Temporals.time(vector.getDataBuffer().getLong((long) row * Long.BYTES), unit);
   }
 }

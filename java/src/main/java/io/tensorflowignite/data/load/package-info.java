@@ -1,2 +1,2 @@
-/** Record batches into a cache: how it is made, and how its rows are written. */
+/** Record batches into a cache: creates the cache, and writes its rows. */
 package io.tensorflowignite.data.load;

@@ -1,7 +1,9 @@
 package io.tensorflowignite.data.read;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_PARTITION_NOT_LOCAL;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -20,9 +22,9 @@ import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cache.affinity.Affinity;
 import org.apache.ignite.cluster.ClusterNode;
 
-/** Which nodes own the primary partitions of one cache, now. */
+/** The current owners of the partitions of one cache. */
 public final class PartitionOwners {
-  /** Far longer than an exchange takes that no transaction holds up. */
+  /** Much longer than Ignite's exchange takes, unless a transaction blocks it. */
   private static final int NEW_OWNERS_SECONDS = 10;
 
   private static final int POLL_MILLIS = 20;
@@ -39,7 +41,7 @@ public final class PartitionOwners {
     this.affinity = ignite.affinity(cache);
   }
 
-  /** How many partitions the cache has. */
+  /** Number of the cache's partitions. */
   public int count() {
     return affinity.partitions();
   }
@@ -49,27 +51,31 @@ public final class PartitionOwners {
     return affinity.partition(key);
   }
 
-  /** The partitions named, or all of them when none is; rejects what the cache does not have. */
+  /**
+   * The named partitions, or all of them if none is named; throws for a wrong or repeated number.
+   */
   public List<Integer> resolve(List<Integer> named) {
     int count = affinity.partitions();
-    Set<Integer> seen = new HashSet<>();
+    Set<Integer> distinct = new HashSet<>();
     for (int partition : named) {
-      if (partition < 0 || partition >= count || !seen.add(partition)) {
-        throw new TensorFlowIgniteException(
-            ErrorCode.INVALID_REQUEST,
-            String.format(
-                "partition %d cannot be read from cache %s, or is named twice; its partitions are 0"
-                    + " to %d, each read once; correct the list of partitions",
-                partition, cache, count - 1));
+      if (partition < 0 || partition >= count || !distinct.add(partition)) {
+        throw TensorFlowIgniteException.of(
+            ERROR_CODE_INVALID_REQUEST,
+            "partition %d cannot be read from cache %s, or is named twice; the cache has partitions"
+                + " 0 to %d, and a request names each at most once; remove the number from the"
+                + " request's partitions",
+            partition,
+            cache,
+            count - 1);
       }
     }
     return named.isEmpty() ? IntStream.range(0, count).boxed().collect(Collectors.toList()) : named;
   }
 
   /**
-   * The owner of each partition, nodes in the order in which they joined, partitions in the order
-   * given. Between the moment when a node leaves and the one when Ignite has named new owners it
-   * waits for these, {@value #NEW_OWNERS_SECONDS} s at most.
+   * The owners with their partitions: nodes in the order in which they joined, partitions in the
+   * given order. If an owner has left and Ignite has not assigned a new one yet, this waits for at
+   * most {@value #NEW_OWNERS_SECONDS} s.
    */
   public Map<ClusterNode, List<Integer>> byNode(List<Integer> partitions) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(NEW_OWNERS_SECONDS);
@@ -96,7 +102,7 @@ public final class PartitionOwners {
       }
       if (System.nanoTime() > deadline) {
         UUID owner = owners.get(left.getAsInt()).id();
-        throw notOwned(left.getAsInt(), "an owner that has left, node " + owner);
+        throw notOwned(left.getAsInt(), "an owner that has left the cluster, node " + owner);
       }
       pause();
     }
@@ -116,30 +122,32 @@ public final class PartitionOwners {
   public TensorFlowIgniteException notPrimaryHere(int partition, Throwable cause) {
     ClusterNode owner = affinity.mapPartitionToNode(partition);
     return new TensorFlowIgniteException(
-        ErrorCode.PARTITION_NOT_LOCAL,
+        ERROR_CODE_PARTITION_NOT_LOCAL,
         String.format(
-            "partition %d of cache %s is not primary on node %s but on %s; a node sends the rows of"
-                + " its own primary partitions; ask for the owners again (GetFlightInfo) and read"
-                + " this partition anew",
+            "partition %d of cache %s is not primary on node %s but on %s; a node sends only rows"
+                + " of its own primary partitions; request the owners again (GetFlightInfo) and"
+                + " read this partition again",
             partition, cache, localNode, owner == null ? "none" : owner.id()),
         cause);
   }
 
-  private TensorFlowIgniteException notOwned(int partition, String who) {
-    return new TensorFlowIgniteException(
-        ErrorCode.PARTITION_NOT_LOCAL,
-        String.format(
-            "partition %d of cache %s has %s; rows are read from owners that are present, and new"
-                + " ones are waited for %d s; ask again when the cluster has rebalanced",
-            partition, cache, who, NEW_OWNERS_SECONDS));
+  private TensorFlowIgniteException notOwned(int partition, String owner) {
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_PARTITION_NOT_LOCAL,
+        "partition %d of cache %s has %s; only present owners send rows, and a request waits %d s"
+            + " for a new owner; try again when the cluster has rebalanced",
+        partition,
+        cache,
+        owner,
+        NEW_OWNERS_SECONDS);
   }
 
-  private void pause() {
+  private static void pause() {
     try {
       Thread.sleep(POLL_MILLIS);
-    } catch (InterruptedException e) {
+    } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      throw new IgniteInterruptedException(e);
+      throw new IgniteInterruptedException(interrupted);
     }
   }
 }

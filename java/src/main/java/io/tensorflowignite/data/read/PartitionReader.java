@@ -8,10 +8,7 @@ import org.apache.ignite.IgniteException;
 import org.apache.ignite.cache.query.QueryCursor;
 import org.apache.ignite.cache.query.ScanQuery;
 
-/**
- * Scans primary partitions of this node, and hands their rows over in batches. Knows nothing of how
- * batches travel.
- */
+/** Scans primary partitions of this node, and sends their rows in batches. */
 public final class PartitionReader implements RowReader {
   private final IgniteCache<Object, Object> cache;
   private final PartitionOwners owners;
@@ -25,51 +22,50 @@ public final class PartitionReader implements RowReader {
   }
 
   /**
-   * Reads the partitions in their order. One that moves while it is scanned is read to its end:
-   * Ignite keeps its rows for as long as the scan is open, and what is written to its new owner
-   * meanwhile was not there when the scan began.
+   * Reads the partitions in their order. A partition that moves during its scan is read to its end:
+   * Ignite keeps its rows while the scan is open, and rows that its new owner receives meanwhile
+   * did not exist when the scan began.
    */
   @Override
   public void read(
-      List<Integer> partitions, PartitionTurns turns, BatchWriter writer, BatchCarrier carrier)
+      List<Integer> partitions, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
       throws InterruptedException {
     for (int partition : partitions) {
-      if (turns.comesHere(partition) && !scan(partition, turns, writer, carrier)) {
+      if (ownership.isPrimaryHere(partition) && !scan(partition, ownership, writer, sink)) {
         return;
       }
     }
     if (!writer.isEmpty()) {
-      carrier.send(writer.take());
+      sink.send(writer.take());
     }
   }
 
-  private boolean scan(
-      int partition, PartitionTurns turns, BatchWriter writer, BatchCarrier carrier)
+  private boolean scan(int partition, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
       throws InterruptedException {
     ScanQuery<Object, Object> query = new ScanQuery<>(partition);
     query.setLocal(true);
-    boolean begun = false;
+    boolean hasRows = false;
     try (QueryCursor<Cache.Entry<Object, Object>> rows = cache.query(query)) {
       for (Cache.Entry<Object, Object> row : rows) {
-        begun = true;
+        hasRows = true;
         writer.append(row.getKey(), row.getValue());
-        if (writer.full() && !carrier.send(writer.take())) {
+        if (writer.isFull() && !sink.send(writer.take())) {
           return false;
         }
       }
-      if (!begun) {
-        // It may have moved, with all its rows, before the scan began.
-        turns.comesHere(partition);
+      if (!hasRows) {
+        // The partition may have moved, with all its rows, before the scan began.
+        ownership.isPrimaryHere(partition);
       }
       return true;
     } catch (CacheException | IgniteException failure) {
       if (owners.isPrimaryHere(partition)) {
         throw failure;
       }
-      if (begun) {
+      if (hasRows) {
         throw owners.notPrimaryHere(partition, failure);
       }
-      turns.leaveOut(partition, failure);
+      ownership.skip(partition, failure);
       return true;
     }
   }

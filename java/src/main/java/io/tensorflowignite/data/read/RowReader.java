@@ -2,13 +2,9 @@ package io.tensorflowignite.data.read;
 
 import java.util.List;
 
-/** Reads primary partitions of this node, and hands their rows over in batches. */
+/** Reads primary partitions of this node, and sends their rows in batches. */
 public interface RowReader {
-  /**
-   * Reads until all rows are sent, but for partitions that have moved away, or nobody wants them
-   * any more.
-   */
-  void read(
-      List<Integer> partitions, PartitionTurns turns, BatchWriter writer, BatchCarrier carrier)
+  /** Returns when all rows are sent, except those of moved partitions, or the reader has left. */
+  void read(List<Integer> partitions, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
       throws InterruptedException;
 }

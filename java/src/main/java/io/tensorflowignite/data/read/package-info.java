@@ -1,2 +1,2 @@
-/** Rows of partitions into batches: which rows, who owns them, and when a batch is full. */
+/** Rows of partitions into batches: the partitions' owners, and when a batch is full. */
 package io.tensorflowignite.data.read;

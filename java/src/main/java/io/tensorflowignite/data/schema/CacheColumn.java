@@ -5,7 +5,7 @@ import java.util.function.Supplier;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 
-/** One column of a cache: its name, its type as far as that is known, and where in a row it is. */
+/** One column of a cache: its name, its type as far as known, and how to get it from a row. */
 public final class CacheColumn {
   private final String name;
   private final ColumnType type;
@@ -30,7 +30,7 @@ public final class CacheColumn {
   }
 
   /**
-   * @param typeName as the schema's source calls it
+   * @param typeName the type's name in the source of the schema
    */
   public static CacheColumn of(
       String name, ColumnType type, String typeName, Supplier<RowField> rowField) {
@@ -38,16 +38,16 @@ public final class CacheColumn {
   }
 
   /**
-   * The same column, its values laid out as a field says.
+   * The same column with the Arrow type of another field.
    *
-   * @param strict only values of the type that the field is made for; else what can be converted
+   * @param strict accepts only the class that Ignite stores for that type, and converts no other
    */
   public CacheColumn as(Field other, boolean strict) {
     Field named = ColumnType.named(name, other);
     return new CacheColumn(name, type, typeName, named, strict, rowField);
   }
 
-  /** The same type under another name, elsewhere in a row. */
+  /** A column of the same type with another name and another position in a row. */
   public CacheColumn at(String otherName, Supplier<RowField> otherField) {
     return new CacheColumn(
         otherName, type, typeName, ColumnType.named(otherName, field), strict, otherField);
@@ -57,8 +57,8 @@ public final class CacheColumn {
     return name;
   }
 
-  /** Whether the Arrow type is known, all of it. */
-  public boolean known() {
+  /** Whether the Arrow type and those of all its children are known. */
+  public boolean isKnown() {
     return isKnown(field);
   }
 
@@ -66,7 +66,7 @@ public final class CacheColumn {
     return typeName;
   }
 
-  /** What the schema's source tells. */
+  /** The stored type, from the schema's source. */
   public ColumnType type() {
     return type;
   }
@@ -79,7 +79,7 @@ public final class CacheColumn {
     return strict;
   }
 
-  /** A new one for each reader. */
+  /** Returns a new object with each call, since a {@link RowField} is not thread-safe. */
   public RowField rowField() {
     return rowField.get();
   }

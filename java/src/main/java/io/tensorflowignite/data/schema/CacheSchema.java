@@ -1,7 +1,9 @@
 package io.tensorflowignite.data.schema;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -11,7 +13,6 @@ import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.pojo.Field;
-import org.apache.arrow.vector.types.pojo.FieldType;
 import org.apache.arrow.vector.types.pojo.Schema;
 
 /** The columns of a cache. */
@@ -19,7 +20,7 @@ public final class CacheSchema {
   /** The name of the column that holds the cache's keys. */
   public static final String KEY = "_key";
 
-  /** Metadata of a stored field that is a field of the key, which is an object. */
+  /** Key of the metadata entry of a column that is a field of the key object. */
   private static final String IN_KEY = "tensorflow-ignite.key";
 
   private final String cache;
@@ -29,10 +30,10 @@ public final class CacheSchema {
   private final Supplier<CacheColumn> key;
 
   /**
-   * @param columns what is read when nothing is named
-   * @param onRequest what else can be named
-   * @param stored the schema is one that was stored at a load
-   * @param key asked only when the key is wanted
+   * @param columns the columns that a request without names reads
+   * @param onRequest further columns that a request can name
+   * @param stored the schema was stored by a load
+   * @param key called only if the key is requested
    */
   public CacheSchema(
       String cache,
@@ -63,25 +64,27 @@ public final class CacheSchema {
     return key.get();
   }
 
-  /** The columns to read, the key first when it is asked for; every column when none is named. */
+  /** The columns to read, the key first if requested; all columns if {@code names} is empty. */
   public List<CacheColumn> select(List<String> names, boolean withKey) {
     List<CacheColumn> selected = new ArrayList<>();
     if (withKey) {
       selected.add(key());
     }
-    Set<String> seen = new HashSet<>();
+    Set<String> distinct = new HashSet<>();
     for (String name : names.isEmpty() ? columns.keySet() : names) {
-      if (!seen.add(name)) {
+      if (!distinct.add(name)) {
         throw new TensorFlowIgniteException(
-            ErrorCode.INVALID_REQUEST,
-            "column " + name + " is asked for twice; a column is read once; name it once");
+            ERROR_CODE_INVALID_REQUEST,
+            "column "
+                + name
+                + " is requested twice; a request names a column once; remove one of the two");
       }
       selected.add(find(name));
     }
     return selected;
   }
 
-  /** Refuses names that are none of a column, and not that of the key. */
+  /** Throws COLUMN_NOT_FOUND for a name that is neither a column's nor the key's. */
   public void requireColumns(List<String> names) {
     names.stream().filter(name -> !name.equals(KEY)).forEach(this::find);
   }
@@ -89,8 +92,7 @@ public final class CacheSchema {
   public static Field inKey(Field field) {
     Map<String, String> metadata = new LinkedHashMap<>(field.getMetadata());
     metadata.put(IN_KEY, "");
-    FieldType type = new FieldType(field.isNullable(), field.getType(), null, metadata);
-    return new Field(field.getName(), type, field.getChildren());
+    return ColumnType.withMetadata(field, metadata);
   }
 
   public static boolean isInKey(Field field) {
@@ -104,12 +106,13 @@ public final class CacheSchema {
   private CacheColumn find(String name) {
     CacheColumn found = columns.getOrDefault(name, onRequest.get(name));
     if (found == null) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.COLUMN_NOT_FOUND,
-          String.format(
-              "cache %s has no column %s; its columns are %s; name one of these, or ask for the key"
-                  + " with key=True",
-              cache, name, columns.keySet()));
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_COLUMN_NOT_FOUND,
+          "cache %s has no column %s; its columns are %s; name one of these, or read the key with"
+              + " key=True",
+          cache,
+          name,
+          columns.keySet());
     }
     return found;
   }

@@ -1,15 +1,14 @@
 package io.tensorflowignite.data.schema;
 
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
 
-/** How the values of a column are stored in Ignite, and what they are in Arrow. */
+/** The type of a column's values in Ignite and in Arrow. */
 public final class ColumnType {
-  /** Of the child in Arrow's lists. */
+  /** The name of the child of Arrow's lists. */
   public static final String ITEM = "item";
 
   private final Class<?> storage;
@@ -18,8 +17,8 @@ public final class ColumnType {
 
   /**
    * @param storage class of a value in Ignite
-   * @param binaryName the name of that class in Ignite's binary metadata
-   * @param shape the Arrow type, with its children; Arrow's null where nothing tells it yet
+   * @param binaryName the class's name in Ignite's binary metadata
+   * @param shape the Arrow type, with its children; Arrow's null for an unknown part
    */
   public ColumnType(Class<?> storage, String binaryName, Field shape) {
     this.storage = storage;
@@ -39,22 +38,18 @@ public final class ColumnType {
     return shape;
   }
 
-  /** The Arrow field of a column of this type, under a name. */
+  /** The Arrow field of a column of this type. */
   public Field field(String name) {
     return named(name, shape);
   }
 
-  /**
-   * Elements of one value of a fixed list, over all its dimensions; 1 for what is no fixed list.
-   */
-  public static int flatLength(Field field) {
-    int length = 1;
-    Field at = field;
-    while (at.getType() instanceof ArrowType.FixedSizeList) {
-      length = Math.multiplyExact(length, ((ArrowType.FixedSizeList) at.getType()).getListSize());
-      at = at.getChildren().get(0);
+  /** The field of the elements inside nested fixed lists; the field itself if it is none. */
+  public static Field innermost(Field field) {
+    Field inner = field;
+    while (inner.getType() instanceof ArrowType.FixedSizeList) {
+      inner = inner.getChildren().get(0);
     }
-    return length;
+    return inner;
   }
 
   public static Field named(String name, Field field) {
@@ -65,20 +60,19 @@ public final class ColumnType {
     return new Field(name, FieldType.notNullable(type), null);
   }
 
-  /** Stands for a type that nothing tells yet. */
+  /** The field of an unknown type. */
   public static Field unknown() {
     return Field.nullable(null, ArrowType.Null.INSTANCE);
   }
 
   public static Field listOf(Field element) {
-    List<Field> item = Collections.singletonList(named(ITEM, element));
+    List<Field> item = List.of(named(ITEM, element));
     return new Field(null, FieldType.notNullable(ArrowType.List.INSTANCE), item);
   }
 
   public static Field mapOf(Field key, Field value) {
     Field entries = struct("entries", List.of(named("key", key), named("value", value)));
-    return new Field(
-        null, FieldType.notNullable(new ArrowType.Map(false)), Collections.singletonList(entries));
+    return new Field(null, FieldType.notNullable(new ArrowType.Map(false)), List.of(entries));
   }
 
   public static Field struct(String name, List<Field> fields) {

@@ -1,7 +1,8 @@
 package io.tensorflowignite.data.schema;
 
 import io.tensorflowignite.data.column.ElementType;
-import io.tensorflowignite.data.column.Marks;
+import io.tensorflowignite.data.column.LogicalType;
+import java.lang.reflect.Array;
 import java.math.BigDecimal;
 import java.sql.Time;
 import java.sql.Timestamp;
@@ -25,24 +26,24 @@ import org.apache.arrow.vector.types.pojo.Field;
  * char                                      uint16
  * String                                    utf8
  * byte[]                                    binary
- * UUID                                      utf8 of 36 characters, marked uuid
+ * UUID                                      utf8 of 36 characters, with logical type uuid
  * java.util.Date                            timestamp[ms, UTC]
  * Timestamp                                 timestamp[ns, UTC]
  * java.sql.Date                             date32, the day in the time zone of the node
  * java.sql.Time                             time32[ms], the time of day in the time zone of the node
- * Decimal                                   decimal128(p, s) where SQL's metadata tell both (p up to 38),
- *                                           else utf8 without exponent, marked decimal
- * Enum                                      int32, the ordinal, marked enum
+ * Decimal                                   decimal128(p, s) where SQL's metadata have both (p up to 38),
+ *                                           else utf8 without exponent, with logical type decimal
+ * Enum                                      int32, the ordinal, with logical type enum
  * arrays of these, except byte[]            list
- * Object[], collections                     list of what schema= or the rows tell
- * maps                                      map of what schema= or the rows tell
+ * Object[], collections                     list; element type from schema= or the rows
+ * maps                                      map; types from schema= or the rows
  * nested objects                            struct of their fields
  *
  * Arrow, loaded                             in Ignite, and in SQL
  * int8 … int64, float32, float64, bool      as above
  * float16                                   float
  * uint8 uint16 uint32                       short int long
- * utf8, large_utf8                          String; marked uuid: UUID; marked decimal: Decimal
+ * utf8, large_utf8                          String; of logical type uuid: UUID; decimal: Decimal
  * binary, large_binary, fixed_size_binary   byte[]
  * timestamp[s], timestamp[ms]               java.util.Date
  * timestamp[us], timestamp[ns]              Timestamp
@@ -56,13 +57,13 @@ import org.apache.arrow.vector.types.pojo.Field;
  * struct                                    nested object
  * map                                       java.util.Map
  *
- * schema= may ask for a value as               where Ignite has
+ * schema= may request                          where Ignite has
  * a wider integer, float16/32/64               integers, char, boolean, enums; any number
  * uint8, int8 in lists or fixed lists          byte[]
  * utf8                                         UUID, Decimal, char, an enum's name
  * decimal128, decimal256                       Decimal, integers
  * fixed_size_binary                            byte[]; of 16: UUID
- * binary                                       what utf8 is read from, and String, in UTF-8
+ * binary                                       values that utf8 is read from, and String, in UTF-8
  * timestamp of another unit, int64             Date, Timestamp
  * int32, int64                                 java.sql.Date (days), Time (ms)
  * list, fixed_size_list (nested: a shape)      arrays, Object[], collections
@@ -86,22 +87,14 @@ public final class ColumnTypes {
     Field bool = ColumnType.plain(null, ArrowType.Bool.INSTANCE);
     register(Boolean.class, "boolean", bool);
     register(boolean[].class, "boolean[]", ColumnType.listOf(bool));
-    both(String.class, String[].class, "String", ArrowType.Utf8.INSTANCE);
-    both(Date.class, Date[].class, "Date", new ArrowType.Timestamp(TimeUnit.MILLISECOND, UTC));
-    both(
-        Timestamp.class,
-        Timestamp[].class,
-        "Timestamp",
-        new ArrowType.Timestamp(TimeUnit.NANOSECOND, UTC));
-    both(Time.class, Time[].class, "Time", new ArrowType.Time(TimeUnit.MILLISECOND, 32));
-    both(
-        java.sql.Date.class,
-        java.sql.Date[].class,
-        "java.sql.Date",
-        new ArrowType.Date(DateUnit.DAY));
-    both(UUID.class, UUID[].class, "UUID", Marks.UUID.field());
-    both(BigDecimal.class, BigDecimal[].class, "decimal", Marks.DECIMAL.field());
-    both(Enum.class, Enum[].class, "Enum", Marks.ENUM.field());
+    both(String.class, "String", ArrowType.Utf8.INSTANCE);
+    both(Date.class, "Date", new ArrowType.Timestamp(TimeUnit.MILLISECOND, UTC));
+    both(Timestamp.class, "Timestamp", new ArrowType.Timestamp(TimeUnit.NANOSECOND, UTC));
+    both(Time.class, "Time", new ArrowType.Time(TimeUnit.MILLISECOND, 32));
+    both(java.sql.Date.class, "java.sql.Date", new ArrowType.Date(DateUnit.DAY));
+    both(UUID.class, "UUID", LogicalType.UUID.field());
+    both(BigDecimal.class, "decimal", LogicalType.DECIMAL.field());
+    both(Enum.class, "Enum", LogicalType.ENUM.field());
     Field any = ColumnType.unknown();
     register(Object[].class, "Object[]", ColumnType.listOf(any));
     register(Collection.class, "Collection", ColumnType.listOf(any));
@@ -114,7 +107,7 @@ public final class ColumnTypes {
 
   private ColumnTypes() {}
 
-  /** The type of a class that Ignite stores. */
+  /** The type of a class that Ignite stores; empty if the table does not have it. */
   public static Optional<ColumnType> ofClass(Class<?> storage) {
     return Optional.ofNullable(BY_CLASS.get(storage));
   }
@@ -127,12 +120,17 @@ public final class ColumnTypes {
     return Optional.ofNullable(BY_NAME.get(name));
   }
 
-  /** Of a name that the table does not have, such as that of a class: rows must tell the rest. */
+  /** Like {@link #ofName}, but the unknown type for a name that the table does not have. */
   public static ColumnType ofAnyName(String name) {
-    return BY_NAME.getOrDefault(name, BY_CLASS.get(Object.class));
+    return BY_NAME.getOrDefault(name, unknown());
   }
 
-  /** Decimals of which SQL's metadata tell precision and scale; null: they do not. */
+  /** A type about which only the rows can say more. */
+  public static ColumnType unknown() {
+    return BY_CLASS.get(Object.class);
+  }
+
+  /** The type of decimals; precision and scale come from SQL's metadata, null: not known. */
   public static ColumnType decimal(Integer precision, Integer scale) {
     ColumnType text = BY_CLASS.get(BigDecimal.class);
     if (precision == null || scale == null || precision < 1 || precision > 38) {
@@ -142,18 +140,14 @@ public final class ColumnTypes {
     return new ColumnType(text.storage(), text.binaryName(), shape);
   }
 
-  /** How a column of rows that are loaded, or of a schema stored then, is kept in Ignite. */
-  public static Optional<ColumnType> ofField(Field field) {
-    return StoredTypes.of(field);
+  private static void both(Class<?> single, String name, ArrowType type) {
+    both(single, name, ColumnType.plain(null, type));
   }
 
-  private static void both(Class<?> single, Class<?> array, String name, ArrowType type) {
-    both(single, array, name, ColumnType.plain(null, type));
-  }
-
-  private static void both(Class<?> single, Class<?> array, String name, Field shape) {
+  /** Registers a class and its arrays. */
+  private static void both(Class<?> single, String name, Field shape) {
     register(single, name, shape);
-    register(array, name + "[]", ColumnType.listOf(shape));
+    register(Array.newInstance(single, 0).getClass(), name + "[]", ColumnType.listOf(shape));
   }
 
   private static void register(Class<?> storage, String binaryName, Field shape) {

@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.schema;
 
 import io.tensorflowignite.data.column.ElementType;
-import io.tensorflowignite.data.column.Marks;
+import io.tensorflowignite.data.column.LogicalType;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -12,40 +12,40 @@ import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 
-/** Which Arrow types a stored value can be laid out as, beside its own: see ColumnTypes. */
+/** The Arrow types to which a stored value can be converted: see the table in ColumnTypes. */
 final class Conversions {
   private Conversions() {}
 
-  /** Whether values of the stored type can be laid out as the wanted one. */
-  static boolean fit(Field stored, Field wanted) {
+  /** Whether every value of the stored type can be converted to the requested type. */
+  static boolean fit(Field stored, Field requested) {
     ArrowType from = stored.getType();
-    ArrowType to = wanted.getType();
+    ArrowType to = requested.getType();
     if (from instanceof ArrowType.Null) {
       return true;
     }
     if (isList(to)) {
-      Field leaf = leaf(wanted);
+      Field leaf = leaf(requested);
       if (from instanceof ArrowType.Binary) {
         return leaf.getType() instanceof ArrowType.Int && bits(leaf.getType()) == 8;
       }
       return isList(from)
-          && (fit(child(stored), child(wanted))
+          && (fit(child(stored), child(requested))
               || !isList(leaf(stored).getType()) && fit(leaf(stored), leaf));
     }
     if (to instanceof ArrowType.Struct) {
-      return from instanceof ArrowType.Struct && fieldsFit(stored, wanted);
+      return from instanceof ArrowType.Struct && fieldsFit(stored, requested);
     }
     if (to instanceof ArrowType.Map) {
-      return from instanceof ArrowType.Map && fieldsFitInOrder(child(stored), child(wanted));
+      return from instanceof ArrowType.Map && fieldsFitInOrder(child(stored), child(requested));
     }
     return from.equals(to) || single(stored, to);
   }
 
-  /** Whether the types are the same, whatever is nullable or marked. */
-  static boolean same(Field stored, Field wanted) {
+  /** Whether the types are equal, without regard to nullability and metadata. */
+  static boolean same(Field stored, Field requested) {
     List<Field> one = stored.getChildren();
-    List<Field> other = wanted.getChildren();
-    if (!stored.getType().equals(wanted.getType()) || one.size() != other.size()) {
+    List<Field> other = requested.getChildren();
+    if (!stored.getType().equals(requested.getType()) || one.size() != other.size()) {
       return false;
     }
     boolean struct = stored.getType() instanceof ArrowType.Struct;
@@ -58,17 +58,17 @@ final class Conversions {
     return true;
   }
 
-  /** The wanted field, of the same type as the stored one, with the marks of that. */
-  static Field withMetadataOf(Field stored, Field wanted) {
+  /** The requested field, which has the stored field's type, with the stored field's metadata. */
+  static Field withMetadataOf(Field stored, Field requested) {
     List<Field> children = new ArrayList<>();
-    for (int i = 0; i < wanted.getChildren().size(); i++) {
-      children.add(withMetadataOf(stored.getChildren().get(i), wanted.getChildren().get(i)));
+    for (int i = 0; i < requested.getChildren().size(); i++) {
+      children.add(withMetadataOf(stored.getChildren().get(i), requested.getChildren().get(i)));
     }
-    Map<String, String> metadata = new HashMap<>(wanted.getMetadata());
-    metadata.remove(WantedTypes.EXACT);
+    Map<String, String> metadata = new HashMap<>(requested.getMetadata());
+    metadata.remove(RequestedTypes.EXACT);
     metadata.putAll(stored.getMetadata());
-    Field marked = ColumnType.withMetadata(wanted, metadata);
-    return new Field(wanted.getName(), marked.getFieldType(), children);
+    Field marked = ColumnType.withMetadata(requested, metadata);
+    return new Field(requested.getName(), marked.getFieldType(), children);
   }
 
   static String describe(Field field) {
@@ -85,7 +85,7 @@ final class Conversions {
 
   private static boolean single(Field stored, ArrowType to) {
     ArrowType from = stored.getType();
-    boolean decimal = from instanceof ArrowType.Decimal || Marks.DECIMAL.marks(stored);
+    boolean decimal = from instanceof ArrowType.Decimal || LogicalType.DECIMAL.matches(stored);
     boolean character = from.equals(ElementType.CHAR.arrow);
     boolean integer = from instanceof ArrowType.Int;
     if (to instanceof ArrowType.Int) {
@@ -98,9 +98,9 @@ final class Conversions {
           || from instanceof ArrowType.Bool;
     }
     if (to instanceof ArrowType.Decimal) {
-      return decimal || integer && !character && !Marks.ENUM.marks(stored);
+      return decimal || integer && !character && !LogicalType.ENUM.matches(stored);
     }
-    boolean written = decimal || character || Marks.ENUM.marks(stored);
+    boolean written = decimal || character || LogicalType.ENUM.matches(stored);
     if (to instanceof ArrowType.Utf8) {
       return written;
     }
@@ -109,7 +109,7 @@ final class Conversions {
     }
     if (to instanceof ArrowType.FixedSizeBinary) {
       int width = ((ArrowType.FixedSizeBinary) to).getByteWidth();
-      return from instanceof ArrowType.Binary || Marks.UUID.marks(stored) && width == 16;
+      return from instanceof ArrowType.Binary || LogicalType.UUID.matches(stored) && width == 16;
     }
     boolean date = from instanceof ArrowType.Timestamp || from instanceof ArrowType.Date;
     if (to instanceof ArrowType.Timestamp || to instanceof ArrowType.Date) {
@@ -121,7 +121,7 @@ final class Conversions {
   private static boolean toInteger(Field stored, ArrowType to) {
     ArrowType from = stored.getType();
     int bits = bits(to);
-    if (from instanceof ArrowType.Bool || Marks.ENUM.marks(stored)) {
+    if (from instanceof ArrowType.Bool || LogicalType.ENUM.matches(stored)) {
       return true;
     }
     if (from instanceof ArrowType.Timestamp) {
@@ -142,30 +142,26 @@ final class Conversions {
         && narrow.get().max() <= wide.get().max();
   }
 
-  private static boolean fieldsFit(Field stored, Field wanted) {
+  private static boolean fieldsFit(Field stored, Field requested) {
     Map<String, Field> known = new HashMap<>();
     stored.getChildren().forEach(child -> known.put(child.getName(), child));
-    return wanted.getChildren().stream()
+    return requested.getChildren().stream()
         .allMatch(
             child -> known.containsKey(child.getName()) && fit(known.get(child.getName()), child));
   }
 
-  private static boolean fieldsFitInOrder(Field stored, Field wanted) {
-    return fit(stored.getChildren().get(0), wanted.getChildren().get(0))
-        && fit(stored.getChildren().get(1), wanted.getChildren().get(1));
+  private static boolean fieldsFitInOrder(Field stored, Field requested) {
+    return fit(stored.getChildren().get(0), requested.getChildren().get(0))
+        && fit(stored.getChildren().get(1), requested.getChildren().get(1));
   }
 
   private static boolean isList(ArrowType type) {
     return type instanceof ArrowType.List || type instanceof ArrowType.FixedSizeList;
   }
 
-  /** What stands inside of a list, and of the fixed lists in it, which may be stored flat. */
+  /** The elements of a list and of the fixed lists inside it, which may be stored flat. */
   private static Field leaf(Field list) {
-    Field at = child(list);
-    while (at.getType() instanceof ArrowType.FixedSizeList) {
-      at = child(at);
-    }
-    return at;
+    return ColumnType.innermost(child(list));
   }
 
   private static Field child(Field list) {

@@ -1,5 +1,7 @@
 package io.tensorflowignite.data.schema;
 
+import io.tensorflowignite.region.MemoryReserve;
+import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.table.SystemCache;
 import java.nio.ByteBuffer;
 import java.util.Optional;
@@ -7,7 +9,7 @@ import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 
-/** The Arrow schemas of loaded caches, by the cache's name, in a replicated cache. */
+/** The Arrow schemas that loads have stored, by the cache's name, in a replicated cache. */
 public final class SchemaStore {
   private final Ignite ignite;
 
@@ -22,7 +24,13 @@ public final class SchemaStore {
   }
 
   public void put(String cache, Schema schema) {
-    SystemCache.SCHEMAS.open(ignite).put(cache, schema.serializeAsMessage());
+    MemoryReserve.of(ignite)
+        .put(
+            Purpose.ENTRY,
+            SystemCache.SCHEMAS.open(ignite),
+            cache,
+            schema.serializeAsMessage(),
+            "the schema of cache " + cache);
   }
 
   public void remove(String cache) {

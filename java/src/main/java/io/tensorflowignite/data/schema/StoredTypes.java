@@ -2,32 +2,44 @@ package io.tensorflowignite.data.schema;
 
 import io.tensorflowignite.data.column.Columns;
 import io.tensorflowignite.data.column.ElementType;
-import io.tensorflowignite.data.column.Marks;
+import io.tensorflowignite.data.column.LogicalType;
+import java.lang.reflect.Array;
 import java.math.BigDecimal;
 import java.sql.Time;
 import java.sql.Timestamp;
 import java.util.Date;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 
-/** How Ignite keeps the values of an Arrow type: the half of the table of types that loads. */
+/** How Ignite stores the values of an Arrow type: the half of the table of types for loads. */
 public final class StoredTypes {
+  /** Classes whose arrays Ignite stores as arrays of the class; those of others are Object[]. */
+  private static final Set<Class<?>> WITH_ARRAYS =
+      Set.of(String.class, UUID.class, BigDecimal.class, Timestamp.class, Date.class, Time.class);
+
   private StoredTypes() {}
 
-  /** Empty when values of this type cannot be kept. */
+  /** The type of a column that is loaded, or of a stored schema; empty if it is not supported. */
   public static Optional<ColumnType> of(Field field) {
-    return Columns.exist(Loadable.plain(field))
-        ? storage(Loadable.plain(field)).map(storage -> type(storage, Loadable.plain(field)))
+    Field plain = LoadableTypes.plain(field);
+    return Columns.areSupported(plain)
+        ? storage(plain).map(storage -> type(storage, plain))
         : Optional.empty();
+  }
+
+  /** The type of a field that is known to be supported. */
+  public static ColumnType require(Field field) {
+    return of(field).orElseThrow();
   }
 
   private static ColumnType type(Class<?> storage, Field shape) {
     String name = ColumnTypes.ofClass(storage).map(ColumnType::binaryName).orElse("Object");
-    // Ignite's metadata do not know java.sql's dates.
+    // Ignite's metadata have no name for java.sql.Date.
     return new ColumnType(storage, storage == java.sql.Date.class ? "Object" : name, shape);
   }
 
@@ -49,21 +61,15 @@ public final class StoredTypes {
     return nested.getChildren().stream().allMatch(child -> storage(child).isPresent());
   }
 
-  /**
-   * The field of a stored array's elements: nested fixed lists are kept flat, and so is a list of
-   * them.
-   */
+  /** The field of a stored array's elements: numbers in nested fixed lists are stored flat. */
   public static Field leaf(Field list) {
-    Field at = list.getChildren().get(0);
-    while (at.getType() instanceof ArrowType.FixedSizeList) {
-      at = at.getChildren().get(0);
-    }
+    Field inner = ColumnType.innermost(list.getChildren().get(0));
     boolean flat =
-        at.getType() instanceof ArrowType.Bool || ElementType.of(at.getType()).isPresent();
-    return flat ? at : list.getChildren().get(0);
+        inner.getType() instanceof ArrowType.Bool || ElementType.of(inner.getType()).isPresent();
+    return flat ? inner : list.getChildren().get(0);
   }
 
-  /** The class of an array of such elements. */
+  /** The class of an array with elements of a field's type. */
   public static Class<?> array(Field element) {
     Optional<ElementType> number = ElementType.of(element.getType());
     if (number.isPresent()) {
@@ -73,22 +79,9 @@ public final class StoredTypes {
     if (single == Boolean.class) {
       return boolean[].class;
     }
-    if (single == String.class) {
-      return String[].class;
-    }
-    if (single == UUID.class) {
-      return UUID[].class;
-    }
-    if (single == BigDecimal.class) {
-      return BigDecimal[].class;
-    }
-    if (single == Timestamp.class) {
-      return Timestamp[].class;
-    }
-    if (single == Date.class) {
-      return Date[].class;
-    }
-    return single == Time.class ? Time[].class : Object[].class;
+    return single != null && WITH_ARRAYS.contains(single)
+        ? Array.newInstance(single, 0).getClass()
+        : Object[].class;
   }
 
   private static Class<?> single(Field field) {
@@ -104,8 +97,8 @@ public final class StoredTypes {
       return Float.class;
     }
     if (type instanceof ArrowType.Utf8) {
-      Class<?> marked = Marks.DECIMAL.marks(field) ? BigDecimal.class : String.class;
-      return Marks.UUID.marks(field) ? UUID.class : marked;
+      Class<?> text = LogicalType.DECIMAL.matches(field) ? BigDecimal.class : String.class;
+      return LogicalType.UUID.matches(field) ? UUID.class : text;
     }
     if (type instanceof ArrowType.Binary || type instanceof ArrowType.FixedSizeBinary) {
       return byte[].class;

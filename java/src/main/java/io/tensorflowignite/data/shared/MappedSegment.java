@@ -1,27 +1,26 @@
 package io.tensorflowignite.data.shared;
 
-import io.tensorflowignite.data.column.BlockMemory;
+import io.tensorflowignite.data.column.BatchArena;
 import io.tensorflowignite.memory.MappedMemory;
 import io.tensorflowignite.v1.Segment;
 
-/**
- * A segment that a reader offers, mapped. The thread that writes into it is the one that closes it.
- */
-final class MappedSegment implements BlockMemory.Block, AutoCloseable {
+/** A mapped segment of a reader. The thread that writes into the segment closes it. */
+final class MappedSegment extends BatchArena.Block implements AutoCloseable {
   private final int id;
   private final boolean once;
   private final MappedMemory memory;
 
   private MappedSegment(Segment offer, MappedMemory memory) {
+    super(memory.address(), memory.bytes());
     this.id = offer.getId();
     this.once = offer.getOnce();
     this.memory = memory;
   }
 
   /**
-   * Maps what a process offers.
+   * Maps a segment that a process offers.
    *
-   * @param nonce what the memory begins with, if it is that of the process meant
+   * @param nonce the first bytes of the memory, which prove that the process owns it
    */
   static MappedSegment open(int pid, byte[] nonce, Segment offer) {
     return new MappedSegment(offer, MappedMemory.open(pid, offer.getFd(), offer.getBytes(), nonce));
@@ -31,19 +30,9 @@ final class MappedSegment implements BlockMemory.Block, AutoCloseable {
     return id;
   }
 
-  /** Filled once, it is not offered again. */
+  /** Whether the reader offers this segment only once. */
   boolean once() {
     return once;
-  }
-
-  @Override
-  public long address() {
-    return memory.address();
-  }
-
-  @Override
-  public long bytes() {
-    return memory.bytes();
   }
 
   @Override

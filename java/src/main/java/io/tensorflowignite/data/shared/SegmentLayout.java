@@ -1,6 +1,7 @@
 package io.tensorflowignite.data.shared;
 
-import io.tensorflowignite.data.column.BlockMemory;
+import io.tensorflowignite.data.column.BatchArena;
+import io.tensorflowignite.v1.BatchBuffer;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -8,8 +9,8 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.util.MemoryUtil;
 
 /**
- * Where the buffers of one batch lie in its segment. Most were written there; the others are moved
- * in.
+ * Lays the buffers of one batch out in its segment. Most buffers were written there; the others are
+ * copied in.
  */
 final class SegmentLayout {
   private final List<ArrowBuf> buffers;
@@ -20,17 +21,18 @@ final class SegmentLayout {
     this.offsets = new long[buffers.size()];
   }
 
-  /** What a segment must hold at least to hold these buffers. */
+  /** Size of the smallest segment that holds these buffers, in bytes. */
   static long bytes(List<ArrowBuf> buffers) {
-    return buffers.stream().mapToLong(buffer -> BlockMemory.aligned(buffer.readableBytes())).sum();
+    return buffers.stream().mapToLong(buffer -> BatchArena.aligned(buffer.readableBytes())).sum();
   }
 
   /**
-   * Has every buffer in the segment, which must be large enough.
+   * Copies buffers from outside into the segment, which must be large enough.
    *
-   * @param end how far into the segment buffers may lie already
+   * @param end offset after the last buffer that lies in the segment already
+   * @return the buffers' positions in the segment
    */
-  static SegmentLayout of(List<ArrowBuf> buffers, MappedSegment segment, long end) {
+  static List<BatchBuffer> of(List<ArrowBuf> buffers, MappedSegment segment, long end) {
     SegmentLayout layout = new SegmentLayout(buffers);
     List<Integer> inside = new ArrayList<>();
     List<Integer> outside = new ArrayList<>();
@@ -43,29 +45,26 @@ final class SegmentLayout {
       }
     }
     if (!outside.isEmpty()) {
-      layout.moveIn(inside, outside, segment, end);
+      layout.copyIn(inside, outside, segment, end);
     }
-    return layout;
+    List<BatchBuffer> positions = new ArrayList<>();
+    for (int i = 0; i < buffers.size(); i++) {
+      positions.add(
+          BatchBuffer.newBuilder().setOffset(layout.offsets[i]).setBytes(layout.bytes(i)).build());
+    }
+    return positions;
   }
 
-  int size() {
-    return offsets.length;
-  }
-
-  long offset(int index) {
-    return offsets[index];
-  }
-
-  long bytes(int index) {
+  private long bytes(int index) {
     return buffers.get(index).readableBytes();
   }
 
-  private void moveIn(
+  private void copyIn(
       List<Integer> inside, List<Integer> outside, MappedSegment segment, long end) {
-    long missing = outside.stream().mapToLong(i -> BlockMemory.aligned(bytes(i))).sum();
+    long missing = outside.stream().mapToLong(i -> BatchArena.aligned(bytes(i))).sum();
     long at = end;
     if (missing > segment.bytes() - end) {
-      // Outgrown pieces lie between those that count: close the gaps, from the front.
+      // Close the gaps of abandoned pieces, from the front.
       at = 0;
       inside.sort(Comparator.comparingLong(i -> offsets[i]));
       for (int i : inside) {
@@ -77,13 +76,13 @@ final class SegmentLayout {
     }
   }
 
-  /** Returns where the next one may lie. */
+  /** Returns the offset of the next buffer. */
   private long move(int index, MappedSegment segment, long to) {
     long from = segment.address() + offsets[index];
     if (offsets[index] != to) {
       MemoryUtil.copyMemory(from, segment.address() + to, bytes(index));
       offsets[index] = to;
     }
-    return to + BlockMemory.aligned(bytes(index));
+    return to + BatchArena.aligned(bytes(index));
   }
 }

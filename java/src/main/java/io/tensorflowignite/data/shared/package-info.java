@@ -1,2 +1,2 @@
-/** Batches in memory that a reader on the same host made. */
+/** Batches in memory of a reader on the same host. */
 package io.tensorflowignite.data.shared;

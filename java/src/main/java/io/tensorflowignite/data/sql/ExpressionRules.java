@@ -1,28 +1,25 @@
 package io.tensorflowignite.data.sql;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import java.util.Arrays;
-import java.util.HashSet;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import net.sf.jsqlparser.expression.AnalyticExpression;
 import net.sf.jsqlparser.expression.AnyComparisonExpression;
 import net.sf.jsqlparser.expression.BinaryExpression;
-import net.sf.jsqlparser.expression.BooleanValue;
 import net.sf.jsqlparser.expression.CaseExpression;
 import net.sf.jsqlparser.expression.CastExpression;
-import net.sf.jsqlparser.expression.DateTimeLiteralExpression;
-import net.sf.jsqlparser.expression.DateValue;
-import net.sf.jsqlparser.expression.DoubleValue;
 import net.sf.jsqlparser.expression.Expression;
 import net.sf.jsqlparser.expression.ExtractExpression;
 import net.sf.jsqlparser.expression.Function;
-import net.sf.jsqlparser.expression.HexValue;
 import net.sf.jsqlparser.expression.JdbcNamedParameter;
 import net.sf.jsqlparser.expression.JdbcParameter;
 import net.sf.jsqlparser.expression.JsonAggregateFunction;
-import net.sf.jsqlparser.expression.LongValue;
 import net.sf.jsqlparser.expression.MySQLGroupConcat;
 import net.sf.jsqlparser.expression.NextValExpression;
 import net.sf.jsqlparser.expression.NotExpression;
@@ -30,10 +27,7 @@ import net.sf.jsqlparser.expression.NullValue;
 import net.sf.jsqlparser.expression.NumericBind;
 import net.sf.jsqlparser.expression.RowConstructor;
 import net.sf.jsqlparser.expression.SignedExpression;
-import net.sf.jsqlparser.expression.StringValue;
 import net.sf.jsqlparser.expression.TimeKeyExpression;
-import net.sf.jsqlparser.expression.TimeValue;
-import net.sf.jsqlparser.expression.TimestampValue;
 import net.sf.jsqlparser.expression.TrimFunction;
 import net.sf.jsqlparser.expression.UserVariable;
 import net.sf.jsqlparser.expression.WhenClause;
@@ -65,152 +59,271 @@ import net.sf.jsqlparser.schema.Column;
 import net.sf.jsqlparser.statement.select.Select;
 
 /**
- * What an expression may be made of: what says the same of a row whoever asks, and needs no other
- * row. All that is not named here is refused. Counts the question marks on its way.
+ * The allowed parts of an expression. An expression must give the same result for a row on every
+ * node and at any time, need no other row, and make no values beyond a limit. Anything that is not
+ * listed here is rejected. Also counts the question marks.
  */
 final class ExpressionRules {
-  private static final Set<Class<?>> LITERALS =
-      set(
-          NullValue.class,
-          LongValue.class,
-          DoubleValue.class,
-          StringValue.class,
-          HexValue.class,
-          BooleanValue.class,
-          DateValue.class,
-          TimeValue.class,
-          TimestampValue.class,
-          DateTimeLiteralExpression.class);
-  private static final Set<Class<?>> OPERATORS =
-      set(
-          AndExpression.class,
-          OrExpression.class,
+  /**
+   * Characters that the functions of a statement may make, apart from the rows' own. Ignite keeps
+   * the results of those without a column with the last thousand statements.
+   */
+  static final long MAX_CHARACTERS = 16 << 10;
+
+  /** How often a value may contain its row. */
+  static final long MAX_ROWS = 32;
+
+  /** How often all columns of a SELECT may contain their row, together. */
+  static final long MAX_ROWS_SELECTED = 1024;
+
+  private static final Set<Class<?>> CONDITIONS =
+      Set.of(AndExpression.class, OrExpression.class, IsDistinctExpression.class);
+  private static final Set<Class<?>> COMPARISONS =
+      Set.of(
           EqualsTo.class,
           NotEqualsTo.class,
           GreaterThan.class,
           GreaterThanEquals.class,
           MinorThan.class,
-          MinorThanEquals.class,
-          LikeExpression.class,
-          IsDistinctExpression.class,
-          Addition.class,
-          Subtraction.class,
-          Multiplication.class,
-          Division.class,
-          Modulo.class,
-          Concat.class);
+          MinorThanEquals.class);
+  private static final Set<Class<?>> ARITHMETIC =
+      Set.of(Addition.class, Subtraction.class, Multiplication.class, Division.class, Modulo.class);
   private static final Set<Class<?>> LISTS =
-      set(
+      Set.of(
           ExpressionList.class,
           ParenthesedExpressionList.class,
           NamedExpressionList.class,
           RowConstructor.class);
+  private static final Set<LikeExpression.KeyWord> PATTERNS =
+      Set.of(
+          LikeExpression.KeyWord.LIKE, LikeExpression.KeyWord.ILIKE, LikeExpression.KeyWord.REGEXP);
 
   private final String text;
+  private final SqlTable table;
+  private final Object[] values;
+  private final Set<Expression> checked = Collections.newSetFromMap(new IdentityHashMap<>());
   private int parameters;
+  private long made;
 
   /**
-   * @param text the whole that expressions are part of, for errors
+   * @param text the text that contains the expressions, for errors
+   * @param table the table whose columns the expressions use
+   * @param values the values of the question marks
    */
-  ExpressionRules(String text) {
+  ExpressionRules(String text, SqlTable table, Object[] values) {
     this.text = text;
+    this.table = table;
+    this.values = values;
   }
 
-  /** Question marks in what was checked so far. */
+  /** Number of question marks so far. */
   int parameters() {
     return parameters;
   }
 
-  /** Accepts null, where a part of an expression is left out. */
-  void check(Expression expression) {
-    if (expression == null || LITERALS.contains(expression.getClass())) {
-      return;
+  /**
+   * Throws SQL_INVALID unless an expression is allowed.
+   *
+   * @return its kind and size; of a missing optional part (null) those of NULL
+   */
+  Operand check(Expression expression) {
+    if (expression == null) {
+      return Operand.other();
     }
     Class<?> kind = expression.getClass();
-    if (OPERATORS.contains(kind)) {
-      BinaryExpression operator = (BinaryExpression) expression;
-      check(operator.getLeftExpression());
-      check(operator.getRightExpression());
-      if (operator instanceof LikeExpression) {
-        check(((LikeExpression) operator).getEscape());
-      }
+    Optional<Operand> literal = SqlLiterals.operand(text, expression);
+    if (literal.isPresent()) {
+      return literal.get();
+    } else if (CONDITIONS.contains(kind)) {
+      call(expression, checkBoth(expression));
+      return Operand.number();
+    } else if (COMPARISONS.contains(kind)) {
+      return compared(expression, checkBoth(expression));
+    } else if (ARITHMETIC.contains(kind)) {
+      char operator = ((BinaryExpression) expression).getStringExpression().charAt(0);
+      return made(
+          expression, SqlMixing.arithmetic(call(expression, checkBoth(expression)), operator));
+    } else if (kind == Concat.class) {
+      return made(expression, call(expression, checkBoth(expression)).sum());
+    } else if (kind == LikeExpression.class) {
+      return checkLike((LikeExpression) expression);
     } else if (LISTS.contains(kind)) {
-      ((ExpressionList<?>) expression).forEach(this::check);
+      return checkList((ExpressionList<?>) expression);
     } else if (kind == Column.class) {
-      checkColumn((Column) expression);
+      return checkColumn((Column) expression);
     } else if (kind == JdbcParameter.class) {
-      checkParameter((JdbcParameter) expression);
+      return checkParameter((JdbcParameter) expression);
     } else if (kind == Function.class) {
-      checkFunction((Function) expression);
-    } else if (!checkParts(expression)) {
-      throw refused(expression);
+      return checkFunction((Function) expression);
     }
+    return checkParts(expression);
   }
 
-  private boolean checkParts(Expression expression) {
+  private Operand checkParts(Expression expression) {
     if (expression instanceof NotExpression) {
-      check(((NotExpression) expression).getExpression());
+      call(expression, List.of(check(((NotExpression) expression).getExpression())));
     } else if (expression instanceof SignedExpression) {
-      check(((SignedExpression) expression).getExpression());
+      SignedExpression signed = (SignedExpression) expression;
+      Operand operand = check(signed.getExpression());
+      SqlMixing.arithmetic(call(expression, List.of(operand)), signed.getSign());
+      return signed.getSign() == '-' ? operand.negative() : operand;
     } else if (expression instanceof IsNullExpression) {
       check(((IsNullExpression) expression).getLeftExpression());
     } else if (expression instanceof IsBooleanExpression) {
-      check(((IsBooleanExpression) expression).getLeftExpression());
+      call(expression, List.of(check(((IsBooleanExpression) expression).getLeftExpression())));
     } else if (expression instanceof Between) {
       Between between = (Between) expression;
-      check(between.getLeftExpression());
-      check(between.getBetweenExpressionStart());
-      check(between.getBetweenExpressionEnd());
+      return compared(
+          expression,
+          List.of(
+              check(between.getLeftExpression()),
+              check(between.getBetweenExpressionStart()),
+              check(between.getBetweenExpressionEnd())));
     } else if (expression instanceof InExpression) {
-      check(((InExpression) expression).getLeftExpression());
-      check(((InExpression) expression).getRightExpression());
+      return checkIn((InExpression) expression);
     } else if (expression instanceof CaseExpression) {
-      CaseExpression cases = (CaseExpression) expression;
-      check(cases.getSwitchExpression());
-      for (WhenClause when : cases.getWhenClauses()) {
-        check(when.getWhenExpression());
-        check(when.getThenExpression());
-      }
-      check(cases.getElseExpression());
+      return checkCase((CaseExpression) expression);
     } else if (expression instanceof CastExpression) {
-      check(((CastExpression) expression).getLeftExpression());
+      CastExpression cast = (CastExpression) expression;
+      Operand operand = check(cast.getLeftExpression());
+      return made(expression, CastRules.result(cast, operand, call(expression, List.of(operand))));
     } else if (expression instanceof ExtractExpression) {
-      check(((ExtractExpression) expression).getExpression());
+      call(expression, List.of(check(((ExtractExpression) expression).getExpression())));
     } else if (expression instanceof TrimFunction) {
-      check(((TrimFunction) expression).getExpression());
-      check(((TrimFunction) expression).getFromExpression());
+      TrimFunction trim = (TrimFunction) expression;
+      List<Operand> operands =
+          List.of(check(trim.getExpression()), check(trim.getFromExpression()));
+      return made(expression, call(expression, operands).sum());
     } else {
-      return false;
+      throw rejected(expression);
     }
-    return true;
+    return Operand.number();
   }
 
-  private void checkColumn(Column column) {
+  private List<Operand> checkBoth(Expression expression) {
+    BinaryExpression operator = (BinaryExpression) expression;
+    return List.of(check(operator.getLeftExpression()), check(operator.getRightExpression()));
+  }
+
+  /** Compares values, and tuples by their values at each position. */
+  private Operand compared(Expression expression, List<Operand> operands) {
+    int width = operands.get(0).elements().size();
+    if (width > 0 && operands.stream().allMatch(tuple -> tuple.elements().size() == width)) {
+      for (int i = 0; i < width; i++) {
+        int at = i;
+        compared(
+            expression,
+            operands.stream().map(tuple -> tuple.elements().get(at)).collect(Collectors.toList()));
+      }
+    } else {
+      SqlMixing.comparison(call(expression, operands));
+    }
+    return Operand.number();
+  }
+
+  /**
+   * Our parser takes what follows a list as a part of it: in a IN (1, 2) AND b the list is (1, 2)
+   * AND b, whose first part is what Ignite compares.
+   */
+  private Operand checkIn(InExpression in) {
+    List<Operand> operands = new ArrayList<>(List.of(check(in.getLeftExpression())));
+    Expression right = in.getRightExpression();
+    Expression first = right;
+    while (first instanceof BinaryExpression) {
+      first = ((BinaryExpression) first).getLeftExpression();
+    }
+    if (!LISTS.contains(first.getClass())) {
+      throw rejected(right);
+    }
+    operands.addAll(checkAll((ExpressionList<?>) first));
+    checked.add(first);
+    compared(in, operands);
+    return right == first ? Operand.number() : check(right);
+  }
+
+  private Operand checkList(ExpressionList<?> list) {
+    if (checked.contains(list)) {
+      return Operand.number();
+    }
+
+    List<Operand> operands = checkAll(list);
+    return operands.size() == 1 ? operands.get(0) : Operand.tuple(operands);
+  }
+
+  private List<Operand> checkAll(List<? extends Expression> expressions) {
+    List<Operand> operands = new ArrayList<>();
+    for (Expression expression : expressions) {
+      operands.add(check(expression));
+    }
+    return operands;
+  }
+
+  private Operand checkCase(CaseExpression cases) {
+    Operand switched = check(cases.getSwitchExpression());
+    List<Operand> results = new ArrayList<>();
+    for (WhenClause when : cases.getWhenClauses()) {
+      Operand condition = check(when.getWhenExpression());
+      compared(
+          cases,
+          cases.getSwitchExpression() == null ? List.of(condition) : List.of(switched, condition));
+      results.add(check(when.getThenExpression()));
+    }
+    results.add(check(cases.getElseExpression()));
+    return SqlMixing.oneOf(call(cases, results), results);
+  }
+
+  private Operand checkLike(LikeExpression like) {
+    if (!PATTERNS.contains(like.getLikeKeyWord()) || like.isUseBinary()) {
+      throw rejected(like);
+    }
+    List<Operand> operands = new ArrayList<>(checkBoth(like));
+    operands.add(like.getEscape() == null ? Operand.textLiteral("\\") : check(like.getEscape()));
+    FunctionCall call = call(like, operands);
+    if (like.getRightExpression().getClass() == NullValue.class) {
+      return Operand.number();
+    }
+    if (like.getLikeKeyWord() == LikeExpression.KeyWord.REGEXP) {
+      PatternRules.regularExpression(call, 0, call.literal(1));
+    } else {
+      PatternRules.like(call, call.literal(1), call.literal(2));
+    }
+    return Operand.number();
+  }
+
+  private Operand checkColumn(Column column) {
     String name = column.getColumnName();
     if (column.getTable() == null && !SqlTable.isQuoted(name)) {
       Optional<String> reason = RefusedFunctions.reasonOfWord(name);
       if (reason.isPresent()) {
-        throw SqlInvalid.of("in " + text + ": " + name + " is refused", reason.get());
+        throw SqlErrors.invalid("in " + text + ": " + name + " is refused", reason.get());
       }
     }
+    SqlLiterals.requireName(text, name);
+    return Operand.column(table.type(SqlTable.resolveName(name)));
   }
 
-  private void checkParameter(JdbcParameter parameter) {
+  private Operand checkParameter(JdbcParameter parameter) {
     if (parameter.isUseFixedIndex()) {
       throw unnamedOnly(parameter);
     }
     parameters++;
+    return parameters <= values.length
+        ? Operand.parameter(values[parameters - 1])
+        : Operand.other();
   }
 
-  private void checkFunction(Function function) {
-    List<String> name = function.getMultipartName();
-    Optional<String> reason = RefusedFunctions.reason(SqlTable.unquoted(name.get(name.size() - 1)));
+  private Operand checkFunction(Function function) {
+    List<String> parts = function.getMultipartName();
+    String name = SqlTable.unquoted(parts.get(parts.size() - 1)).toUpperCase(Locale.ROOT);
+    Optional<String> reason = RefusedFunctions.reason(name);
     if (reason.isPresent()) {
-      throw SqlInvalid.of("in " + text + ": " + function + " is refused", reason.get());
+      throw SqlErrors.invalid(
+          "in " + text + ": " + SqlErrors.shown(function) + " is refused", reason.get());
     }
     if (function.isDistinct()
         || function.isUnique()
         || function.isAllColumns()
+        || function.isEscaped()
         || function.getKeep() != null
         || function.getOrderByElements() != null
         || function.getHavingClause() != null
@@ -219,57 +332,102 @@ final class ExpressionRules {
         || function.getAttribute() != null
         || function.getExtraKeyword() != null
         || function.getOnOverflowTruncate() != null) {
-      throw SqlInvalid.of(
-          "in " + text + ": " + function + " is refused",
-          "a function takes values of one row, separated by commas, and nothing else");
+      throw SqlErrors.invalid(
+          "in " + text + ": " + SqlErrors.shown(function) + " is refused",
+          "arguments of a function are values of one row, separated by commas; remove everything"
+              + " else");
     }
-    check(function.getParameters());
-    check(function.getNamedParameters());
+    List<Operand> arguments = new ArrayList<>();
+    if (function.getParameters() != null) {
+      arguments.addAll(checkAll(function.getParameters()));
+    }
+    if (function.getNamedParameters() != null) {
+      arguments.addAll(checkAll(function.getNamedParameters()));
+    }
+    FunctionCall call = call(function, name, arguments);
+    return made(
+        function,
+        SqlFunctions.rule(parts.size() == 1 ? name : "")
+            .orElseThrow(() -> call.refused(name + " is not allowed", SqlFunctions.alternative()))
+            .apply(call));
   }
 
-  private TensorFlowIgniteException refused(Expression expression) {
-    String what = "in " + text + ": " + SqlInvalid.shown(expression) + " is refused";
+  private FunctionCall call(Expression expression, List<Operand> operands) {
+    return call(expression, "the operation", operands);
+  }
+
+  private FunctionCall call(Expression expression, String name, List<Operand> operands) {
+    FunctionCall call = new FunctionCall(text, expression, name, operands);
+    if (operands.stream().anyMatch(operand -> operand.kind() == Operand.Kind.OBJECT)) {
+      throw call.refused(
+          "it uses an object",
+          "SQL would read the other values as serialized objects of any size; use the object's"
+              + " fields, or IS NULL");
+    }
+    return call;
+  }
+
+  /** Adds a new value to those that the statement makes. */
+  private Operand made(Expression expression, Operand result) {
+    if (result.kind() == Operand.Kind.NUMBER || result.kind() == Operand.Kind.OTHER) {
+      return result;
+    }
+    made = Operand.sum(made, result.characters());
+    if (made > MAX_CHARACTERS || result.rows() > MAX_ROWS) {
+      throw SqlErrors.invalid(
+          String.format(
+              "in %s: %s is refused: its result can have %,d characters and %,d times the size of a"
+                  + " row, and all results up to here %,d characters",
+              text, SqlErrors.shown(expression), result.characters(), result.rows(), made),
+          String.format(
+              "a node computes these texts and decimals on its heap, so all of a statement may have"
+                  + " %,d characters, and each %d times the size of a row; give smaller numbers, or"
+                  + " compute the value in your program and give it as a parameter (?)",
+              MAX_CHARACTERS, MAX_ROWS));
+    }
+    return result;
+  }
+
+  private TensorFlowIgniteException rejected(Expression expression) {
+    String problem = "in " + text + ": " + SqlErrors.shown(expression) + " is refused";
     if (expression instanceof Select
         || expression instanceof ExistsExpression
         || expression instanceof AnyComparisonExpression) {
-      return SqlInvalid.of(
-          what,
-          "a subquery reads other rows than the one that it decides on, and partitions are read"
-              + " apart; run it first, and give its result as parameters");
+      return SqlErrors.invalid(
+          problem,
+          "a subquery reads other rows, but each partition is read separately; run the subquery"
+              + " first, and give its result as parameters");
     }
     if (expression instanceof AnalyticExpression
         || expression instanceof MySQLGroupConcat
         || expression instanceof JsonAggregateFunction) {
-      return SqlInvalid.of(
-          what,
-          "window functions and aggregates need many rows at once, and partitions are read apart;"
-              + " compute on what you have read");
+      return SqlErrors.invalid(
+          problem,
+          "window functions and aggregates need many rows at once, but each partition is read"
+              + " separately; compute them from the rows that you have read");
     }
     if (expression instanceof TimeKeyExpression || expression instanceof NextValExpression) {
-      return SqlInvalid.of(
-          what,
-          "it answers differently each time it is asked, and rows that were counted must be those"
-              + " that are read; give the value as a parameter, a question mark");
+      return SqlErrors.invalid(
+          problem,
+          "it gives another result with each call, but counting and reading must find the same"
+              + " rows; give the value as a parameter (?)");
     }
     if (expression instanceof UserVariable
         || expression instanceof JdbcNamedParameter
         || expression instanceof NumericBind) {
       return unnamedOnly(expression);
     }
-    return SqlInvalid.of(
-        what,
-        "conditions and columns are made of columns, literals, question marks, comparisons, AND,"
-            + " OR, NOT, IN, BETWEEN, LIKE, IS NULL, arithmetic, CASE, CAST and functions of one"
-            + " row; say it with these");
+    return SqlErrors.invalid(
+        problem,
+        "conditions and columns consist of columns, literals, question marks, comparisons, AND, OR,"
+            + " NOT, IN, BETWEEN, LIKE, IS NULL, arithmetic, CASE, CAST and functions of one row;"
+            + " use only these");
   }
 
   private TensorFlowIgniteException unnamedOnly(Expression parameter) {
-    return SqlInvalid.of(
+    return SqlErrors.invalid(
         "in " + text + ": " + parameter + " is refused",
-        "parameters are plain question marks, filled in their order; write ?");
-  }
-
-  private static Set<Class<?>> set(Class<?>... classes) {
-    return new HashSet<>(Arrays.asList(classes));
+        "a parameter is a plain question mark, and parameters=[...] gives the values in order;"
+            + " write ?");
   }
 }

@@ -1,12 +1,12 @@
 package io.tensorflowignite.data.sql;
 
-import java.util.Arrays;
-import java.util.HashSet;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** Functions of Ignite's SQL whose answer does not depend on one row alone. */
+/**
+ * Functions of Ignite's SQL that are refused since their result does not depend on one row alone.
+ */
 final class RefusedFunctions {
   private static final Set<String> AGGREGATES =
       names(
@@ -16,8 +16,8 @@ final class RefusedFunctions {
   private static final Set<String> UNSTABLE =
       names(
           "RAND RANDOM SECURE_RAND RANDOM_UUID SYS_GUID UUID CURRENT_DATE CURDATE TODAY GETDATE"
-              + " CURRENT_TIME SYSTIME CURTIME CURRENT_TIMESTAMP SYSDATE SYSTIMESTAMP NOW"
-              + " LOCALTIME LOCALTIMESTAMP ROWNUM ROW_NUMBER _ROWID_");
+              + " CURRENT_TIME SYSTIME CURTIME CURRENT_TIMESTAMP SYSDATE SYSTIMESTAMP NOW LOCALTIME"
+              + " LOCALTIMESTAMP ROWNUM ROW_NUMBER _ROWID_");
   private static final Set<String> OUTSIDE =
       names(
           "FILE_READ FILE_WRITE CSVREAD CSVWRITE LINK_SCHEMA TABLE TABLE_DISTINCT SYSTEM_RANGE"
@@ -26,43 +26,45 @@ final class RefusedFunctions {
               + " DATABASE_PATH DISK_SPACE_USED MEMORY_FREE MEMORY_USED LOCK_MODE LOCK_TIMEOUT"
               + " SCHEMA SESSION_ID CANCEL_SESSION TRANSACTION_ID USER CURRENT_USER H2VERSION");
 
-  /** Functions that are called without brackets; a column of such a name has to be quoted. */
+  /** Functions that are called without parentheses; a column with such a name must be quoted. */
   private static final Set<String> WORDS =
       names(
-          "CURRENT_DATE TODAY CURRENT_TIME SYSTIME CURRENT_TIMESTAMP SYSDATE SYSTIMESTAMP"
-              + " LOCALTIME LOCALTIMESTAMP ROWNUM _ROWID_");
+          "CURRENT_DATE TODAY CURRENT_TIME SYSTIME CURRENT_TIMESTAMP SYSDATE SYSTIMESTAMP LOCALTIME"
+              + " LOCALTIMESTAMP ROWNUM _ROWID_");
 
   private RefusedFunctions() {}
 
-  /** Why a word that looks like a column's name is refused; empty: it is not. */
+  /** Why a word that looks like a column's name is refused; empty: the word is allowed. */
   static Optional<String> reasonOfWord(String word) {
     return WORDS.contains(word.toUpperCase(Locale.ROOT)) ? reason(word) : Optional.empty();
   }
 
-  /** Why a function is refused; empty: it is not. */
+  /** Why a function is refused; empty: the function is allowed. */
   static Optional<String> reason(String name) {
     String known = name.toUpperCase(Locale.ROOT);
     if (AGGREGATES.contains(known)) {
       return Optional.of(
           "the aggregate "
               + known
-              + " needs all rows at once, and partitions are read apart; aggregate what you have"
-              + " read");
+              + " needs all rows at once, but each partition is read separately; aggregate the rows"
+              + " that you have read");
     }
     if (UNSTABLE.contains(known)) {
       return Optional.of(
           known
-              + " answers differently each time it is asked, and rows that were counted must be"
-              + " those that are read; give the value as a parameter, a question mark");
+              + " gives another result with each call, but counting and reading must find the same"
+              + " rows; give the value as a parameter (?)");
     }
     if (OUTSIDE.contains(known)) {
       return Optional.of(
-          known + " reaches beyond the row, to files, sessions or other tables; leave it out");
+          known
+              + " uses files, sessions or other tables, but a condition may use only its row;"
+              + " remove the call");
     }
     return Optional.empty();
   }
 
   private static Set<String> names(String separatedBySpaces) {
-    return new HashSet<>(Arrays.asList(separatedBySpaces.split(" ")));
+    return Set.of(separatedBySpaces.split(" "));
   }
 }

@@ -5,14 +5,14 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * A condition or a SELECT that was checked, as the statements that Ignite is given. They are
- * written anew from what was understood, so that nothing is run that was not checked. Each row ends
- * with its key.
+ * A checked condition or SELECT, as the statements that Ignite runs. They are written from the
+ * checked syntax tree and not copied from the text, so that Ignite runs only checked SQL. Each row
+ * ends with its key.
  */
 public final class RowSelect {
   private static final String KEY = "_KEY";
 
-  private final String what;
+  private final String text;
   private final String selected;
   private final String from;
   private final String where;
@@ -21,14 +21,14 @@ public final class RowSelect {
   private final int parameters;
 
   RowSelect(
-      String what,
+      String text,
       String selected,
       String from,
       String where,
       List<SelectColumn> columns,
       int parametersInColumns,
       int parameters) {
-    this.what = what;
+    this.text = text;
     this.selected = selected;
     this.from = from;
     this.where = where;
@@ -37,52 +37,41 @@ public final class RowSelect {
     this.parameters = parameters;
   }
 
-  /** The rows of a table, as value and key, that meet a condition. */
-  public static RowSelect ofCondition(SqlTable table, String where) {
-    return SelectRules.condition(table, where);
+  /** The user's argument and its text, for errors. */
+  public String text() {
+    return text;
   }
 
-  /** The rows of a SELECT. */
-  public static RowSelect ofStatement(SqlTable table, String sql) {
-    return SelectRules.statement(table, sql);
-  }
-
-  /** What the user wrote, for errors. */
-  public String what() {
-    return what;
-  }
-
-  /** The statement whose rows are read; the key stands in its last column. */
+  /** The statement that reads the rows; the last column is the key. */
   public String rows() {
     return "SELECT " + selected + ", " + KEY + " FROM " + from + where;
   }
 
-  /** The statement that counts them. */
+  /** The statement that counts the rows. */
   public String count() {
     return "SELECT COUNT(*) FROM " + from + where;
   }
 
-  /** The statement that tells only their keys. */
+  /** The statement that reads only the keys. */
   public String keys() {
     return "SELECT " + KEY + " FROM " + from + where;
   }
 
-  /** The parameters of {@link #count} and {@link #keys}, out of those of {@link #rows}. */
+  /** The parameters of {@link #count} and {@link #keys}: a part of those of {@link #rows}. */
   public Object[] ofCount(Object[] values) {
     return Arrays.copyOfRange(values, parametersInColumns, values.length);
   }
 
-  /** The columns of a SELECT; none of a condition, whose rows are the cache's own. */
+  /** The columns of a SELECT; empty for a condition, which reads whole values. */
   public List<SelectColumn> columns() {
     return Collections.unmodifiableList(columns);
   }
 
   public void requireParameters(int given) {
     if (given != parameters) {
-      throw SqlInvalid.of(
-          String.format(
-              "%s has %d question marks, and %d parameters came", what, parameters, given),
-          "each question mark takes one parameter, in their order; give as many"
+      throw SqlErrors.invalid(
+          String.format("%s has %d question marks, but %d parameters", text, parameters, given),
+          "each question mark needs one parameter, in order; give that number of values"
               + " (parameters=[...])");
     }
   }

@@ -1,26 +1,16 @@
 package io.tensorflowignite.data.sql;
 
-/** One column of a SELECT, as it is written. */
+/** One column of a SELECT, as the user wrote it. */
 public final class SelectColumn {
+  /** All columns of the table. */
+  static final SelectColumn STAR = new SelectColumn(null, null);
+
   private final String name;
   private final String source;
 
-  private SelectColumn(String name, String source) {
+  SelectColumn(String name, String source) {
     this.name = name;
     this.source = source;
-  }
-
-  /** All columns of the table. */
-  static SelectColumn star() {
-    return new SelectColumn(null, null);
-  }
-
-  static SelectColumn ofSource(String name, String source) {
-    return new SelectColumn(name, source);
-  }
-
-  static SelectColumn computed(String name) {
-    return new SelectColumn(name, null);
   }
 
   public boolean isStar() {
@@ -32,7 +22,7 @@ public final class SelectColumn {
     return name;
   }
 
-  /** The column of the table that it is, as SQL calls it; null for what is computed. */
+  /** The SQL name of the table's column; null for a computed value. */
   public String source() {
     return source;
   }

@@ -1,11 +1,8 @@
 package io.tensorflowignite.data.sql;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import net.sf.jsqlparser.expression.Alias;
 import net.sf.jsqlparser.expression.Expression;
@@ -20,39 +17,45 @@ import net.sf.jsqlparser.statement.select.Select;
 import net.sf.jsqlparser.statement.select.SelectItem;
 import net.sf.jsqlparser.statement.select.SetOperationList;
 
-/** What a SELECT may be: SELECT columns FROM the cache's table WHERE condition. */
+/** The allowed form of a SELECT: SELECT columns FROM the cache's table WHERE condition. */
 final class SelectRules {
   private static final String ACROSS_PARTITIONS =
-      "each partition is read by itself, by whoever owns it, so that a clause over all rows would"
-          + " mean something else on each; read the rows, and do it on what you have read";
+      "each owner reads its partitions separately, so a clause over all rows would mean something"
+          + " else on each node; read the rows, and apply the clause to them";
 
   private final SqlTable table;
-  private final String what;
+  private final String text;
   private final ExpressionRules expressions;
+  private long rows;
 
-  private SelectRules(SqlTable table, String what) {
+  private SelectRules(SqlTable table, String text, Object[] parameters) {
     this.table = table;
-    this.what = what;
-    this.expressions = new ExpressionRules(what);
+    this.text = text;
+    this.expressions = new ExpressionRules(text, table, parameters);
   }
 
-  static RowSelect condition(SqlTable table, String where) {
-    String what = SqlParsing.what("where", where);
+  /**
+   * The rows of a table, as value and key, that meet a condition.
+   *
+   * @param parameters the values of the question marks
+   */
+  static RowSelect condition(SqlTable table, String where, Object... parameters) {
+    String text = SqlParsing.shown("where", where);
     Expression condition = SqlParsing.condition(where);
-    ExpressionRules expressions = new ExpressionRules(what);
+    ExpressionRules expressions = new ExpressionRules(text, table, parameters);
     expressions.check(condition);
     return new RowSelect(
-        what,
+        text,
         "_VAL",
         table.quoted(),
         " WHERE " + condition,
-        Collections.emptyList(),
+        List.of(),
         0,
         expressions.parameters());
   }
 
-  static RowSelect statement(SqlTable table, String sql) {
-    SelectRules rules = new SelectRules(table, SqlParsing.what("sql", sql));
+  static RowSelect statement(SqlTable table, String sql, Object... parameters) {
+    SelectRules rules = new SelectRules(table, SqlParsing.shown("sql", sql), parameters);
     return rules.check(SqlParsing.statement(sql));
   }
 
@@ -72,7 +75,7 @@ final class SelectRules {
     String where = select.getWhere() == null ? "" : " WHERE " + select.getWhere();
     requireNothingElse(select);
     return new RowSelect(
-        what,
+        text,
         String.join(", ", selected),
         from,
         where,
@@ -83,81 +86,80 @@ final class SelectRules {
 
   private PlainSelect plain(Statement statement) {
     if (statement instanceof SetOperationList) {
-      throw SqlInvalid.of(what + " combines SELECTs (UNION, INTERSECT, EXCEPT)", ACROSS_PARTITIONS);
+      throw SqlErrors.invalid(
+          text + " combines SELECTs (UNION, INTERSECT, EXCEPT)", ACROSS_PARTITIONS);
     }
     if (!(statement instanceof PlainSelect)) {
       String kind = statement instanceof Select ? "another form of query" : "no query";
-      throw SqlInvalid.of(
-          what
-              + " is no plain SELECT but "
-              + kind
-              + " ("
-              + statement.getClass().getSimpleName()
-              + ")",
-          "a dataset reads rows, and changes nothing; give a SELECT over the cache's table");
+      throw SqlErrors.invalid(
+          String.format(
+              "%s is not a plain SELECT but %s (%s)",
+              text, kind, statement.getClass().getSimpleName()),
+          "a dataset only reads rows; give a SELECT over the cache's table");
     }
     return (PlainSelect) statement;
   }
 
   private void refuseClauses(PlainSelect select) {
-    Map<String, Boolean> clauses = new LinkedHashMap<>();
-    clauses.put("WITH", select.getWithItemsList() != null);
-    clauses.put("DISTINCT", select.getDistinct() != null);
-    clauses.put("TOP", select.getTop() != null);
-    clauses.put("GROUP BY", select.getGroupBy() != null);
-    clauses.put("HAVING", select.getHaving() != null);
-    clauses.put("QUALIFY", select.getQualify() != null);
-    clauses.put("WINDOW", select.getWindowDefinitions() != null);
-    clauses.put("ORDER BY", select.getOrderByElements() != null);
-    clauses.put("LIMIT", select.getLimit() != null || select.getLimitBy() != null);
-    clauses.put("OFFSET", select.getOffset() != null);
-    clauses.put("FETCH", select.getFetch() != null);
-    clauses.put("FOR UPDATE", select.getForMode() != null);
-    clauses.forEach(
-        (clause, present) -> {
-          if (present) {
-            throw SqlInvalid.of(what + " has the clause " + clause, ACROSS_PARTITIONS);
-          }
-        });
+    refuse("WITH", select.getWithItemsList());
+    refuse("DISTINCT", select.getDistinct());
+    refuse("TOP", select.getTop());
+    refuse("GROUP BY", select.getGroupBy());
+    refuse("HAVING", select.getHaving());
+    refuse("QUALIFY", select.getQualify());
+    refuse("WINDOW", select.getWindowDefinitions());
+    refuse("ORDER BY", select.getOrderByElements());
+    refuse("LIMIT", select.getLimit());
+    refuse("LIMIT", select.getLimitBy());
+    refuse("OFFSET", select.getOffset());
+    refuse("FETCH", select.getFetch());
+    refuse("FOR UPDATE", select.getForMode());
     if (select.getJoins() != null || select.getLateralViews() != null) {
-      throw SqlInvalid.of(
-          what + " joins tables",
-          "the rows of one cache are read, by its partitions; other tables lie elsewhere; read each"
-              + " by itself");
+      throw SqlErrors.invalid(
+          text + " joins tables",
+          "a dataset reads one cache by its partitions, and rows of other tables may lie on other"
+              + " nodes; read each table with its own dataset");
     }
     if (select.getFromItem() == null) {
-      throw SqlInvalid.of(
-          what + " names no table",
+      throw SqlErrors.invalid(
+          text + " names no table",
           "a dataset reads the rows of the cache " + table.cache() + "; add FROM " + table);
+    }
+  }
+
+  private void refuse(String clause, Object value) {
+    if (value != null) {
+      throw SqlErrors.invalid(text + " has the clause " + clause, ACROSS_PARTITIONS);
     }
   }
 
   private String from(FromItem item) {
     if (!(item instanceof Table)) {
-      throw SqlInvalid.of(
-          what + " reads from " + SqlInvalid.shown(item) + ", which is no table",
+      throw SqlErrors.invalid(
+          text + " reads from " + SqlErrors.shown(item) + ", which is no table",
           "subqueries and table functions have no partitions; write FROM " + table);
     }
     Table from = (Table) item;
     List<String> parts = from.getNameParts();
-    // The parts come last first.
+    // The parts are in reverse order: the name first.
     boolean known =
         parts.size() <= 2
-            && SqlTable.meant(parts.get(0)).equals(table.name())
-            && (parts.size() == 1 || SqlTable.meant(parts.get(1)).equals(table.schema()));
+            && SqlTable.resolveName(parts.get(0)).equals(table.name())
+            && (parts.size() == 1 || SqlTable.resolveName(parts.get(1)).equals(table.schema()));
     Alias alias = from.getAlias();
     String plain = from.getFullyQualifiedName() + (alias == null ? "" : alias);
     if (!known
         || (alias != null && alias.getAliasColumns() != null)
         || !plain.equals(from.toString())) {
-      throw SqlInvalid.of(
-          what + " reads from " + SqlInvalid.shown(from),
-          "only the cache's own rows are read, without hints; the table of cache "
-              + table.cache()
-              + " is "
-              + table
-              + "; write FROM "
-              + table);
+      throw SqlErrors.invalid(
+          text + " reads from " + SqlErrors.shown(from),
+          String.format(
+              "a SELECT reads only the table of cache %s, which is %s, and has no hints; write FROM"
+                  + " %s",
+              table.cache(), table, table));
+    }
+    if (alias != null) {
+      SqlLiterals.requireName(text, alias.getName());
     }
     return table.quoted()
         + " AS "
@@ -171,46 +173,56 @@ final class SelectRules {
       if (all.getExceptColumns() != null
           || all.getReplaceExpressions() != null
           || (all.getClass() != AllColumns.class && all.getClass() != AllTableColumns.class)) {
-        throw SqlInvalid.of(
-            what + " has " + SqlInvalid.shown(all),
-            "a star stands for all columns of the table; name the columns that you want");
+        throw SqlErrors.invalid(
+            text + " has " + SqlErrors.shown(all),
+            "a star means all columns of the table; name the columns that you need");
       }
-      return SelectColumn.star();
+      return SelectColumn.STAR;
     }
-    expressions.check(expression);
+    rows += expressions.check(expression).rows();
+    if (rows > ExpressionRules.MAX_ROWS_SELECTED) {
+      throw SqlErrors.invalid(
+          text + " selects columns that can have " + rows + " times the size of a row",
+          "the columns of a SELECT may have "
+              + ExpressionRules.MAX_ROWS_SELECTED
+              + " times the size of a row together; select fewer columns");
+    }
+    if (item.getAlias() != null) {
+      SqlLiterals.requireName(text, item.getAlias().getName());
+    }
     String alias = item.getAlias() == null ? null : SqlTable.unquoted(item.getAlias().getName());
     if (expression instanceof Column) {
       String name = ((Column) expression).getColumnName();
-      return SelectColumn.ofSource(
-          alias == null ? SqlTable.unquoted(name) : alias, SqlTable.meant(name));
+      return new SelectColumn(
+          alias == null ? SqlTable.unquoted(name) : alias, SqlTable.resolveName(name));
     }
     if (alias != null) {
-      return SelectColumn.computed(alias);
+      return new SelectColumn(alias, null);
     }
-    throw SqlInvalid.of(
-        what + ": column " + position + ", " + SqlInvalid.shown(expression) + ", has no name",
-        "the columns of a dataset are known by their names; give it one (AS name)");
+    throw SqlErrors.invalid(
+        text + ": column " + position + ", " + SqlErrors.shown(expression) + ", has no name",
+        "each column of a dataset has a name; give one (AS name)");
   }
 
   private void requireDistinct(List<SelectColumn> columns) {
-    Set<String> seen = new HashSet<>();
+    Set<String> names = new HashSet<>();
     for (SelectColumn column : columns) {
-      if (!seen.add(column.name())) {
-        throw SqlInvalid.twice(what, column.isStar() ? "*" : column.name());
+      if (!names.add(column.name())) {
+        throw SqlErrors.twice(text, column.isStar() ? "*" : column.name());
       }
     }
   }
 
-  /** All that is understood makes the whole text: no clause is dropped without a word. */
+  /** The columns, table and condition must be the whole statement: no other clause is ignored. */
   private void requireNothingElse(PlainSelect select) {
     PlainSelect plain = new PlainSelect();
     plain.setSelectItems(select.getSelectItems());
     plain.setFromItem(select.getFromItem());
     plain.setWhere(select.getWhere());
     if (!plain.toString().equals(select.toString())) {
-      throw SqlInvalid.of(
-          what + " has more than columns, a table and a condition",
-          "a SELECT is read as: " + SqlInvalid.shown(plain) + "; leave out the rest");
+      throw SqlErrors.invalid(
+          text + " has more than columns, a table and a condition",
+          "the allowed part is: " + SqlErrors.shown(plain) + "; remove the rest");
     }
   }
 }

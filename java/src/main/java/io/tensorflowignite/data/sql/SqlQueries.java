@@ -13,14 +13,15 @@ import org.apache.ignite.internal.processors.cache.query.QueryCursorEx;
 import org.apache.ignite.internal.processors.query.GridQueryFieldMetadata;
 
 /**
- * A checked SELECT as queries of Ignite. Ignite reads the partitions that are named of partitioned
- * caches only: of a replicated one each node sees every row, and whose partition a row belongs to
- * is to be seen from its key. Where queries run in parallel, Ignite 2.17 fails over partitions that
- * are named to a local query; one that is not local goes to this node alone for them.
+ * Runs a checked SELECT as queries of Ignite. Ignite restricts a query to partitions only in a
+ * partitioned cache. In a replicated cache a query reads all rows of the node, and a row's key
+ * gives its partition. If the cache has a query parallelism, Ignite 2.17 fails on a local query
+ * with partitions; a query that is not local then goes only to this node, which owns the
+ * partitions.
  */
 final class SqlQueries {
-  /** Rows that a node holds in its heap at a time. */
-  private static final int PAGE_ROWS = 256;
+  /** Rows that a node holds in its heap at a time; a row may have many megabytes. */
+  private static final int PAGE_ROWS = 16;
 
   private final IgniteCache<Object, Object> cache;
   private final RowSelect select;
@@ -37,57 +38,57 @@ final class SqlQueries {
     local = replicated || configuration.getQueryParallelism() == 1;
   }
 
-  String what() {
-    return select.what();
+  String text() {
+    return select.text();
   }
 
-  /** Whether rows of partitions that were not asked for come too. */
-  boolean comeFromAllPartitions() {
+  /** Whether {@link #rows} returns rows of all partitions, and not only of the named ones. */
+  boolean returnAllPartitions() {
     return replicated;
   }
 
-  /** What Ignite tells of the columns, the key's at the end; nothing is run for it. */
+  /** Ignite's metadata of the columns, the key last. Runs no query. */
   List<GridQueryFieldMetadata> metadata() {
     return SqlErrors.translating(
-        what(),
+        text(),
         () -> {
           try (FieldsQueryCursor<List<?>> cursor =
               cache.query(query(select.rows(), parameters, true))) {
-            // The public cursor tells names only.
+            // The public cursor has only the names.
             return ((QueryCursorEx<?>) cursor).fieldsMeta();
           }
         });
   }
 
-  /** The rows of partitions that are on this node, in no order. */
+  /** The rows of partitions of this node, unordered. */
   FieldsQueryCursor<List<?>> rows(List<Integer> partitions) {
     SqlFieldsQuery query = query(select.rows(), parameters, local);
     query.setPageSize(PAGE_ROWS);
     return cache.query(restrict(query, partitions));
   }
 
-  /** Counted by the owners of the partitions, wherever these are. */
+  /** Counts the rows of partitions of any node, on their owners. */
   long count(List<Integer> partitions, PartitionOwners owners) {
     Object[] values = select.ofCount(parameters);
     boolean all = partitions.size() == owners.count();
     if (replicated && !all) {
-      return SqlErrors.translating(what(), () -> countByKey(partitions, owners, values));
+      return SqlErrors.translating(text(), () -> countByKey(partitions, owners, values));
     }
     SqlFieldsQuery query = query(select.count(), values, false);
     if (!all) {
       restrict(query, partitions);
     }
     return SqlErrors.translating(
-        what(), () -> ((Number) cache.query(query).getAll().get(0).get(0)).longValue());
+        text(), () -> ((Number) cache.query(query).getAll().get(0).get(0)).longValue());
   }
 
   private long countByKey(List<Integer> partitions, PartitionOwners owners, Object[] values) {
-    Set<Integer> wanted = new HashSet<>(partitions);
+    Set<Integer> requested = new HashSet<>(partitions);
     SqlFieldsQuery query = query(select.keys(), values, false);
     long count = 0;
     try (FieldsQueryCursor<List<?>> keys = cache.query(query)) {
       for (List<?> key : keys) {
-        count += wanted.contains(owners.partition(key.get(0))) ? 1 : 0;
+        count += requested.contains(owners.partition(key.get(0))) ? 1 : 0;
       }
     }
     return count;

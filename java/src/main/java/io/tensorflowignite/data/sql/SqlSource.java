@@ -1,13 +1,19 @@
 package io.tensorflowignite.data.sql;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.column.RowField;
 import io.tensorflowignite.data.read.PartitionOwners;
 import io.tensorflowignite.data.read.RowReader;
 import io.tensorflowignite.data.schema.CacheColumn;
-import io.tensorflowignite.data.schema.WantedTypes;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.data.schema.ColumnType;
+import io.tensorflowignite.data.schema.ColumnTypes;
+import io.tensorflowignite.data.schema.RequestedTypes;
 import io.tensorflowignite.v1.Parameter;
 import io.tensorflowignite.v1.ReadCommand;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -17,7 +23,7 @@ import java.util.function.Function;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.internal.processors.query.GridQueryFieldMetadata;
 
-/** The rows that a command's condition or SELECT asks for: their columns, number and reader. */
+/** The rows that a command's condition or SELECT selects: their columns, number and reader. */
 public final class SqlSource {
   private final IgniteCache<Object, Object> cache;
   private final RowSelect select;
@@ -31,25 +37,25 @@ public final class SqlSource {
     metadata = queries.metadata();
   }
 
-  /** Empty when the command has neither. */
+  /** Empty if the command has neither a condition nor a SELECT. */
   public static Optional<SqlSource> of(IgniteCache<Object, Object> cache, ReadCommand command) {
     String where = command.getWhere();
     String sql = command.getSql();
-    requireAgreeing(command);
+    requireConsistent(command);
     if (where.isEmpty() && sql.isEmpty()) {
       return Optional.empty();
     }
-    SqlCatalog catalog = new SqlCatalog(cache);
+    SqlTable table = new SqlCatalog(cache).table();
+    Object[] parameters = command.getParametersList().stream().map(SqlSource::value).toArray();
     RowSelect select =
         sql.isEmpty()
-            ? RowSelect.ofCondition(catalog.table(), where)
-            : RowSelect.ofStatement(catalog.table(), sql);
-    select.requireParameters(command.getParametersCount());
-    Object[] parameters = command.getParametersList().stream().map(SqlSource::value).toArray();
+            ? SelectRules.condition(table, where, parameters)
+            : SelectRules.statement(table, sql, parameters);
+    select.requireParameters(parameters.length);
     return Optional.of(new SqlSource(cache, select, parameters));
   }
 
-  /** Whether the columns are those of a SELECT; else they are the cache's. */
+  /** Whether a SELECT defines the columns; otherwise they are the cache's. */
   public boolean hasColumns() {
     return !select.columns().isEmpty();
   }
@@ -57,10 +63,10 @@ public final class SqlSource {
   /**
    * The columns of the SELECT, in its order.
    *
-   * @param wanted the types that the reader asks for, by the names of the SELECT
-   * @param stored tells a field of the cache, where SQL does not tell its type
+   * @param types the requested types, by the names of the SELECT
+   * @param stored returns a field of the cache; called for fields whose type SQL does not have
    */
-  public List<CacheColumn> columns(WantedTypes wanted, Function<String, CacheColumn> stored) {
+  public List<CacheColumn> columns(RequestedTypes types, Function<String, CacheColumn> stored) {
     List<CacheColumn> columns = new ArrayList<>();
     SqlCatalog catalog = new SqlCatalog(cache);
     int last = metadata.size() - 1;
@@ -69,13 +75,13 @@ public final class SqlSource {
       int width = column.isStar() ? starWidth : 1;
       for (int i = 0; i < width; i++) {
         int at = columns.size();
-        GridQueryFieldMetadata told = metadata.get(at);
-        String source = column.isStar() ? told.fieldName() : column.source();
+        GridQueryFieldMetadata declared = metadata.get(at);
+        String source = column.isStar() ? declared.fieldName() : column.source();
         String field = source == null ? null : catalog.field(source);
         String name = column.isStar() ? field : column.name();
-        boolean untold = field != null && !wanted.isResolved() && SqlColumns.isUntold(told);
-        CacheColumn found = SqlColumns.of(name, told, at, untold ? stored.apply(field) : null);
-        columns.add(known(wanted.apply(cache.getName(), found)));
+        boolean unknown = field != null && !types.isResolved() && hasUnknownType(declared);
+        CacheColumn found = column(name, declared, at, unknown ? stored.apply(field) : null);
+        columns.add(requireKnown(types.apply(cache.getName(), found)));
       }
     }
     requireDistinct(columns);
@@ -88,47 +94,49 @@ public final class SqlSource {
   }
 
   public RowReader reader(PartitionOwners owners) {
-    SqlStorage storage = hasColumns() ? null : new SqlCatalog(cache).storage();
-    return new SqlReader(cache, queries, owners, storage);
+    SqlValueConversion conversion = hasColumns() ? null : new SqlCatalog(cache).conversion();
+    return new SqlReader(cache, queries, owners, conversion);
   }
 
-  private CacheColumn known(CacheColumn column) {
-    if (column.known()) {
+  private CacheColumn requireKnown(CacheColumn column) {
+    if (column.isKnown()) {
       return column;
     }
-    throw new TensorFlowIgniteException(
-        ErrorCode.UNSUPPORTED_TYPE,
-        String.format(
-            "column %s of the SELECT over cache %s is of type %s, which does not tell how it is"
-                + " laid out; a SELECT's columns are of SQL's types or fields of the cache; say its"
-                + " type with schema=, or leave it out",
-            column.name(), cache.getName(), column.typeName()));
+    throw TensorFlowIgniteException.of(
+        ERROR_CODE_UNSUPPORTED_TYPE,
+        "column %s of the SELECT over cache %s is of type %s, whose layout is not known; a column"
+            + " of a SELECT is of a type of SQL or a field of the cache; give its type with"
+            + " schema=, or remove the column from the SELECT",
+        column.name(),
+        cache.getName(),
+        column.typeName());
   }
 
   private void requireDistinct(List<CacheColumn> columns) {
-    Set<String> seen = new HashSet<>();
+    Set<String> names = new HashSet<>();
     for (CacheColumn column : columns) {
-      if (!seen.add(column.name())) {
-        throw SqlInvalid.twice(select.what(), column.name());
+      if (!names.add(column.name())) {
+        throw SqlErrors.twice(select.text(), column.name());
       }
     }
   }
 
-  private static void requireAgreeing(ReadCommand command) {
+  private static void requireConsistent(ReadCommand command) {
     boolean where = !command.getWhere().isEmpty();
     boolean sql = !command.getSql().isEmpty();
-    String what = null;
+    String problem = null;
     if (where && sql) {
-      what = "both where and sql; a SELECT has its own condition; write it there";
+      problem = "both where and sql; a SELECT has its own WHERE; write the condition there";
     } else if (sql && (command.getColumnsCount() > 0 || command.getKey())) {
-      what = "sql and columns, or the key; a SELECT names its columns itself; name them there";
+      problem = "sql and columns, or the key; a SELECT names its columns; name them there";
     } else if (!where && !sql && command.getParametersCount() > 0) {
-      what = "parameters but neither where nor sql; they fill question marks; write a condition";
+      problem =
+          "parameters but neither where nor sql; parameters replace question marks; give where";
     }
-    if (what != null) {
+    if (problem != null) {
       throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          "the command for cache " + command.getCache() + " has " + what);
+          ERROR_CODE_INVALID_REQUEST,
+          "the command for cache " + command.getCache() + " has " + problem);
     }
   }
 
@@ -147,5 +155,31 @@ public final class SqlSource {
       default:
         return null;
     }
+  }
+
+  /** Whether SQL has no type for the column's values. */
+  private static boolean hasUnknownType(GridQueryFieldMetadata metadata) {
+    return metadata.fieldTypeName().equals(Object.class.getName());
+  }
+
+  /**
+   * @param at the column's index in the rows
+   * @param stored the cache's field, if SQL has no type for its values; else null
+   */
+  private static CacheColumn column(
+      String name, GridQueryFieldMetadata metadata, int at, CacheColumn stored) {
+    return stored == null
+        ? CacheColumn.of(name, type(metadata), metadata.fieldTypeName(), () -> cell(at))
+        : stored.at(name, () -> cell(at));
+  }
+
+  private static ColumnType type(GridQueryFieldMetadata metadata) {
+    return metadata.fieldTypeName().equals(BigDecimal.class.getName())
+        ? ColumnTypes.decimal(metadata.precision(), metadata.scale())
+        : ColumnTypes.ofAnyName(metadata.fieldTypeName());
+  }
+
+  private static RowField cell(int at) {
+    return (key, row) -> ((List<?>) row).get(at);
   }
 }

@@ -1,15 +1,23 @@
 package io.tensorflowignite.data.sql;
 
-/** The table as which SQL knows a cache: its names as Ignite keeps them. */
+import java.util.Locale;
+import java.util.Map;
+
+/** The SQL table of a cache, with Ignite's names. */
 public final class SqlTable {
   private final String cache;
   private final String schema;
   private final String name;
+  private final Map<String, String> types;
 
-  public SqlTable(String cache, String schema, String name) {
+  /**
+   * @param types the class of each column's values, by the column's name in upper case
+   */
+  public SqlTable(String cache, String schema, String name, Map<String, String> types) {
     this.cache = cache;
     this.schema = schema;
     this.name = name;
+    this.types = types;
   }
 
   String cache() {
@@ -24,7 +32,12 @@ public final class SqlTable {
     return name;
   }
 
-  /** For a FROM clause. */
+  /** The class of a column's values; null: unknown. */
+  String type(String column) {
+    return types.get(column.toUpperCase(Locale.ROOT));
+  }
+
+  /** The name for a FROM clause. */
   String quoted() {
     return quote(schema) + "." + quote(name);
   }
@@ -38,12 +51,12 @@ public final class SqlTable {
     return '"' + name.replace("\"", "\"\"") + '"';
   }
 
-  /** A name in SQL as it is meant: without its quotes, or in upper case when it has none. */
-  static String meant(String written) {
-    return isQuoted(written) ? unquoted(written) : written.toUpperCase(java.util.Locale.ROOT);
+  /** The name that SQL text refers to: without its quotes, or in upper case if it has none. */
+  static String resolveName(String written) {
+    return isQuoted(written) ? unquoted(written) : written.toUpperCase(Locale.ROOT);
   }
 
-  /** A name in SQL without its quotes. */
+  /** A name in SQL text without its quotes. */
   static String unquoted(String written) {
     if (!isQuoted(written)) {
       return written;

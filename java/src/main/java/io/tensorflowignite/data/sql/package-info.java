@@ -1,6 +1,5 @@
 /**
- * The texts of conditions and SELECTs: what may stand in them, so that every row of a partition can
- * be decided on by itself, and the statements that Ignite is given instead. The only place that
- * knows the SQL parser.
+ * Conditions and SELECTs: the allowed SQL, which decides on each row of a partition separately, and
+ * the statements that Ignite runs. The only package that uses the SQL parser.
  */
 package io.tensorflowignite.data.sql;

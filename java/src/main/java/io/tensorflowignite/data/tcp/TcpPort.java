@@ -1,7 +1,9 @@
 package io.tensorflowignite.data.tcp;
 
 import com.google.protobuf.ByteString;
-import io.tensorflowignite.RareLog;
+import io.tensorflowignite.base.Loop;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.base.RateLimitedLog;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -10,7 +12,10 @@ import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -18,40 +23,48 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
 import org.apache.ignite.IgniteLogger;
 
 /**
- * The port at which readers collect rows that a call has promised them. Who connects says by a
- * token which rows these are; who does not is let go.
+ * The port at which readers fetch the rows of a call. A connection begins with the token from the
+ * call's answer; connections without a valid token are closed.
  */
 public final class TcpPort implements AutoCloseable {
   static final int TOKEN_BYTES = 32;
 
-  private static final long GREETING_MILLIS = 5_000;
+  private static final long TOKEN_TIMEOUT_MILLIS = 5_000;
 
-  /** Connections that have not sent their token yet. */
-  static final int MAX_SILENT = 256;
+  /** Limit of connections that have not sent their token yet; above it the oldest is closed. */
+  static final int MAX_PENDING = 256;
 
-  private static final long TICK_MILLIS = 1_000;
+  private static final long POLL_MILLIS = 1_000;
+  private static final Duration PASS_LIMIT = Duration.ofSeconds(30);
   private static final long CLOSE_MILLIS = 5_000;
 
   private final SecureRandom random = new SecureRandom();
-  private final Map<ByteString, Visitor> expected = new ConcurrentHashMap<>();
+  private final Map<ByteString, ExpectedReader> expected = new ConcurrentHashMap<>();
   private final ServerSocketChannel server;
   private final Selector selector;
   private final int port;
-  private final long greetingNanos;
-  private final RareLog log;
+  private final long tokenTimeoutNanos;
+  private final RateLimitedLog log;
+  private final Loop loop;
   private final Thread thread;
 
   private TcpPort(
-      ServerSocketChannel server, Selector selector, long greetingMillis, IgniteLogger log)
+      ServerSocketChannel server,
+      Selector selector,
+      long tokenTimeoutMillis,
+      Loops loops,
+      IgniteLogger log)
       throws IOException {
     this.server = server;
     this.selector = selector;
-    this.log = new RareLog(log);
-    greetingNanos = TimeUnit.MILLISECONDS.toNanos(greetingMillis);
+    this.log = new RateLimitedLog(log);
+    tokenTimeoutNanos = TimeUnit.MILLISECONDS.toNanos(tokenTimeoutMillis);
     port = ((InetSocketAddress) server.getLocalAddress()).getPort();
+    loop = loops.continuous("rows port", PASS_LIMIT, () -> !server.isOpen());
     thread = new Thread(this::run, "tensorflow-ignite-rows-port");
     thread.setDaemon(true);
   }
@@ -59,34 +72,37 @@ public final class TcpPort implements AutoCloseable {
   /**
    * Binds the first free port of the range; port 0 is any free port.
    *
-   * @return empty when none is free
+   * @return empty if no port is free
    */
-  public static Optional<TcpPort> open(String host, int first, int last, IgniteLogger log) {
-    return open(host, first, last, GREETING_MILLIS, log);
+  public static Optional<TcpPort> open(
+      String host, int first, int last, Loops loops, IgniteLogger log) {
+    return open(host, first, last, TOKEN_TIMEOUT_MILLIS, loops, log);
   }
 
   /**
-   * @param greetingMillis in which a token must come
+   * @param tokenTimeoutMillis time in which a connection must send its token
    */
   static Optional<TcpPort> open(
-      String host, int first, int last, long greetingMillis, IgniteLogger log) {
+      String host, int first, int last, long tokenTimeoutMillis, Loops loops, IgniteLogger log) {
     String reason = "";
     for (int port = first; port <= last; port++) {
       try {
-        return Optional.of(bound(new InetSocketAddress(host, port), greetingMillis, log));
+        return Optional.of(
+            bound(new InetSocketAddress(host, port), tokenTimeoutMillis, loops, log));
       } catch (IOException taken) {
         reason = taken.getMessage();
       }
     }
     log.warning(
         String.format(
-            "Rows travel over the node API's own port, which takes more processor time: no port is"
-                + " free for them [host=%s, ports=%d..%d, reason=%s]",
+            "No TCP port for rows is free; rows use the port of the node API, which takes more"
+                + " processor time [host=%s, ports=%d..%d, reason=%s]",
             host, first, last, reason));
     return Optional.empty();
   }
 
-  private static TcpPort bound(InetSocketAddress address, long greetingMillis, IgniteLogger log)
+  private static TcpPort bound(
+      InetSocketAddress address, long tokenTimeoutMillis, Loops loops, IgniteLogger log)
       throws IOException {
     ServerSocketChannel server = ServerSocketChannel.open();
     Selector selector = null;
@@ -95,7 +111,7 @@ public final class TcpPort implements AutoCloseable {
       server.configureBlocking(false);
       selector = Selector.open();
       server.register(selector, SelectionKey.OP_ACCEPT);
-      TcpPort port = new TcpPort(server, selector, greetingMillis, log);
+      TcpPort port = new TcpPort(server, selector, tokenTimeoutMillis, loops, log);
       port.thread.start();
       return port;
     } catch (IOException error) {
@@ -107,41 +123,39 @@ public final class TcpPort implements AutoCloseable {
     }
   }
 
-  int port() {
+  public int port() {
     return port;
   }
 
-  /** Somebody is going to connect for rows; to be closed when he has them, or will not get them. */
-  Visitor expect() {
+  /** Registers a reader that will connect. The caller closes the result when the call ends. */
+  public ExpectedReader register() {
     byte[] token = new byte[TOKEN_BYTES];
     random.nextBytes(token);
-    Visitor visitor = new Visitor(ByteString.copyFrom(token));
-    expected.put(visitor.token, visitor);
-    return visitor;
+    ExpectedReader reader = new ExpectedReader(ByteString.copyFrom(token));
+    expected.put(reader.token, reader);
+    return reader;
   }
 
   private void run() {
-    try {
-      while (server.isOpen()) {
-        selector.select(this::happened, TICK_MILLIS);
-        closeSilent();
-      }
-    } catch (IOException | RuntimeException broken) {
-      log.error("No reader can connect any more [port=" + port + "]", broken);
-    } finally {
-      new ArrayList<>(selector.keys()).forEach(key -> close(key.channel()));
-      close(selector);
-    }
+    loop.run(
+        Duration.ofMillis(POLL_MILLIS),
+        () -> {
+          selector.select(this::handle, POLL_MILLIS);
+          closeTimedOut();
+        });
+    new ArrayList<>(selector.keys()).forEach(key -> close(key.channel()));
+    close(selector);
   }
 
-  private void happened(SelectionKey key) {
+  private void handle(SelectionKey key) {
     try {
       if (key.isAcceptable()) {
         accept();
       } else if (key.isReadable()) {
-        listen(key);
+        readToken(key);
       }
-    } catch (IOException broken) {
+    } catch (IOException | RuntimeException broken) {
+      // A key of a channel that has been closed meanwhile throws a RuntimeException.
       if (key.channel() != server) {
         close(key.channel());
       } else if (server.isOpen()) {
@@ -156,20 +170,33 @@ public final class TcpPort implements AutoCloseable {
     if (channel == null) {
       return;
     }
-    // One key is the server's own.
-    if (selector.keys().size() > MAX_SILENT) {
-      channel.close();
-      return;
-    }
+    closeOldestAboveLimit();
     channel.configureBlocking(false);
     channel.socket().setTcpNoDelay(true);
     channel.register(
-        selector, SelectionKey.OP_READ, new Greeting(System.nanoTime() + greetingNanos));
+        selector,
+        SelectionKey.OP_READ,
+        new PendingConnection(System.nanoTime() + tokenTimeoutNanos));
   }
 
-  private void listen(SelectionKey key) throws IOException {
+  /**
+   * A reader sends its token at once: the connection that has been silent longest has no reader.
+   */
+  private void closeOldestAboveLimit() {
+    List<SelectionKey> pending =
+        selector.keys().stream()
+            .filter(key -> key.isValid() && key.attachment() != null)
+            .collect(Collectors.toList());
+    if (pending.size() >= MAX_PENDING) {
+      pending.stream()
+          .min(Comparator.comparingLong(key -> ((PendingConnection) key.attachment()).deadline))
+          .ifPresent(oldest -> close(oldest.channel()));
+    }
+  }
+
+  private void readToken(SelectionKey key) throws IOException {
     SocketChannel channel = (SocketChannel) key.channel();
-    ByteBuffer token = ((Greeting) key.attachment()).token;
+    ByteBuffer token = ((PendingConnection) key.attachment()).token;
     if (channel.read(token) < 0) {
       channel.close();
       return;
@@ -178,44 +205,44 @@ public final class TcpPort implements AutoCloseable {
       return;
     }
     token.flip();
-    Visitor visitor = expected.remove(ByteString.copyFrom(token));
-    if (visitor == null) {
+    ExpectedReader reader = expected.remove(ByteString.copyFrom(token));
+    if (reader == null) {
       channel.close();
       return;
     }
     key.cancel();
     channel.configureBlocking(true);
-    visitor.arrived(channel);
+    reader.accept(channel);
   }
 
-  private void closeSilent() {
+  private void closeTimedOut() {
     long now = System.nanoTime();
     for (SelectionKey key : selector.keys()) {
-      Greeting greeting = (Greeting) key.attachment();
-      if (greeting != null && key.isValid() && now - greeting.end > 0) {
+      PendingConnection pending = (PendingConnection) key.attachment();
+      if (pending != null && key.isValid() && now - pending.deadline > 0) {
         close(key.channel());
       }
     }
   }
 
-  /** The machine has no file left, perhaps: trying again at once would keep a processor busy. */
+  /** Waits before the next try: it would fail at once if the process has no free descriptor. */
   private static void pause() {
     try {
-      Thread.sleep(TICK_MILLIS);
+      Thread.sleep(POLL_MILLIS);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
   }
 
-  private static void close(AutoCloseable thing) {
+  private static void close(AutoCloseable resource) {
     try {
-      thing.close();
+      resource.close();
     } catch (Exception broken) {
-      // Nobody reads from it or writes into it any more.
+      // The resource is not used after this.
     }
   }
 
-  /** Connections that somebody has taken over live on. */
+  /** Accepted connections of readers stay open. */
   @Override
   public void close() {
     close(server);
@@ -227,33 +254,33 @@ public final class TcpPort implements AutoCloseable {
     }
   }
 
-  /** What a connection has said so far. */
-  private static final class Greeting {
+  /** A connection that has not sent its whole token yet. */
+  private static final class PendingConnection {
     private final ByteBuffer token = ByteBuffer.allocate(TOKEN_BYTES);
-    private final long end;
+    private final long deadline;
 
-    Greeting(long end) {
-      this.end = end;
+    PendingConnection(long deadline) {
+      this.deadline = deadline;
     }
   }
 
-  /** Somebody who is expected, and then his connection. */
-  final class Visitor implements AutoCloseable {
+  /** A registered reader, and its connection when it has connected. */
+  public final class ExpectedReader implements AutoCloseable {
     private final ByteString token;
-    private final CompletableFuture<SocketChannel> arrival = new CompletableFuture<>();
+    private final CompletableFuture<SocketChannel> connection = new CompletableFuture<>();
 
-    private Visitor(ByteString token) {
+    private ExpectedReader(ByteString token) {
       this.token = token;
     }
 
-    ByteString token() {
+    public ByteString token() {
       return token;
     }
 
-    /** His connection; empty when he does not come in time, or has been sent away. */
-    Optional<SocketChannel> await(long millis) throws InterruptedException {
+    /** The connection; empty if the reader does not connect in time, or was closed. */
+    public Optional<SocketChannel> await(long millis) throws InterruptedException {
       try {
-        return Optional.ofNullable(arrival.get(millis, TimeUnit.MILLISECONDS));
+        return Optional.ofNullable(connection.get(millis, TimeUnit.MILLISECONDS));
       } catch (TimeoutException late) {
         return Optional.empty();
       } catch (ExecutionException impossible) {
@@ -261,18 +288,18 @@ public final class TcpPort implements AutoCloseable {
       }
     }
 
-    private void arrived(SocketChannel channel) {
-      if (!arrival.complete(channel)) {
+    private void accept(SocketChannel channel) {
+      if (!connection.complete(channel)) {
         TcpPort.close(channel);
       }
     }
 
-    /** Ends his connection, from any thread: who writes into it gets an IOException. */
+    /** Closes the connection, from any thread; a thread that writes to it gets an IOException. */
     @Override
     public void close() {
       expected.remove(token);
-      if (!arrival.complete(null)) {
-        SocketChannel channel = arrival.join();
+      if (!connection.complete(null)) {
+        SocketChannel channel = connection.join();
         if (channel != null) {
           TcpPort.close(channel);
         }

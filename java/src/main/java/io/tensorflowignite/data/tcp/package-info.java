@@ -1,5 +1,2 @@
-/**
- * Batches over TCP connections of their own, as proto tcp.proto says. {@code TcpRowsService} knows
- * gRPC, {@code TcpPort} sockets.
- */
+/** Batches over separate TCP connections, as tcp.proto describes. */
 package io.tensorflowignite.data.tcp;

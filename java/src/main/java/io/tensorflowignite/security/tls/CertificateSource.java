@@ -5,25 +5,25 @@ import java.security.cert.X509Certificate;
 import java.util.List;
 import javax.net.ssl.SSLContext;
 
-/** Where a node's certificate, its key and its authorities come from. */
+/** The source of a node's certificate, its key and its CA certificates. */
 interface CertificateSource {
   /**
-   * A context of what stands there now.
+   * A context with the current content of the source.
    *
-   * @throws io.tensorflowignite.TensorFlowIgniteException if it is not fit for use
+   * @throws io.tensorflowignite.base.TensorFlowIgniteException if the content is invalid
    */
   SSLContext read();
 
-  /** The files whose change calls for another look; empty: it cannot change. */
+  /** The files to watch for changes; empty: the source cannot change. */
   List<Path> files();
 
   /**
-   * The authorities by which the other nodes' certificates can be verified; empty: those that the
-   * machine trusts.
+   * The CA certificates that verify the other nodes' certificates; empty: those that the machine
+   * trusts.
    */
   List<X509Certificate> authorities();
 
-  /** The source in words, for the log. */
+  /** The name of the source in logs. */
   @Override
   String toString();
 }

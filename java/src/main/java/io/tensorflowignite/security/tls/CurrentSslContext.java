@@ -12,8 +12,9 @@ import javax.net.ssl.SSLSocketFactory;
 import javax.net.ssl.TrustManager;
 
 /**
- * A context whose new connections are those of another one, which can be replaced. Nothing of the
- * old one holds for them: a session that began under an authority that is gone is not resumed.
+ * A context that creates its connections with another context, which can be replaced. Connections
+ * after the replacement share nothing with the old context: sessions from before it are not
+ * resumed, so a removed CA is not trusted any more.
  */
 final class CurrentSslContext extends SSLContext {
   private final AtomicReference<SSLContext> current;
@@ -41,7 +42,7 @@ final class CurrentSslContext extends SSLContext {
     @Override
     protected void engineInit(
         KeyManager[] keys, TrustManager[] trust, java.security.SecureRandom random) {
-      throw new IllegalStateException("made ready to use");
+      throw new IllegalStateException("already initialized");
     }
 
     @Override

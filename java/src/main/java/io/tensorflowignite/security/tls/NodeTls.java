@@ -2,6 +2,7 @@ package io.tensorflowignite.security.tls;
 
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import io.netty.handler.ssl.ApplicationProtocolConfig;
 import io.netty.handler.ssl.ApplicationProtocolNames;
@@ -9,7 +10,10 @@ import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.IdentityCipherSuiteFilter;
 import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContext;
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.Loop;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.settings.TlsSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,36 +32,39 @@ import javax.cache.configuration.Factory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.ssl.SslContextFactory;
 
-/** TLS of one node's server, or that it has none. */
+/** TLS of one node's server; may be off. */
 public final class NodeTls implements AutoCloseable {
-  /** Files are looked at again so often. */
-  public static final Duration LOOK_AGAIN = Duration.ofSeconds(10);
+  /** Interval at which the certificate files are checked for changes. */
+  public static final Duration POLL_INTERVAL = Duration.ofSeconds(10);
 
   private static final List<String> PROTOCOLS = Arrays.asList("TLSv1.3", "TLSv1.2");
+  private static final Duration READ_LIMIT = Duration.ofSeconds(30);
   private static final long END_TIMEOUT_S = 2;
 
   private final IgniteLogger log;
   private final CertificateSource source;
-  private final AuthorityFile authorities;
-  private final Refusal refusal;
+  private final CaFile authorities;
+  private final TlsErrors errors;
   private final CurrentSslContext current;
   private final SslContext context;
   private final ScheduledExecutorService thread;
 
   private String used;
-  private String refused;
+  private String rejected;
 
   private NodeTls(
       CertificateSource source,
       boolean clientCertificates,
-      AuthorityFile authorities,
-      Duration lookAgain,
-      Refusal refusal,
+      CaFile authorities,
+      Duration pollInterval,
+      TlsErrors errors,
+      Loops loops,
       IgniteLogger log) {
     this.source = source;
     this.authorities = authorities;
-    this.refusal = refusal;
+    this.errors = errors;
     this.log = log;
     if (source == null) {
       current = null;
@@ -67,57 +74,84 @@ public final class NodeTls implements AutoCloseable {
     }
     used = digest(source.files());
     current = new CurrentSslContext(source.read());
-    context = context(current, clientCertificates, refusal);
-    authorities.write(source.authorities(), refusal);
+    context = context(current, clientCertificates, errors);
+    authorities.write(source.authorities(), errors);
     if (source.files().isEmpty()) {
       thread = null;
       return;
     }
     thread =
         Executors.newSingleThreadScheduledExecutor(
-            body -> {
-              Thread made = new Thread(body, "tensorflow-ignite-tls");
-              made.setDaemon(true);
-              return made;
-            });
+            new ThreadFactoryBuilder()
+                .setNameFormat("tensorflow-ignite-tls")
+                .setDaemon(true)
+                .build());
+    // A task that throws is not scheduled again; a pass of a loop does not throw.
+    Loop loop =
+        loops.continuous(
+            "certificates", pollInterval.multipliedBy(2).plus(READ_LIMIT), thread::isShutdown);
     thread.scheduleWithFixedDelay(
-        this::look, lookAgain.toMillis(), lookAgain.toMillis(), TimeUnit.MILLISECONDS);
+        () -> loop.pass(this::reloadIfChanged),
+        pollInterval.toMillis(),
+        pollInterval.toMillis(),
+        TimeUnit.MILLISECONDS);
   }
 
   /**
-   * As the cluster's settings and the node's certificates ask for it. A node's own files come
-   * before the factory of its Ignite configuration.
+   * TLS by the cluster's settings and the node's certificates. A node's PEM files precede the
+   * factory of its Ignite configuration.
    *
-   * @param factory of the Ignite configuration; null: it has none
-   * @param authorities where this may put by what the node's tasks verify nodes
+   * @param factory the factory of the Ignite configuration; null: it has none
+   * @param authorities the path of the file with CA certificates for the node's tasks
    * @param node the node's name in errors
-   * @throws TensorFlowIgniteException if the node cannot have the TLS that it ought to have
+   * @throws TensorFlowIgniteException if the node cannot have the configured TLS
    */
   public static NodeTls of(
       TlsSettings settings,
       PemFiles files,
       Factory<SSLContext> factory,
       Path authorities,
-      Duration lookAgain,
+      Duration pollInterval,
       String node,
+      Loops loops,
       IgniteLogger log) {
-    Refusal refusal = new Refusal(node);
-    boolean clients = settings.clientCertificates();
-    CertificateSource source = source(settings.mode(), files, factory, clients, refusal);
+    TlsErrors errors = new TlsErrors(node);
+    boolean clients = settings.clientCertificates;
+    CertificateSource source = source(settings.mode, files, factory, clients, errors);
     if (clients && source == null) {
-      throw refusal.of(
+      throw errors.of(
           "it has no certificate, or TensorFlowService.tls is 'off'",
-          "TensorFlowService.clientCertificates is 'required', and certificates are shown by TLS"
-              + " only",
+          "TensorFlowService.clientCertificates is 'required', and client certificates need TLS",
           "Set tensorflow.ignite.tls.certificate, .key and .ca on this node, or"
               + " clientCertificates to 'none'");
     }
-    return new NodeTls(source, clients, new AuthorityFile(authorities), lookAgain, refusal, log);
+    return new NodeTls(source, clients, new CaFile(authorities), pollInterval, errors, loops, log);
+  }
+
+  /**
+   * A context for Ignite's connections between nodes.
+   *
+   * @throws TensorFlowIgniteException if a file is missing or invalid
+   */
+  public static SSLContext betweenNodes(PemFiles files) {
+    return new PemSource(files, false, new TlsErrors("of this process")).readBetweenNodes();
+  }
+
+  /**
+   * Checks the stores of an Ignite configuration before Ignite uses them between nodes.
+   *
+   * @param node the node's name in errors
+   * @throws TensorFlowIgniteException if no connection can succeed with these stores
+   */
+  public static void checkStores(Factory<SSLContext> factory, String node) {
+    if (factory != null && factory.getClass() == SslContextFactory.class) {
+      new IgniteSslSource(factory, false, new TlsErrors(node)).read();
+    }
   }
 
   /** No TLS. */
   public static NodeTls off() {
-    return new NodeTls(null, false, null, LOOK_AGAIN, null, null);
+    return new NodeTls(null, false, null, POLL_INTERVAL, null, null, null);
   }
 
   private static CertificateSource source(
@@ -125,20 +159,20 @@ public final class NodeTls implements AutoCloseable {
       PemFiles files,
       Factory<SSLContext> factory,
       boolean clientCertificates,
-      Refusal refusal) {
+      TlsErrors errors) {
     if (mode == TlsSettings.Mode.OFF) {
       return null;
     }
     if (!files.isEmpty()) {
-      return new PemSource(files, clientCertificates, refusal);
+      return new PemSource(files, clientCertificates, errors);
     }
     if (factory != null) {
-      return new FactorySource(factory, clientCertificates, refusal);
+      return new IgniteSslSource(factory, clientCertificates, errors);
     }
     if (mode == TlsSettings.Mode.REQUIRED) {
-      throw refusal.of(
+      throw errors.of(
           "it has no certificate",
-          "TensorFlowService.tls is 'required', so each node has one of its own",
+          "TensorFlowService.tls is 'required', so each node needs a certificate",
           "Set the system properties tensorflow.ignite.tls.certificate and"
               + " tensorflow.ignite.tls.key on this node (or TENSORFLOW_IGNITE_TLS_CERTIFICATE and"
               + " TENSORFLOW_IGNITE_TLS_KEY), or IgniteConfiguration.sslContextFactory");
@@ -150,15 +184,12 @@ public final class NodeTls implements AutoCloseable {
     return source != null;
   }
 
-  /** For the server; empty: it does not encrypt. */
+  /** The server's context; empty: TLS is off. */
   public Optional<SslContext> context() {
     return Optional.ofNullable(context);
   }
 
-  /**
-   * What a task of this node has in its environment, to call the cluster's nodes as their server
-   * wants it.
-   */
+  /** The environment variables with which a task of this node calls the cluster's nodes. */
   public Map<String, String> taskEnvironment() {
     if (!isOn()) {
       return Collections.emptyMap();
@@ -176,21 +207,21 @@ public final class NodeTls implements AutoCloseable {
     return isOn() ? source.toString() : "off";
   }
 
-  /** Uses what stands in the files now for new connections; keeps the old, if it is unfit. */
-  private void look() {
+  /** Uses changed files for new connections; keeps the old context if the new files are invalid. */
+  private void reloadIfChanged() {
     String now = digest(source.files());
     if (now.equals(used)) {
       return;
     }
     try {
       SSLContext next = source.read();
-      authorities.write(source.authorities(), refusal);
+      authorities.write(source.authorities(), errors);
       current.set(next);
       used = now;
       log.info("New connections get the new certificate [source=" + source + "]");
     } catch (RuntimeException e) {
-      if (!now.equals(refused)) {
-        refused = now;
+      if (!now.equals(rejected)) {
+        rejected = now;
         log.warning("The changed certificate is not used; the old one stays. " + e.getMessage());
       }
     }
@@ -207,20 +238,20 @@ public final class NodeTls implements AutoCloseable {
     }
   }
 
-  /** JSSE's own implementation, whatever native one may be around, since files are JSSE's. */
-  @SuppressWarnings("deprecation") // Netty's own builder takes no context that exists already.
+  /** Always JSSE, also if a native implementation is present, since the context is JSSE's. */
+  @SuppressWarnings("deprecation") // Netty's builder accepts no existing context.
   private static SslContext context(
-      SSLContext current, boolean clientCertificates, Refusal refusal) {
+      SSLContext current, boolean clientCertificates, TlsErrors errors) {
     SSLEngine engine = current.createSSLEngine();
     List<String> protocols = both(PROTOCOLS, engine.getEnabledProtocols());
     List<String> ciphers = both(Http2SecurityUtil.CIPHERS, engine.getEnabledCipherSuites());
     if (protocols.isEmpty() || ciphers.isEmpty()) {
-      throw refusal.of(
+      throw errors.of(
           "its protocols are "
               + Arrays.toString(engine.getEnabledProtocols())
               + ", its cipher suites "
               + Arrays.toString(engine.getEnabledCipherSuites()),
-          "A node speaks TLSv1.2 or TLSv1.3, with the cipher suites of HTTP/2 (RFC 9113, 9.2.2)",
+          "A node uses TLSv1.2 or TLSv1.3, with the cipher suites of HTTP/2 (RFC 9113, 9.2.2)",
           "Allow them in IgniteConfiguration.sslContextFactory, or in Java's security properties");
     }
     return new JdkSslContext(
@@ -238,13 +269,13 @@ public final class NodeTls implements AutoCloseable {
         false);
   }
 
-  private static List<String> both(List<String> wanted, String[] there) {
-    List<String> both = new ArrayList<>(wanted);
-    both.retainAll(Arrays.asList(there));
+  private static List<String> both(List<String> supported, String[] enabled) {
+    List<String> both = new ArrayList<>(supported);
+    both.retainAll(Arrays.asList(enabled));
     return both;
   }
 
-  /** Of what the files hold: their times tell too little of two changes within a moment. */
+  /** The digest of the files' content: modification times could miss two changes in one moment. */
   private static String digest(List<Path> files) {
     Hasher hasher = Hashing.sha256().newHasher();
     for (Path file : files) {

@@ -13,7 +13,7 @@ import java.security.cert.X509Certificate;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 
-/** Puts the certificate that a caller has shown into the context of its calls. */
+/** Puts the caller's certificate into the context of its calls. */
 public final class PeerCertificates implements ServerInterceptor {
   @Override
   public <Q, R> ServerCall.Listener<Q> interceptCall(

@@ -2,16 +2,16 @@ package io.tensorflowignite.security.tls;
 
 import java.nio.file.Path;
 
-/** A node's own PEM files; each is null where the node has none. */
+/** The PEM files of a node; null: not configured. */
 public final class PemFiles {
   final Path certificate;
   final Path key;
   final Path authorities;
 
   /**
-   * @param certificate the node's certificate, and those between it and its authority
-   * @param key its key
-   * @param authorities whose certificates callers are believed
+   * @param certificate the node's certificate, and the intermediate certificates up to its CA
+   * @param key the certificate's key
+   * @param authorities the CA certificates that verify callers
    */
   public PemFiles(Path certificate, Path key, Path authorities) {
     this.certificate = certificate;

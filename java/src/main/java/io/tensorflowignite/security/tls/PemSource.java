@@ -23,38 +23,53 @@ import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManager;
 
-/** Files of one node, in the form that most tools write. */
+/** PEM files of one node. */
 final class PemSource implements CertificateSource {
   private static final String CERTIFICATE = "tensorflow.ignite.tls.certificate";
   private static final String KEY = "tensorflow.ignite.tls.key";
   private static final String AUTHORITIES = "tensorflow.ignite.tls.ca";
 
   private final PemFiles files;
-  private final Refusal refusal;
+  private final TlsErrors errors;
 
-  PemSource(PemFiles files, boolean clientCertificates, Refusal refusal) {
+  PemSource(PemFiles files, boolean clientCertificates, TlsErrors errors) {
     this.files = files;
-    this.refusal = refusal;
+    this.errors = errors;
     if (files.certificate == null || files.key == null) {
-      throw refusal.of(
+      throw errors.of(
           (files.certificate == null ? CERTIFICATE : KEY) + " is not set",
-          CERTIFICATE + " and " + KEY + " name the files of one pair",
+          CERTIFICATE + " and " + KEY + " name the two files of one pair",
           "Set both, or neither and no " + AUTHORITIES);
     }
     if (clientCertificates && files.authorities == null) {
-      throw refusal.of(
+      throw errors.of(
           AUTHORITIES + " is not set",
-          "With TensorFlowService.clientCertificates 'required' it names the authorities that sign"
-              + " callers' certificates",
-          "Set it");
+          "With TensorFlowService.clientCertificates 'required' it names the file with the CA"
+              + " certificates that verify callers",
+          "Set " + AUTHORITIES);
     }
   }
 
   @Override
   public SSLContext read() {
+    return context(null);
+  }
+
+  /** A context for connections between nodes, in which each end must present a certificate. */
+  SSLContext readBetweenNodes() {
+    if (files.authorities == null) {
+      throw errors.of(
+          AUTHORITIES + " is not set",
+          "Nodes accept each other by certificates of the CA in this file",
+          "Set " + AUTHORITIES + ", or TENSORFLOW_IGNITE_TLS_CA");
+    }
+    return context(new NodePeerVerifier());
+  }
+
+  private SSLContext context(NodePeerVerifier peers) {
     List<X509Certificate> chain = certificates(CERTIFICATE, files.certificate);
     PrivateKey key = key();
-    refusal.checkDates(chain.get(0), files.certificate);
+    errors.checkDates(chain.get(0), files.certificate);
     checkPair(key, chain.get(0));
     AdvancedTlsX509KeyManager identity = new AdvancedTlsX509KeyManager();
     identity.updateIdentityCredentials(chain.toArray(new X509Certificate[0]), key);
@@ -64,6 +79,7 @@ final class PemSource implements CertificateSource {
         AdvancedTlsX509TrustManager authorities =
             AdvancedTlsX509TrustManager.newBuilder()
                 .setVerification(Verification.CERTIFICATE_ONLY_VERIFICATION)
+                .setSslSocketAndEnginePeerVerifier(peers)
                 .build();
         authorities.updateTrustCredentials(
             certificates(AUTHORITIES, files.authorities).toArray(new X509Certificate[0]));
@@ -73,10 +89,10 @@ final class PemSource implements CertificateSource {
       context.init(new KeyManager[] {identity}, trust, null);
       return context;
     } catch (GeneralSecurityException | IOException e) {
-      throw refusal.of(
+      throw errors.of(
           "Java cannot use " + this + ": " + e.getMessage(),
           "Certificates are X.509, keys RSA or EC",
-          "Make them anew");
+          "Create certificate and key again");
     }
   }
 
@@ -108,17 +124,17 @@ final class PemSource implements CertificateSource {
     try (InputStream bytes = Files.newInputStream(file)) {
       X509Certificate[] found = CertificateUtils.getX509Certificates(bytes);
       if (found.length == 0) {
-        throw refusal.of(file + " holds no certificate", rule, "Write one there");
+        throw errors.of(file + " holds no certificate", rule, "Write one there");
       }
       return Arrays.asList(found);
     } catch (CertificateException e) {
-      throw refusal.of(file + " holds no certificate that Java can read", rule, "Write one there");
+      throw errors.of(file + " holds no certificate that Java can read", rule, "Write one there");
     } catch (IOException e) {
       throw unreadable(file, rule, e);
     }
   }
 
-  /** What goes wrong with a key is told without its cause, which may quote it. */
+  /** Errors have no cause, which could quote the key. */
   private PrivateKey key() {
     String rule =
         KEY
@@ -127,7 +143,7 @@ final class PemSource implements CertificateSource {
     try (InputStream bytes = Files.newInputStream(files.key)) {
       return CertificateUtils.getPrivateKey(bytes);
     } catch (GeneralSecurityException | IllegalArgumentException e) {
-      throw refusal.of(
+      throw errors.of(
           files.key + " holds no such key",
           rule,
           "Convert it: openssl pkcs8 -topk8 -nocrypt -in KEY -out " + files.key);
@@ -137,10 +153,10 @@ final class PemSource implements CertificateSource {
   }
 
   private RuntimeException unreadable(Path file, String rule, IOException e) {
-    return refusal.of(
+    return errors.of(
         file + " cannot be read (" + e.getClass().getSimpleName() + ")",
         rule,
-        "Put it there, readable by the user that runs the node");
+        "Put the file there, readable by the user of the node's process");
   }
 
   private void checkPair(PrivateKey key, X509Certificate certificate) {
@@ -156,10 +172,10 @@ final class PemSource implements CertificateSource {
       fits = false;
     }
     if (!fits) {
-      throw refusal.of(
-          "The key " + files.key + " does not fit the certificate " + files.certificate,
-          "A key fits the first certificate of its file",
-          "Name the certificate that was made for this key, or its key");
+      throw errors.of(
+          "The key " + files.key + " does not match the certificate " + files.certificate,
+          "The key must belong to the first certificate of the file",
+          "Set " + CERTIFICATE + " and " + KEY + " to a certificate and its key");
     }
   }
 }

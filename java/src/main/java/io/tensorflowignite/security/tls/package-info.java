@@ -1,5 +1,5 @@
 /**
- * TLS of a node's one server: whose certificate it shows, how that is changed while the node runs,
- * and which certificate a caller has shown. Knows JSSE, Netty's and gRPC's side of it.
+ * TLS of a node's server: the node's certificate, its replacement while the node runs, and the
+ * certificates of callers. Uses JSSE, Netty and gRPC.
  */
 package io.tensorflowignite.security.tls;

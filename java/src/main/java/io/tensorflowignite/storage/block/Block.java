@@ -7,8 +7,8 @@ import java.nio.ByteBuffer;
 import java.util.zip.CRC32;
 
 /**
- * One block as it lies in the cache: 4 bytes CRC-32 of the data, then the data. Nobody changes the
- * array once it is made: what is sent and what is stored are the same bytes.
+ * A block as the cache stores it: 4 bytes CRC-32 of the data, then the data. The array never
+ * changes: the network and the cache share it.
  */
 public final class Block {
   private static final int HEAD = Integer.BYTES;
@@ -19,22 +19,22 @@ public final class Block {
     this.value = value;
   }
 
-  /** A block of these data, which are copied. */
+  /** Copies the data. */
   public static Block of(ByteString data) {
     byte[] value = new byte[HEAD + data.size()];
     data.copyTo(value, HEAD);
     return sealed(value);
   }
 
-  /** A block of a part of an array, which is copied. */
+  /** Copies a part of the array. */
   public static Block of(byte[] data, int offset, int count) {
     byte[] value = new byte[HEAD + count];
     System.arraycopy(data, offset, value, HEAD, count);
     return sealed(value);
   }
 
-  /** A block of what is left in a buffer, which is copied. */
-  static Block of(ByteBuffer data) {
+  /** Copies the buffer's remaining bytes. */
+  public static Block of(ByteBuffer data) {
     byte[] value = new byte[HEAD + data.remaining()];
     data.get(value, HEAD, value.length - HEAD);
     return sealed(value);
@@ -46,7 +46,7 @@ public final class Block {
     return new Block(value);
   }
 
-  /** What the cache holds; null when that is not what {@link #value} has given once. */
+  /** The block of a cache's value; null when its checksum does not match. */
   static Block verified(byte[] value) {
     return value.length >= HEAD
             && Ints.fromByteArray(value) == checksum(value, HEAD, value.length - HEAD)
@@ -58,7 +58,7 @@ public final class Block {
     return value;
   }
 
-  /** Of data, in bytes. */
+  /** Bytes of data, without the checksum. */
   public int size() {
     return value.length - HEAD;
   }
@@ -83,9 +83,9 @@ public final class Block {
     return UnsafeByteOperations.unsafeWrap(value, HEAD + offset, count);
   }
 
-  /** Lays a part of the data into a buffer that has room for it. */
-  void copyTo(ByteBuffer place, int offset, int count) {
-    place.put(value, HEAD + offset, count);
+  /** Copies a part of the data into a buffer. */
+  void copyTo(ByteBuffer target, int offset, int count) {
+    target.put(value, HEAD + offset, count);
   }
 
   private static int checksum(byte[] bytes, int offset, int count) {

@@ -2,9 +2,11 @@ package io.tensorflowignite.storage.block;
 
 import io.tensorflowignite.storage.cache.StorageCaches;
 import io.tensorflowignite.v1.CheckBlocksResponse;
+import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.PrimitiveIterator;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -12,40 +14,47 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.IntStream;
 import javax.cache.Cache;
 import javax.cache.CacheException;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.cache.affinity.Affinity;
 import org.apache.ignite.cache.query.QueryCursor;
 import org.apache.ignite.cache.query.ScanQuery;
 import org.apache.ignite.cluster.ClusterNode;
 
 /**
- * Looks at every block that this node is the primary holder of, one at a time, and tells of them
- * extent by extent. An extent is told of several times: blocks lie in the order of partitions.
+ * Verifies every block that this node owns, and reports the blocks by extent. An extent may be
+ * reported several times: the scan follows the order of partitions.
  */
 public final class BlockCheck {
   private static final Pattern KEY = Pattern.compile("([0-9a-f]{32})/(\\d{1,9})");
-  private static final int LOOKED_AT = 4_096;
-  private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final int BLOCKS_PER_SCAN = 4_096;
+  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long SCAN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private final IgniteCache<String, byte[]> cache;
-  private final Affinity<String> affinity;
+  /** A partition of a cache with blocks. */
+  private static final class Partition {
+    final IgniteCache<String, byte[]> cache;
+    final int number;
+
+    Partition(IgniteCache<String, byte[]> cache, int number) {
+      this.cache = cache;
+      this.number = number;
+    }
+  }
+
+  private final Ignite ignite;
   private final ClusterNode local;
   private final Supplier<Predicate<String>> pending;
   private final BooleanSupplier cancelled;
-  private final PrimitiveIterator.OfInt partitions;
-  private final Map<String, CheckBlocksResponse.Builder> untold = new LinkedHashMap<>();
-  private int looked;
+  private final Iterator<Partition> partitions;
+  private final Map<String, CheckBlocksResponse.Builder> unreported = new LinkedHashMap<>();
+  private int scanned;
 
   /**
-   * @param pending tells which extents are being written or removed at the moment when it is asked
-   *     for
-   * @param cancelled true when nobody wants to know any more
+   * @param pending returns the extents that are being written or removed at the moment of the call
+   * @param cancelled whether the caller has cancelled the check
    */
   public BlockCheck(
       Ignite ignite,
@@ -54,49 +63,55 @@ public final class BlockCheck {
       BooleanSupplier cancelled) {
     this.pending = pending;
     this.cancelled = cancelled;
-    cache = caches.blocks();
-    affinity = ignite.affinity(caches.blocksName());
+    this.ignite = ignite;
     local = ignite.cluster().localNode();
-    partitions = IntStream.of(affinity.primaryPartitions(local)).iterator();
+    List<Partition> owned = new ArrayList<>();
+    for (IgniteCache<String, byte[]> cache : caches.allWithBlocks()) {
+      for (int number : ignite.affinity(cache.getName()).primaryPartitions(local)) {
+        owned.add(new Partition(cache, number));
+      }
+    }
+    partitions = owned.iterator();
   }
 
-  /** What has been found of one extent; null: that was all. */
+  /** The next report on an extent; null after the last one. */
   public CheckBlocksResponse next() {
-    if (untold.isEmpty()) {
-      long end = System.nanoTime() + LOOK_NANOS;
-      looked = 0;
+    if (unreported.isEmpty()) {
+      long end = System.nanoTime() + SCAN_NANOS;
+      scanned = 0;
       do {
-        while (partitions.hasNext() && looked < LOOKED_AT && System.nanoTime() < end) {
-          look(partitions.nextInt());
+        while (partitions.hasNext() && scanned < BLOCKS_PER_SCAN && System.nanoTime() < end) {
+          scanWithRetry(partitions.next());
         }
-      } while (untold.isEmpty() && partitions.hasNext() && !cancelled.getAsBoolean());
-      tellPending();
+      } while (unreported.isEmpty() && partitions.hasNext() && !cancelled.getAsBoolean());
+      markPending();
     }
-    String extent = untold.isEmpty() ? null : untold.keySet().iterator().next();
-    return extent == null ? null : untold.remove(extent).build();
+    String extent = unreported.isEmpty() ? null : unreported.keySet().iterator().next();
+    return extent == null ? null : unreported.remove(extent).build();
   }
 
   /**
-   * After the look at the blocks: what a writer published since then is of a file for who looks
-   * after us.
+   * Runs after the scan: the caller reads the files afterwards, so the caller finds an extent that
+   * was published in between.
    */
-  private void tellPending() {
+  private void markPending() {
     Predicate<String> now = pending.get();
-    untold.forEach((extent, found) -> found.setPending(now.test(extent)));
+    unreported.forEach((extent, report) -> report.setPending(now.test(extent)));
   }
 
-  private void look(int partition) {
-    long end = System.nanoTime() + SETTLE_NANOS;
+  private void scanWithRetry(Partition partition) {
+    long end = System.nanoTime() + RETRY_NANOS;
     while (true) {
       try {
         scan(partition);
         return;
       } catch (CacheException e) {
-        // A partition that has moved meanwhile is looked at by its new holder.
-        if (!local.equals(affinity.mapPartitionToNode(partition))) {
+        // The new owner scans a partition that has moved meanwhile.
+        if (!local.equals(
+            ignite.affinity(partition.cache.getName()).mapPartitionToNode(partition.number))) {
           return;
         }
-        // One that has come to this node because another is gone can be looked at a moment later.
+        // A partition that has come from a node that left can be scanned a moment later.
         if (System.nanoTime() > end || cancelled.getAsBoolean()) {
           throw e;
         }
@@ -105,35 +120,35 @@ public final class BlockCheck {
     }
   }
 
-  private void scan(int partition) {
-    ScanQuery<String, byte[]> query = new ScanQuery<>(partition);
+  private void scan(Partition partition) {
+    ScanQuery<String, byte[]> query = new ScanQuery<>(partition.number);
     query.setLocal(true);
-    try (QueryCursor<Cache.Entry<String, byte[]>> entries = cache.query(query)) {
+    try (QueryCursor<Cache.Entry<String, byte[]>> entries = partition.cache.query(query)) {
       for (Cache.Entry<String, byte[]> entry : entries) {
         if (cancelled.getAsBoolean()) {
           return;
         }
-        look(entry.getKey(), entry.getValue());
+        verify(entry.getKey(), entry.getValue());
       }
     }
   }
 
-  private void look(String key, byte[] value) {
+  private void verify(String key, byte[] value) {
     Matcher parts = KEY.matcher(key);
     if (!parts.matches()) {
       return;
     }
     int number = Integer.parseInt(parts.group(2));
-    CheckBlocksResponse.Builder found =
-        untold.computeIfAbsent(
+    CheckBlocksResponse.Builder report =
+        unreported.computeIfAbsent(
             parts.group(1), id -> CheckBlocksResponse.newBuilder().setExtentId(id));
-    found.addNumbers(number);
+    report.addNumbers(number);
     Block block = Block.verified(value);
     if (block == null) {
-      found.addCorrupt(number);
+      report.addCorrupt(number);
     } else {
-      found.setBytes(found.getBytes() + block.size());
+      report.setBytes(report.getBytes() + block.size());
     }
-    looked++;
+    scanned++;
   }
 }

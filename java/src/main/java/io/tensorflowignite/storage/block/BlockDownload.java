@@ -1,29 +1,32 @@
 package io.tensorflowignite.storage.block;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ReadBlocksRequest;
 import io.tensorflowignite.v1.ReadBlocksResponse;
 import java.util.function.Predicate;
 
 /**
- * The blocks that one call asks for, one after another: whoever sends them has at most two in
- * memory, one that is on its way and the next.
+ * The blocks that one call requests, one after another. The sender has at most two of them in
+ * memory: the one on its way and the next.
  */
 public final class BlockDownload {
   private final Blocks blocks;
-  private final LentMemories memories;
+  private final SharedMemoryRegistry memories;
   private final Predicate<String> needed;
   private final ReadBlocksRequest request;
   private int sent;
 
   /**
-   * @param memories what processes of this host share
-   * @param needed whether an extent is of a file or of a writer; asked only for a block that is not
-   *     there
+   * @param memories the memory that processes of this host share
+   * @param needed whether an extent belongs to a file or a writer; called only for a missing block
    */
   public BlockDownload(
-      Blocks blocks, LentMemories memories, Predicate<String> needed, ReadBlocksRequest request) {
+      Blocks blocks,
+      SharedMemoryRegistry memories,
+      Predicate<String> needed,
+      ReadBlocksRequest request) {
     this.blocks = blocks;
     this.memories = memories;
     this.needed = needed;
@@ -31,22 +34,25 @@ public final class BlockDownload {
     if (request.getOffset() < 0
         || request.getBytes() < 0
         || (request.getNumbersCount() != 1
-            && (request.getOffset() > 0 || request.getBytes() > 0 || request.hasPlace()))
+            && (request.getOffset() > 0 || request.getBytes() > 0 || request.hasRange()))
         || request.getNumbersList().stream().anyMatch(number -> number < 0)) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          String.format(
-              "%d blocks of extent %s cannot be read from offset %d on, %d bytes of them. A part,"
-                  + " or what is laid into memory, is of one block only; numbers, offsets and bytes"
-                  + " are not below 0. Correct the request.",
-              request.getNumbersCount(),
-              request.getExtentId(),
-              request.getOffset(),
-              request.getBytes()));
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "%d blocks of extent %s cannot be read from offset %d, %d bytes. A part of a block,"
+              + " or a copy into shared memory, is for one block only; numbers, offsets and"
+              + " bytes are 0 or more. Send one request for each block, without negative"
+              + " values.",
+          request.getNumbersCount(),
+          request.getExtentId(),
+          request.getOffset(),
+          request.getBytes());
     }
   }
 
-  /** The next block, or the part of it; null: that was all. A part behind the end is empty. */
+  /**
+   * The next block, or the requested part of it; null after the last one. A part behind the end is
+   * empty.
+   */
   public ReadBlocksResponse next() {
     return sent < request.getNumbersCount() ? part(request.getNumbers(sent++)) : null;
   }
@@ -56,8 +62,8 @@ public final class BlockDownload {
     int from = Math.min(request.getOffset(), block.size());
     int rest = block.size() - from;
     int count = request.getBytes() == 0 ? rest : Math.min(request.getBytes(), rest);
-    return request.hasPlace()
-        ? laid(block, number, from, count)
+    return request.hasRange()
+        ? shared(block, number, from, count)
         : ReadBlocksResponse.newBuilder()
             .setNumber(number)
             .setData(block.data(from, count))
@@ -65,17 +71,20 @@ public final class BlockDownload {
             .build();
   }
 
-  private ReadBlocksResponse laid(Block block, int number, int from, int count) {
-    int room = request.getPlace().getBytes();
-    if (count > room) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          String.format(
-              "%,d bytes of block %d of extent %s do not fit into the %,d bytes of memory that the"
-                  + " call names. Ask for fewer, or name a larger place.",
-              count, number, request.getExtentId(), room));
+  private ReadBlocksResponse shared(Block block, int number, int from, int count) {
+    int limit = request.getRange().getBytes();
+    if (count > limit) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "%,d bytes of block %d of extent %s do not fit into the %,d bytes of memory that the"
+              + " call names. The memory must hold all requested bytes. Request fewer bytes, or"
+              + " name a larger range.",
+          count,
+          number,
+          request.getExtentId(),
+          limit);
     }
-    memories.use(request.getPlace(), place -> block.copyTo(place, from, count));
-    return ReadBlocksResponse.newBuilder().setNumber(number).setLaidBytes(count).build();
+    memories.use(request.getRange(), target -> block.copyTo(target, from, count));
+    return ReadBlocksResponse.newBuilder().setNumber(number).setWrittenBytes(count).build();
   }
 }

@@ -1,32 +1,49 @@
 package io.tensorflowignite.storage.block;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_CHANGED;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_CORRUPT;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_LOST;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.region.MemoryReserve;
+import io.tensorflowignite.region.Purpose;
+import io.tensorflowignite.region.Reservation;
+import io.tensorflowignite.storage.cache.CacheErrors;
+import io.tensorflowignite.storage.cache.MetadataTransactions;
 import io.tensorflowignite.storage.cache.StorageCaches;
-import io.tensorflowignite.v1.ErrorCode;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import javax.cache.CacheException;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.internal.processors.cache.CacheInvalidStateException;
-import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.Transaction;
 import org.apache.ignite.transactions.TransactionConcurrency;
 import org.apache.ignite.transactions.TransactionIsolation;
 
-/** The blocks of all extents, in their cache under {@code extent/number}. */
+/**
+ * The blocks of all extents, in their caches under {@code extent/number}. A small file has its only
+ * block on every node: a directory of checkpoints depends on files of some 100 bytes. No key is in
+ * both caches after a transaction.
+ */
 public final class Blocks {
-  private static final int REMOVED_AT_ONCE = 64;
-  private static final long GROW_TIMEOUT_MS = 20_000;
+  /**
+   * The first block of an extent is on every node while it is not full and has at most this size.
+   * Larger files, such as the data of a checkpoint, would use this memory on every node.
+   */
+  static final int SMALL_BYTES = 16 << 10;
+
+  private static final int BLOCKS_PER_REMOVAL = 64;
 
   private final Ignite ignite;
   private final StorageCaches caches;
-  private volatile Room room;
+  private final MemoryReserve memory;
 
   public Blocks(Ignite ignite, StorageCaches caches) {
     this.ignite = ignite;
     this.caches = caches;
+    this.memory = MemoryReserve.of(ignite);
   }
 
   static String key(String extent, int number) {
@@ -34,145 +51,200 @@ public final class Blocks {
   }
 
   /**
-   * Stores a block that is as long as blocks of its extent are: what it holds never changes.
+   * Stores a full block, which never changes.
    *
-   * @throws TensorFlowIgniteException STORAGE_FULL: the rest of the memory is kept free.
+   * @throws TensorFlowIgniteException STORAGE_FULL: only reserved memory is free.
    */
   public void put(String extent, int number, Block block) {
-    requireRoom(block);
-    caches.blocks().put(key(extent, number), block.value());
+    try (Reservation room = reserve(extent, number, block, false)) {
+      if (number == 0) {
+        // It may have been published while it was small.
+        replaceShorter(extent, number, block, false);
+      } else {
+        withOwners(
+            extent,
+            number,
+            () -> {
+              caches.blocks().put(key(extent, number), block.value());
+              return null;
+            });
+      }
+    }
   }
 
   /**
-   * Stores a block that may still grow: a longer one that is there stays. So a put that was given
-   * up, and arrives after its repetition, does no harm.
+   * Stores a block that may still grow. A longer block that is already stored stays, so a put that
+   * timed out and arrives after its repetition does no harm.
    */
   public void grow(String extent, int number, Block block) {
-    requireRoom(block);
-    String key = key(extent, number);
-    IgniteCache<String, byte[]> cache = caches.blocks();
-    try (Transaction change =
-        ignite
-            .transactions()
-            .txStart(
-                TransactionConcurrency.PESSIMISTIC,
-                TransactionIsolation.REPEATABLE_READ,
-                GROW_TIMEOUT_MS,
-                1)) {
-      byte[] present = cache.get(key);
-      if (present == null || present.length <= block.value().length) {
-        cache.put(key, block.value());
-      }
-      change.commit();
+    boolean small = number == 0 && block.size() <= SMALL_BYTES;
+    try (Reservation room = reserve(extent, number, block, small)) {
+      replaceShorter(extent, number, block, small);
     }
   }
 
-  private void requireRoom(Block block) {
-    Room known = room;
-    if (known == null) {
-      // A cluster that is not active has no caches yet.
-      known = new Room(ignite, caches.blocks());
-      room = known;
-    }
-    known.require(block.value().length);
+  private void replaceShorter(String extent, int number, Block block, boolean small) {
+    String key = key(extent, number);
+    transaction(
+        extent,
+        number,
+        () -> {
+          byte[] present = stored(key, number);
+          if (present == null || present.length <= block.value().length) {
+            if (number == 0 && !small) {
+              caches.smallFiles().remove(key);
+            }
+            (small ? caches.smallFiles() : caches.blocks()).put(key, block.value());
+          }
+          return null;
+        });
+  }
+
+  private <R> R transaction(String extent, int number, Supplier<R> body) {
+    return withOwners(
+        extent,
+        number,
+        () ->
+            MetadataTransactions.repeat(
+                "Storing or reading block " + number + " of extent " + extent,
+                leftMs -> {
+                  try (Transaction transaction =
+                      ignite
+                          .transactions()
+                          .txStart(
+                              TransactionConcurrency.PESSIMISTIC,
+                              TransactionIsolation.REPEATABLE_READ,
+                              leftMs,
+                              2)) {
+                    R result = body.get();
+                    transaction.commit();
+                    return result;
+                  }
+                }));
+  }
+
+  private byte[] stored(String key, int number) {
+    byte[] small = number == 0 ? caches.smallFiles().get(key) : null;
+    return small == null ? caches.blocks().get(key) : small;
+  }
+
+  private Reservation reserve(String extent, int number, Block block, boolean small) {
+    return memory.reserve(
+        Purpose.DATA,
+        small ? caches.smallFiles() : caches.blocks(),
+        key(extent, number),
+        block.value().length,
+        "a block");
   }
 
   /**
-   * The block; null when it is not there.
+   * The block; null when the cache has none.
    *
-   * @throws TensorFlowIgniteException FILE_CORRUPT: it is not what was written, or the nodes that
-   *     hold it are away.
+   * @throws TensorFlowIgniteException FILE_CORRUPT: its checksum does not match. FILE_LOST: all
+   *     nodes that hold it have left.
    */
   public Block get(String extent, int number) {
-    byte[] value;
-    try {
-      value = caches.blocks().get(key(extent, number));
-    } catch (CacheException e) {
-      if (X.hasCause(e, CacheInvalidStateException.class)) {
-        throw away(extent, number, e);
-      }
-      throw e;
+    String key = key(extent, number);
+    byte[] value = withOwners(extent, number, () -> stored(key, number));
+    if (value == null && number == 0) {
+      // A block that moves between the caches is in neither of them for a moment.
+      value = transaction(extent, number, () -> stored(key, number));
     }
     if (value == null) {
       return null;
     }
     Block block = Block.verified(value);
     if (block == null) {
-      throw damaged(extent, number, value.length);
+      throw blockCorrupt(extent, number, value.length);
     }
     return block;
   }
 
   /**
-   * The block.
+   * The block, never null.
    *
-   * @param needed whether an extent is of a file or of a writer; asked only for a block that is not
-   *     there
-   * @throws TensorFlowIgniteException FILE_CORRUPT: it is lost, or not what was written.
-   *     FILE_CHANGED: the extent is not of any file any more.
+   * @param needed whether an extent belongs to a file or a writer; called only for a missing block
+   * @throws TensorFlowIgniteException FILE_LOST: all copies of the block are lost. FILE_CORRUPT:
+   *     its checksum does not match. FILE_CHANGED: no file has the extent any more.
    */
   public Block get(String extent, int number, Predicate<String> needed) {
     Block block = get(extent, number);
     if (block == null) {
-      throw needed.test(extent) ? lost(extent, number) : gone(extent, number);
+      throw needed.test(extent) ? blockLost(extent, number) : blockRemoved(extent, number);
     }
     return block;
   }
 
-  /** Removes blocks of an extent, those that are there, from number first to before number end. */
+  private static <R> R withOwners(String extent, int number, Supplier<R> body) {
+    try {
+      return body.get();
+    } catch (CacheException e) {
+      if (CacheErrors.isLoss(e)) {
+        throw ownersLeft(extent, number, e);
+      }
+      throw e;
+    }
+  }
+
+  /** Removes the blocks of an extent from number first (inclusive) to number end (exclusive). */
   public void remove(String extent, int first, int end) {
     IgniteCache<String, byte[]> cache = caches.blocks();
-    for (int from = first; from < end; from += REMOVED_AT_ONCE) {
-      // In order: two that remove the same blocks at once do not lock each other out.
+    if (first == 0 && end > 0) {
+      caches.smallFiles().remove(key(extent, 0));
+    }
+    for (int from = first; from < end; from += BLOCKS_PER_REMOVAL) {
+      // Sorted, so that two threads that remove the same blocks do not deadlock.
       Set<String> keys = new TreeSet<>();
-      for (int number = from; number < Math.min(end, from + REMOVED_AT_ONCE); number++) {
+      for (int number = from; number < Math.min(end, from + BLOCKS_PER_REMOVAL); number++) {
         keys.add(key(extent, number));
       }
       cache.removeAll(keys);
     }
   }
 
-  /** A block that a file needs is not there, or is shorter than what was published of it. */
-  public static TensorFlowIgniteException lost(String extent, int number) {
-    return new TensorFlowIgniteException(
-        ErrorCode.FILE_CORRUPT,
-        String.format(
-            "Block %d of extent %s is lost, and a file needs it. A block is kept on as many nodes"
-                + " as the property storageBackups says, and one more; it is lost when all of them"
-                + " leave at once. Write the file again, or copy it from where else it is;"
-                + " `tensorflow-ignite fs check` finds what else is lost.",
-            number, extent));
+  /** A block that a file needs is missing, or shorter than its published length. */
+  public static TensorFlowIgniteException blockLost(String extent, int number) {
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_FILE_LOST,
+        "Block %d of extent %s is lost, and a file needs it. A block is stored on storageBackups +"
+            + " 1 nodes, and is lost when all of them leave at once. Write the file again, copy it"
+            + " from another store, or remove it; `tensorflow-ignite fs check` lists all lost"
+            + " blocks.",
+        number,
+        extent);
   }
 
-  private static TensorFlowIgniteException gone(String extent, int number) {
-    return new TensorFlowIgniteException(
-        ErrorCode.FILE_CHANGED,
-        String.format(
-            "Block %d of extent %s is gone: no file has this extent any more. The file was replaced"
-                + " or removed after it was opened, and its old content is freed at once. Open it"
-                + " again.",
-            number, extent));
+  private static TensorFlowIgniteException blockRemoved(String extent, int number) {
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_FILE_CHANGED,
+        "Block %d of extent %s was removed: no file has this extent any more. The file was"
+            + " replaced or removed after it was opened, and its old content is removed at"
+            + " once. Open the file again.",
+        number,
+        extent);
   }
 
-  private static TensorFlowIgniteException damaged(String extent, int number, int bytes) {
-    return new TensorFlowIgniteException(
-        ErrorCode.FILE_CORRUPT,
-        String.format(
-            "Block %d of extent %s is not what was written: %,d bytes that do not match their"
-                + " checksum. The memory of a node was damaged, or another program has written to"
-                + " the cache. Write the file again, or copy it from where else it is;"
-                + " `tensorflow-ignite fs check` finds what else is damaged.",
-            number, extent, bytes));
+  private static TensorFlowIgniteException blockCorrupt(String extent, int number, int bytes) {
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_FILE_CORRUPT,
+        "Block %d of extent %s is corrupt: its %,d bytes do not match their checksum. The"
+            + " memory of a node was damaged, or another program has written to the cache."
+            + " Write the file again, or copy it from another store; `tensorflow-ignite fs"
+            + " check` lists all corrupt blocks.",
+        number,
+        extent,
+        bytes);
   }
 
-  private static TensorFlowIgniteException away(String extent, int number, Throwable cause) {
+  private static TensorFlowIgniteException ownersLeft(String extent, int number, Throwable cause) {
     return new TensorFlowIgniteException(
-        ErrorCode.FILE_CORRUPT,
+        ERROR_CODE_FILE_LOST,
         String.format(
-            "Block %d of extent %s is out of reach: every node that holds it has left the cluster."
-                + " Ignite refuses such a partition until it is reset. Start these nodes again, if"
-                + " they keep data on disk, then reset the lost partitions of the cache"
-                + " (control.sh --cache reset_lost_partitions); or write the file again.",
+            "Block %d of extent %s can be neither read nor written: every node that holds its"
+                + " partition has left the cluster. Ignite rejects such calls until it is reset. If"
+                + " these nodes store data on disk, start them again and reset the lost partitions"
+                + " of the cache (control.sh --cache reset_lost_partitions); otherwise write the"
+                + " file again.",
             number, extent),
         cause);
   }

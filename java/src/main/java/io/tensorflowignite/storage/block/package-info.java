@@ -1,5 +1,5 @@
 /**
- * Blocks: how they lie in their cache, which node holds which, and how they travel to and from
- * clients. Knows nothing of paths.
+ * Blocks: their layout in the cache, their owners, and their transfer to and from clients. No class
+ * here knows paths.
  */
 package io.tensorflowignite.storage.block;

@@ -1,55 +1,78 @@
 package io.tensorflowignite.storage.cache;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CLUSTER_NOT_ACTIVE;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_DATA_LOST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
+
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.function.Supplier;
 import javax.cache.CacheException;
 import org.apache.ignite.IgniteException;
+import org.apache.ignite.internal.processors.cache.CacheInvalidStateException;
 import org.apache.ignite.internal.processors.cache.CacheStoppedException;
 import org.apache.ignite.internal.processors.cache.distributed.dht.IgniteClusterReadOnlyException;
 import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.TransactionTimeoutException;
 
-/** What a caller is told of what Ignite throws. */
+/** Translates exceptions of Ignite. */
 public final class CacheErrors {
   private CacheErrors() {}
 
+  /** Whether Ignite rejected an operation because all owners of its partition have left. */
+  public static boolean isLoss(Throwable e) {
+    // A cluster that is read-only has a subclass of the same exception.
+    return X.hasCause(e, CacheInvalidStateException.class)
+        && !X.hasCause(e, IgniteClusterReadOnlyException.class);
+  }
+
   /**
-   * Does something with the store's caches; a cache that is destroyed meanwhile, and a time-out,
-   * are told as such.
+   * Runs an operation on the store's caches. When a cache is destroyed meanwhile, records are lost,
+   * the cluster is read-only, or a transaction times out, the error says so.
+   *
+   * @param operation its name in errors, with a capital letter
+   * @param waits describes for how long, and for what, a change that timed out has waited
    */
-  public static <R> R told(String what, Supplier<R> body) {
+  static <R> R translate(String operation, Supplier<String> waits, Supplier<R> body) {
     try {
       return body.get();
     } catch (IllegalStateException | CacheException | IgniteException e) {
       CacheStoppedException stopped = X.cause(e, CacheStoppedException.class);
       if (stopped != null) {
         throw new TensorFlowIgniteException(
-            ErrorCode.CACHE_NOT_FOUND,
-            what
-                + " failed: "
-                + stopped.getMessage()
-                + ". Somebody has destroyed a cache of the store, and the files in it. Restart a"
-                + " node to begin with an empty store.",
+            ERROR_CODE_CACHE_NOT_FOUND,
+            String.format(
+                "%s failed: %s. A program has destroyed a cache of the store, and with it the"
+                    + " files. Restart a node to create an empty store.",
+                operation, MessageText.reason(stopped)),
             e);
       }
       if (X.hasCause(e, IgniteClusterReadOnlyException.class)) {
         throw new TensorFlowIgniteException(
-            ErrorCode.CLUSTER_NOT_ACTIVE,
-            what
-                + " failed: the cluster is read-only. Files can be changed once it is active."
-                + " Activate it with: control.sh --set-state ACTIVE",
+            ERROR_CODE_CLUSTER_NOT_ACTIVE,
+            operation
+                + " failed: the cluster is read-only. Only in an active cluster files can be"
+                + " changed. Activate it with: control.sh --set-state ACTIVE",
+            e);
+      }
+      if (isLoss(e)) {
+        throw new TensorFlowIgniteException(
+            ERROR_CODE_DATA_LOST,
+            operation
+                + " failed: every node that held a part of the directories has left the cluster, so"
+                + " nobody knows which files there were. A lost directory does not count as an"
+                + " empty one. If these nodes store data on disk, start them again. To go on"
+                + " without the lost entries: control.sh --cache reset_lost_partitions"
+                + " tensorflow-ignite-files (or NAME-files, if storageName is NAME).",
             e);
       }
       if (X.hasCause(e, TransactionTimeoutException.class)) {
         throw new TensorFlowIgniteException(
-            ErrorCode.INTERNAL_ERROR,
-            what
-                + " timed out: the cluster did not take the change ("
-                + e.getMessage()
-                + "). A change is given "
-                + Changes.DEADLINE_MS / 1000
-                + " s. Look at the nodes' logs, and try it again.",
+            ERROR_CODE_INTERNAL_ERROR,
+            String.format(
+                "%s timed out: %s. Nothing was changed. Try again when the cause has ended.",
+                operation, waits.get()),
             e);
       }
       throw e;

@@ -1,63 +1,80 @@
 package io.tensorflowignite.storage.cache;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CLUSTER_NOT_ACTIVE;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+
 import com.google.protobuf.util.Timestamps;
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.storage.StorageSettings;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.DirectoryState;
-import io.tensorflowignite.v1.ErrorCode;
+import java.util.List;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
+import org.apache.ignite.cache.PartitionLossPolicy;
 import org.apache.ignite.configuration.CacheConfiguration;
 
 /**
- * The store's two caches. They are looked up for each use: a cache may be destroyed and made anew.
+ * The store's three caches. Each use looks the cache up: a cache may be destroyed and created
+ * again.
+ *
+ * <p>When all owners of a partition have left, the records of directories are an error until
+ * somebody accepts the loss: a directory whose records are lost must not look empty. Blocks need no
+ * such rule, since the record of a file says which blocks there must be, and new blocks can be
+ * written at once.
  */
 public final class StorageCaches {
   private final Ignite ignite;
   private final StorageSettings settings;
   private final String files;
   private final String blocks;
+  private final String smallFiles;
 
   public StorageCaches(Ignite ignite, StorageSettings settings) {
     this.ignite = ignite;
     this.settings = settings;
-    this.files = settings.name() + "-files";
-    this.blocks = settings.name() + "-blocks";
+    this.files = settings.name + "-files";
+    this.blocks = settings.name + "-blocks";
+    this.smallFiles = settings.name + "-small";
   }
 
-  /** Makes what is missing: the caches and the root directory. */
+  /** Creates the caches and the root directory where they are missing. */
   public void create() {
-    String region = settings.dataRegion();
+    String region = settings.dataRegion;
     if (region != null && ignite.dataRegionMetrics(region) == null) {
-      throw new TensorFlowIgniteException(
-          ErrorCode.INVALID_REQUEST,
-          String.format(
-              "The data region '%s' is not configured on this node. TensorFlowService's"
-                  + " storageDataRegion names a region that every node has. Configure it on this"
-                  + " node, or leave the property out.",
-              region));
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "The data region '%s' is not configured on this node. TensorFlowService's property"
+              + " storageDataRegion names a region that every node has. Configure the region on"
+              + " this node, or remove the property.",
+          region);
     }
     byte[] root =
         DirectoryState.newBuilder()
             .setCreatedAt(Timestamps.fromMillis(System.currentTimeMillis()))
             .build()
             .toByteArray();
-    IgniteCache<String, byte[]> made =
-        ignite.getOrCreateCache(configuration(files).setCacheMode(CacheMode.REPLICATED));
-    // While nodes come and go, or the cluster has just become active, Ignite may roll it back.
-    Changes.repeat(
-        "Making the store's root directory",
-        left -> made.putIfAbsent(Records.stateKey(Records.ROOT), root));
+    IgniteCache<String, byte[]> created =
+        ignite.getOrCreateCache(
+            configuration(files)
+                .setCacheMode(CacheMode.REPLICATED)
+                .setPartitionLossPolicy(PartitionLossPolicy.READ_WRITE_SAFE));
+    // Ignite may roll this back while nodes join or leave, or just after the activation.
+    MetadataTransactions.repeat(
+        "Creating the store's root directory",
+        left -> created.putIfAbsent(MetadataRecords.stateKey(MetadataRecords.ROOT), root));
     ignite.getOrCreateCache(
         configuration(blocks)
             .setCacheMode(CacheMode.PARTITIONED)
-            .setBackups(settings.backups())
-            // Nobody changes the array of a block, so Ignite need not hand out copies of it.
+            .setBackups(settings.backups)
+            // A block's array never changes, so Ignite need not copy it for readers.
             .setCopyOnRead(false));
+    ignite.getOrCreateCache(
+        configuration(smallFiles).setCacheMode(CacheMode.REPLICATED).setCopyOnRead(false));
   }
 
   /** The metadata, on every node. */
@@ -70,31 +87,41 @@ public final class StorageCaches {
     return open(blocks);
   }
 
+  /** The blocks of small files, on every node. */
+  public IgniteCache<String, byte[]> smallFiles() {
+    return open(smallFiles);
+  }
+
+  String filesName() {
+    return files;
+  }
+
   public String blocksName() {
     return blocks;
+  }
+
+  /** Both caches with blocks. */
+  public List<IgniteCache<String, byte[]>> allWithBlocks() {
+    return List.of(blocks(), smallFiles());
   }
 
   private IgniteCache<String, byte[]> open(String name) {
     if (!ignite.cluster().state().active()) {
       throw new TensorFlowIgniteException(
-          ErrorCode.CLUSTER_NOT_ACTIVE,
-          "The cluster is not active. Files can be used once it is. Activate it with: control.sh"
-              + " --set-state ACTIVE");
+          ERROR_CODE_CLUSTER_NOT_ACTIVE,
+          "The cluster is not active. Files can be used in an active cluster only. Activate it"
+              + " with: control.sh --set-state ACTIVE");
     }
     IgniteCache<String, byte[]> cache = ignite.cache(name);
     if (cache == null) {
-      throw destroyed(name);
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_CACHE_NOT_FOUND,
+          "The cache '%s' does not exist: a program has destroyed it, and with it the files."
+              + " The service creates the cache when a node starts. Restart a node to create an"
+              + " empty store.",
+          name);
     }
     return cache;
-  }
-
-  static TensorFlowIgniteException destroyed(String cache) {
-    return new TensorFlowIgniteException(
-        ErrorCode.CACHE_NOT_FOUND,
-        String.format(
-            "The cache '%s' is gone: somebody has destroyed it, and the files in it. The service"
-                + " makes it when a node starts. Restart a node to begin with an empty store.",
-            cache));
   }
 
   private CacheConfiguration<String, byte[]> configuration(String name) {
@@ -102,6 +129,6 @@ public final class StorageCaches {
         .setGroupName(SystemCache.PREFIX + name)
         .setAtomicityMode(CacheAtomicityMode.TRANSACTIONAL)
         .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC)
-        .setDataRegionName(settings.dataRegion());
+        .setDataRegionName(settings.dataRegion);
   }
 }

@@ -1,2 +1,2 @@
-/** The store's two caches, the records in them, and how records are changed together. */
+/** The store's three caches, their records, and transactions over the records. */
 package io.tensorflowignite.storage.cache;

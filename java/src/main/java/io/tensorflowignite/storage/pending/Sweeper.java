@@ -1,8 +1,13 @@
 package io.tensorflowignite.storage.pending;
 
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import io.tensorflowignite.base.Loop;
+import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.storage.block.Blocks;
 import io.tensorflowignite.v1.PendingExtent;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
@@ -14,135 +19,138 @@ import java.util.function.Consumer;
 import org.apache.ignite.IgniteLogger;
 
 /**
- * Frees the memory of what is no longer of any file, on a thread of its own.
+ * Removes the blocks of garbage, on its own thread.
  *
- * <p>Garbage is removed at once by the node that made it, and once more when it has been garbage
- * for a minute, by the oldest node; only then it is forgotten. The second time takes what the first
- * did not see: all, when that node died, and blocks that were still under way from their writer.
+ * <p>The node that makes garbage removes its blocks at once. After a minute the oldest node removes
+ * them again, and only then the record. The second removal finds the blocks that the first one
+ * missed: all of them if that node died, and blocks that were still on their way from their writer.
  *
- * <p>How long something has been as it is, is told by this node's own watching: the clocks of nodes
- * may differ.
+ * <p>The oldest node measures the age of garbage itself, since the clocks of nodes may differ.
  */
 public final class Sweeper implements AutoCloseable {
   private static final Duration GARBAGE_TIMEOUT = Duration.ofSeconds(60);
   private static final Duration INTERVAL = Duration.ofSeconds(10);
-  private static final long CLOSE_SECONDS = 10;
+  private static final Duration PASS_LIMIT = Duration.ofMinutes(10);
+  private static final long CLOSE_TIMEOUT_S = 10;
 
   private final IgniteLogger log;
-  private final Pendings pendings;
+  private final PendingTable pendings;
   private final Blocks blocks;
-  private final Consumer<String> drain;
+  private final Consumer<String> freeDirectory;
   private final Duration writerTimeout;
   private final Duration garbageTimeout;
   private final Duration interval;
   private final ExecutorService thread =
       Executors.newSingleThreadExecutor(
-          body -> {
-            Thread sweeper = new Thread(body, "tensorflow-ignite-sweeper");
-            sweeper.setDaemon(true);
-            return sweeper;
-          });
-  private final AtomicBoolean looking = new AtomicBoolean();
-  private Map<String, Watched> watched = new HashMap<>();
-  private volatile long lookedAt;
+          new ThreadFactoryBuilder()
+              .setNameFormat("tensorflow-ignite-sweeper")
+              .setDaemon(true)
+              .build());
+  private final AtomicBoolean scanning = new AtomicBoolean();
+  private Map<String, Observed> observations = new HashMap<>();
+  private final Loop loop;
+  private volatile long scannedAt;
 
   /**
-   * @param drain frees all that is in a removed directory
+   * @param freeDirectory frees everything in a removed directory
    */
   public Sweeper(
       IgniteLogger log,
-      Pendings pendings,
+      PendingTable pendings,
       Blocks blocks,
-      Consumer<String> drain,
-      Duration writerTimeout) {
-    this(log, pendings, blocks, drain, writerTimeout, GARBAGE_TIMEOUT);
+      Consumer<String> freeDirectory,
+      Duration writerTimeout,
+      Loops loops) {
+    this(log, pendings, blocks, freeDirectory, writerTimeout, GARBAGE_TIMEOUT, loops);
   }
 
-  /** For tests, which have less patience with garbage. */
+  /** For tests, with a shorter timeout of garbage. */
   public Sweeper(
       IgniteLogger log,
-      Pendings pendings,
+      PendingTable pendings,
       Blocks blocks,
-      Consumer<String> drain,
+      Consumer<String> freeDirectory,
       Duration writerTimeout,
-      Duration garbageTimeout) {
+      Duration garbageTimeout,
+      Loops loops) {
     this.log = log.getLogger(Sweeper.class);
     this.pendings = pendings;
     this.blocks = blocks;
-    this.drain = drain;
+    this.freeDirectory = freeDirectory;
     this.writerTimeout = writerTimeout;
     this.garbageTimeout = garbageTimeout;
-    this.interval = shortest(INTERVAL, writerTimeout.dividedBy(2), garbageTimeout.dividedBy(2));
-    this.lookedAt = System.nanoTime() - interval.toNanos();
+    this.interval =
+        Collections.min(
+            Arrays.asList(INTERVAL, writerTimeout.dividedBy(2), garbageTimeout.dividedBy(2)));
+    this.scannedAt = System.nanoTime() - interval.toNanos();
+    this.loop = loops.onRequest("sweeper", PASS_LIMIT, thread::isShutdown);
   }
 
-  /** Removes what a change has just made garbage. Does not wait for it. */
+  /** Enqueues the removal of the blocks of new garbage, and returns at once. */
   public void sweep(String id) {
     submit(
         () -> {
-          PendingExtent seen = pendings.get(id);
-          if (seen != null && !seen.hasWrite()) {
-            remove(id, seen);
+          PendingExtent record = pendings.get(id);
+          if (record != null && !record.hasWrite()) {
+            remove(id, record);
           }
         },
-        "Garbage could not be removed at once [id=" + id + "]");
+        "garbage " + id);
   }
 
   /**
-   * Ends writers that are dead, and removes garbage that is left; for the oldest node to call again
-   * and again. Does not wait for it, and does nothing within {@value #CLOSE_SECONDS} s of the last
-   * time.
+   * Enqueues a scan that ends writers after the writer timeout and removes old garbage, and returns
+   * at once. The oldest node calls this periodically; a call soon after the last scan does nothing.
    */
   public void sweepOverdue() {
-    if (System.nanoTime() - lookedAt < interval.toNanos() || !looking.compareAndSet(false, true)) {
+    if (System.nanoTime() - scannedAt < interval.toNanos()
+        || !scanning.compareAndSet(false, true)) {
       return;
     }
     submit(
         () -> {
           try {
-            look();
+            scan();
           } finally {
-            lookedAt = System.nanoTime();
-            looking.set(false);
+            scannedAt = System.nanoTime();
+            scanning.set(false);
           }
         },
-        "What is pending could not be looked through");
+        "pending extents");
   }
 
-  private void look() {
-    Map<String, Watched> before = watched;
-    watched = new HashMap<>();
+  private void scan() throws InterruptedException {
+    Map<String, Observed> before = observations;
+    observations = new HashMap<>();
     pendings
         .all()
         .forEach(
-            (id, seen) -> {
-              Watched known = before.get(id);
-              watched.put(id, known != null && known.seen.equals(seen) ? known : new Watched(seen));
+            (id, record) -> {
+              Observed known = before.get(id);
+              boolean same = known != null && known.record.equals(record);
+              observations.put(id, same ? known : new Observed(record));
             });
-    for (Map.Entry<String, Watched> entry : watched.entrySet()) {
-      try {
-        end(entry.getKey(), entry.getValue());
-      } catch (RuntimeException e) {
-        unable("What is overdue could not be removed [id=" + entry.getKey() + "]", e);
-      }
+    for (Map.Entry<String, Observed> entry : observations.entrySet()) {
+      loop.part("extent " + entry.getKey(), () -> endOverdue(entry.getKey(), entry.getValue()));
       if (thread.isShutdown()) {
         return;
       }
     }
   }
 
-  private void end(String id, Watched known) {
-    PendingExtent seen = known.seen;
-    if (seen.hasWrite()) {
-      if (known.isFor(writerTimeout) && pendings.condemn(id, seen)) {
+  private void endOverdue(String id, Observed observed) {
+    PendingExtent record = observed.record;
+    if (record.hasWrite()) {
+      if (observed.isUnchangedFor(writerTimeout) && pendings.markGarbage(id, record)) {
         log.info(
             String.format(
-                "Writer is dead, its blocks are removed [extent=%s, path=%s, seconds=%d]",
-                id, seen.getWrite().getPath(), writerTimeout.getSeconds()));
+                "Writer abandoned after the writer timeout, its blocks are removed [extent=%s,"
+                    + " path=%s, seconds=%d]",
+                id, record.getWrite().getPath(), writerTimeout.getSeconds()));
       }
-    } else if (known.isFor(garbageTimeout)) {
-      remove(id, seen);
-      pendings.forget(id, seen);
+    } else if (observed.isUnchangedFor(garbageTimeout)) {
+      remove(id, record);
+      pendings.removeGarbage(id, record);
     }
   }
 
@@ -150,62 +158,42 @@ public final class Sweeper implements AutoCloseable {
     if (garbage.getDirectoryId().isEmpty()) {
       blocks.remove(id, garbage.getFirst(), garbage.getBlocks());
     } else {
-      drain.accept(garbage.getDirectoryId());
+      freeDirectory.accept(garbage.getDirectoryId());
     }
   }
 
-  private void submit(Runnable body, String failure) {
+  /** After a failure the next attempt is within two minutes. */
+  private void submit(Loop.Pass body, String object) {
     try {
-      thread.execute(
-          () -> {
-            try {
-              body.run();
-            } catch (RuntimeException e) {
-              unable(failure, e);
-            }
-          });
+      thread.execute(() -> loop.pass(() -> loop.part(object, body)));
     } catch (RejectedExecutionException closed) {
-      // The oldest node does it later.
+      // The oldest node removes it later.
     }
   }
 
-  private void unable(String what, RuntimeException cause) {
-    if (!thread.isShutdown()) {
-      log.warning(what + "; it is tried again within a minute or two", cause);
-    }
-  }
-
-  /** What it has not done is left to the oldest node. */
+  /** The oldest node removes what this one has not removed. */
   @Override
   public void close() {
     thread.shutdownNow();
     try {
-      if (!thread.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
-        log.warning("Sweeper still runs after its end [seconds=" + CLOSE_SECONDS + "]");
+      if (!thread.awaitTermination(CLOSE_TIMEOUT_S, TimeUnit.SECONDS)) {
+        log.warning("Sweeper did not end within its timeout [seconds=" + CLOSE_TIMEOUT_S + "]");
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
   }
 
-  private static Duration shortest(Duration first, Duration... others) {
-    Duration shortest = first;
-    for (Duration other : others) {
-      shortest = other.compareTo(shortest) < 0 ? other : shortest;
-    }
-    return shortest;
-  }
-
-  /** A record, and since when it has been the same. */
-  private static final class Watched {
-    final PendingExtent seen;
+  /** A record, and the moment since which it has been unchanged. */
+  private static final class Observed {
+    final PendingExtent record;
     final long since = System.nanoTime();
 
-    Watched(PendingExtent seen) {
-      this.seen = seen;
+    Observed(PendingExtent record) {
+      this.record = record;
     }
 
-    boolean isFor(Duration time) {
+    boolean isUnchangedFor(Duration time) {
       return System.nanoTime() - since >= time.toNanos();
     }
   }

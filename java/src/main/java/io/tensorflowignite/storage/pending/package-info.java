@@ -1,4 +1,2 @@
-/**
- * Extents that are not, or no longer, of a file: what writers are at, and what is to be removed.
- */
+/** Pending extents, which belong to no file: writers fill them, or the sweeper removes them. */
 package io.tensorflowignite.storage.pending;

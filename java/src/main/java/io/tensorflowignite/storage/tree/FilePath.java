@@ -1,22 +1,17 @@
 package io.tensorflowignite.storage.tree;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.List;
 
-/** An absolute path that keeps the rules, in its parts. */
+/** A valid absolute path, and its parts. */
 public final class FilePath {
   private static final int MAX_BYTES = 4096;
   private static final int MAX_PART_BYTES = 255;
-
-  /**
-   * The order of the bytes of names: UTF-16 alone would sort what lies beyond its plane too early.
-   */
-  static final Comparator<String> NAME_ORDER = FilePath::compareNames;
 
   private final String text;
   private final List<String> parts;
@@ -26,7 +21,7 @@ public final class FilePath {
     this.parts = parts;
   }
 
-  /** INVALID_REQUEST when it breaks a rule. */
+  /** Throws INVALID_REQUEST unless the path is valid. */
   public static FilePath parse(String text) {
     if (!text.startsWith("/")) {
       throw invalid(text, "it does not begin with a slash");
@@ -35,7 +30,7 @@ public final class FilePath {
       throw invalid(text.substring(0, 80) + "…", "it is too long");
     }
     if (text.indexOf('\0') >= 0) {
-      throw invalid(text.replace('\0', '?'), "it has a NUL in it");
+      throw invalid(text.replace('\0', '?'), "it contains a NUL");
     }
     if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
       throw invalid(text, "it cannot be written in UTF-8");
@@ -68,7 +63,7 @@ public final class FilePath {
     return isRoot() ? "" : parts.get(parts.size() - 1);
   }
 
-  /** The path of its first parts. */
+  /** The path of the first parts. */
   public String upTo(int count) {
     return "/" + String.join("/", parts.subList(0, count));
   }
@@ -82,26 +77,15 @@ public final class FilePath {
     return text.getBytes(StandardCharsets.UTF_8).length;
   }
 
-  private static int compareNames(String one, String other) {
-    int common = Math.min(one.length(), other.length());
-    for (int i = 0; i < common; i++) {
-      char a = one.charAt(i);
-      char b = other.charAt(i);
-      if (a != b) {
-        boolean beyond = Character.isSurrogate(a);
-        return beyond == Character.isSurrogate(b) ? a - b : beyond ? 1 : -1;
-      }
-    }
-    return one.length() - other.length();
-  }
-
-  private static TensorFlowIgniteException invalid(String text, String why) {
-    return new TensorFlowIgniteException(
-        ErrorCode.INVALID_REQUEST,
-        String.format(
-            "'%s' is no path: %s. A path is absolute and of at most %,d bytes of UTF-8; its parts"
-                + " have 1 to %d bytes, are neither '.' nor '..', and stand one slash apart."
-                + " Correct it.",
-            text, why, MAX_BYTES, MAX_PART_BYTES));
+  private static TensorFlowIgniteException invalid(String text, String reason) {
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_INVALID_REQUEST,
+        "'%s' is no valid path: %s. A path is absolute and has at most %,d bytes of UTF-8; its"
+            + " parts have 1 to %d bytes, are neither '.' nor '..', and are separated by one"
+            + " slash. Use a path such as /models/a.",
+        text,
+        reason,
+        MAX_BYTES,
+        MAX_PART_BYTES);
   }
 }

@@ -1,15 +1,17 @@
 package io.tensorflowignite.storage.tree;
 
+import static io.tensorflowignite.v1.FileKind.FILE_KIND_DIRECTORY;
+import static io.tensorflowignite.v1.FileKind.FILE_KIND_REGULAR;
+
+import com.google.protobuf.ByteString;
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
-import io.tensorflowignite.storage.cache.Change;
-import io.tensorflowignite.storage.cache.Changes;
-import io.tensorflowignite.storage.cache.Records;
-import io.tensorflowignite.storage.cache.UnsettledException;
-import io.tensorflowignite.storage.pending.Pendings;
+import io.tensorflowignite.storage.cache.ConcurrentChangeException;
+import io.tensorflowignite.storage.cache.MetadataRecords;
+import io.tensorflowignite.storage.cache.MetadataTransactions;
+import io.tensorflowignite.storage.pending.PendingTable;
 import io.tensorflowignite.v1.DirectoryEntry;
 import io.tensorflowignite.v1.FileInfo;
-import io.tensorflowignite.v1.FileKind;
 import io.tensorflowignite.v1.GetUsageResponse;
 import io.tensorflowignite.v1.MakeDirectoryRequest;
 import io.tensorflowignite.v1.RemoveFileRequest;
@@ -23,81 +25,111 @@ import java.util.function.Consumer;
 import java.util.function.ObjIntConsumer;
 
 /**
- * The tree of directories and files. It is read from this node's copy; each change takes effect in
- * one step.
+ * The tree of directories and files. Reads use this node's copy; each change is one transaction.
  */
 public final class FileTree {
-  private static final int ANSWER_FILES = 1_000;
+  private static final int FILES_PER_RESPONSE = 1_000;
 
-  private final Changes changes;
+  private final MetadataTransactions transactions;
   private final TaskFence fence;
 
-  public FileTree(Changes changes, TaskFence fence) {
-    this.changes = changes;
+  public FileTree(MetadataTransactions transactions, TaskFence fence) {
+    this.transactions = transactions;
     this.fence = fence;
   }
 
-  /** What is at a path, with its extents. */
+  /** The file or directory at a path, with its extents. */
   public FileInfo get(String text) {
     FilePath path = FilePath.parse(text);
-    return changes.find(
-        "Looking at '" + path + "'",
+    return transactions.find(
+        "Reading '" + path + "'",
         records -> info(records, path.toString(), existing(records, path)));
   }
 
-  /** The entries of a directory by name, at most 1,000 at once; of a file, itself, by its path. */
+  /**
+   * Passes on the entries of a directory in the order of names, at most 1,000 at once; of a file,
+   * the file with its path.
+   */
   public void list(String text, Consumer<List<FileInfo>> to) {
     FilePath path = FilePath.parse(text);
-    List<FileInfo> all = changes.settle("Listing '" + path + "'", records -> list(records, path));
-    for (int from = 0; from < all.size(); from += ANSWER_FILES) {
-      to.accept(all.subList(from, Math.min(from + ANSWER_FILES, all.size())));
+    List<FileInfo> all =
+        transactions.readConsistent("Listing '" + path + "'", records -> list(records, path));
+    for (int from = 0; from < all.size(); from += FILES_PER_RESPONSE) {
+      to.accept(all.subList(from, Math.min(from + FILES_PER_RESPONSE, all.size())));
     }
   }
 
-  private List<FileInfo> list(Records records, FilePath path) {
-    DirectoryEntry found = entry(path);
-    if (!Place.isDirectory(found)) {
-      return Collections.singletonList(listed(records, path.toString(), found));
+  private List<FileInfo> list(MetadataRecords records, FilePath path) {
+    DirectoryEntry target = entry(path);
+    if (!ResolvedPath.isDirectory(target)) {
+      return Collections.singletonList(listed(records, path.toString(), target));
     }
-    Map<String, DirectoryEntry> entries = new TreeMap<>(FilePath.NAME_ORDER);
-    Directories.forEach(records, found.getDirectoryId(), entries::putAll);
-    List<FileInfo> all = new ArrayList<>(entries.size());
-    entries.forEach(
-        (name, entry) -> {
-          FileInfo info = listed(records, name, entry);
-          if (info != null) {
-            all.add(info);
-          }
-        });
-    return all;
+    // The order of UTF-8 bytes. The order of UTF-16 units would sort supplementary characters too
+    // early.
+    Map<ByteString, FileInfo> files = new TreeMap<>(ByteString.unsignedLexicographicalComparator());
+    Directories.forEach(
+        records,
+        target.getDirectoryId(),
+        bucket ->
+            bucket.forEach(
+                (name, entry) -> {
+                  FileInfo info = listed(records, name, entry);
+                  if (info != null) {
+                    files.put(ByteString.copyFromUtf8(name), info);
+                  }
+                }));
+    return new ArrayList<>(files.values());
   }
 
-  /** Of what is below a directory, or of a file. */
+  /** Counts the files, directories and bytes below a directory; of a file, the file. */
   public GetUsageResponse usage(String text) {
     FilePath path = FilePath.parse(text);
-    return changes.settle("Counting '" + path + "'", records -> Usage.of(records, entry(path)));
+    return transactions.readConsistent(
+        "Counting '" + path + "'",
+        records -> {
+          DirectoryEntry entry = entry(path);
+          GetUsageResponse.Builder usage = GetUsageResponse.newBuilder();
+          if (ResolvedPath.isDirectory(entry)) {
+            TreeWalk.anyMatch(records, entry.getDirectoryId(), below -> count(below, usage));
+          } else {
+            count(entry, usage);
+          }
+          return usage.build();
+        });
+  }
+
+  private static boolean count(DirectoryEntry entry, GetUsageResponse.Builder usage) {
+    if (ResolvedPath.isDirectory(entry)) {
+      usage.setDirectories(usage.getDirectories() + 1);
+    } else {
+      usage.setFiles(usage.getFiles() + 1).setBytes(usage.getBytes() + entry.getFile().getBytes());
+    }
+    return false;
   }
 
   public void makeDirectory(MakeDirectoryRequest request) {
     FilePath path = FilePath.parse(request.getPath());
-    changes.make(
-        "Making the directory '" + path + "'",
-        change -> {
+    transactions.add(
+        "Creating the directory '" + path + "'",
+        records -> {
           if (request.hasTask()) {
             fence.require(request.getTask());
           }
-          makeDirectory(change.records(), path, request);
+          makeDirectory(records, path, request);
           return null;
         });
   }
 
-  private static void makeDirectory(Records records, FilePath path, MakeDirectoryRequest request) {
+  private static void makeDirectory(
+      MetadataRecords records, FilePath path, MakeDirectoryRequest request) {
     Timestamp now = now();
-    Place place =
-        request.getParents() ? Place.findOrMake(records, path, now) : Place.find(records, path);
+    ResolvedPath place =
+        request.getParents()
+            ? ResolvedPath.findOrCreate(records, path, now)
+            : ResolvedPath.find(records, path);
     if (place.entry == null) {
-      place.put(records, Place.directory(Directories.make(records, now)));
-    } else if (!request.getExistOk() || !Place.isDirectory(place.entry)) {
+      place.put(records, ResolvedPath.directory(Directories.create(records, now)));
+    } else if (!request.getExistOk() || !ResolvedPath.isDirectory(place.entry)) {
       throw TreeErrors.exists(path.toString());
     }
   }
@@ -106,43 +138,45 @@ public final class FileTree {
     FilePath path = FilePath.parse(request.getPath());
     if (path.isRoot()) {
       throw TreeErrors.invalid(
-          "'/' cannot be removed. The root is always there. Remove what is in it.");
+          "'/' cannot be removed. The root always exists. Remove its entries.");
     }
-    changes.make(
+    transactions.run(
         "Removing '" + path + "'",
-        change -> {
+        records -> {
           if (request.hasTask()) {
             fence.require(request.getTask());
           }
-          remove(change, Place.find(change.records(), path), request);
+          remove(records, ResolvedPath.find(records, path), request);
           return null;
         });
   }
 
-  private static void remove(Change change, Place place, RemoveFileRequest request) {
+  private static void remove(
+      MetadataRecords records, ResolvedPath place, RemoveFileRequest request) {
     String path = place.path.toString();
     if (place.entry == null) {
       throw TreeErrors.notFound(path);
     }
-    if (!Place.isDirectory(place.entry)) {
-      if (request.getKind() == FileKind.DIRECTORY) {
+    if (!ResolvedPath.isDirectory(place.entry)) {
+      if (request.getKind() == FILE_KIND_DIRECTORY) {
         throw TreeErrors.notADirectory(path);
       }
-      Pendings.discard(change, place.entry.getFile(), now());
-    } else if (request.getKind() == FileKind.REGULAR_FILE) {
+      PendingTable.discard(records, place.entry.getFile(), now());
+    } else if (request.getKind() == FILE_KIND_REGULAR) {
       throw TreeErrors.isADirectory(path);
     } else {
-      removeDirectory(change, place, request.getRecursive());
+      removeDirectory(records, place, request.getRecursive());
     }
-    place.remove(change.records());
+    place.remove(records);
   }
 
-  private static void removeDirectory(Change change, Place place, boolean recursive) {
+  private static void removeDirectory(
+      MetadataRecords records, ResolvedPath place, boolean recursive) {
     String id = place.entry.getDirectoryId();
-    if (Directories.isEmpty(change.records(), id)) {
-      Directories.removeEmpty(change.records(), id);
+    if (Directories.isEmpty(records, id)) {
+      Directories.removeEmpty(records, id);
     } else if (recursive) {
-      Pendings.discardDirectory(change, id, now());
+      PendingTable.discardDirectory(records, id, now());
     } else {
       throw TreeErrors.notEmpty(place.path.toString());
     }
@@ -153,75 +187,81 @@ public final class FileTree {
     FilePath target = FilePath.parse(request.getTarget());
     if (source.isRoot()) {
       throw TreeErrors.invalid(
-          "'/' cannot be renamed. The root is always there. Rename what is in it.");
+          "'/' cannot be renamed. The root always exists. Rename its entries.");
     }
-    changes.make(
+    transactions.run(
         String.format("Renaming '%s' to '%s'", source, target),
-        change -> {
+        records -> {
           if (request.hasTask()) {
             fence.require(request.getTask());
           }
-          Renaming.make(change, source, target, request.getOverwrite());
+          RenameOperation.run(records, source, target, request.getOverwrite());
           return null;
         });
   }
 
   /**
-   * Frees what is in a removed directory, bucket by bucket, until it is gone: blocks are removed at
-   * once, directories in it become garbage of their own. Any number of nodes may do it at once, or
-   * one after another.
+   * Frees everything in a removed directory, then the directory: blocks are removed at once, its
+   * subdirectories become garbage. Several nodes may do so at once or one after another.
    *
-   * @param remove removes the blocks of an extent, of which there are so many.
+   * @param remove removes the first N blocks of an extent
    */
-  public void drain(String directory, ObjIntConsumer<String> remove) {
-    new Drain(changes, directory, remove).run();
+  public void freeDirectory(String directory, ObjIntConsumer<String> remove) {
+    new RemovedDirectoryCleanup(transactions, directory, remove).run();
   }
 
-  /** Whether a directory that was removed has not been freed to its end. */
-  public boolean isKept(String directory) {
-    return changes.look("Looking at directory " + directory, records -> records.state(directory))
+  /** Whether a removed directory still has records. */
+  public boolean hasDirectory(String directory) {
+    return transactions.read("Reading directory " + directory, records -> records.state(directory))
         != null;
   }
 
-  /** Whether an extent is of a file. It looks at every file: for errors only. */
-  public boolean has(String extent) {
-    return changes.settle(
-        "Looking for extent " + extent, records -> ExtentSearch.find(records, extent));
+  /** Whether an extent belongs to a file. Reads every file, so it is only for errors. */
+  public boolean usesExtent(String extent) {
+    return transactions.readConsistent(
+        "Searching extent " + extent,
+        records ->
+            TreeWalk.anyMatch(
+                records,
+                MetadataRecords.ROOT,
+                entry ->
+                    entry.getFile().getExtentsList().stream()
+                        .anyMatch(candidate -> candidate.getId().equals(extent))));
   }
 
   private DirectoryEntry entry(FilePath path) {
-    return changes.find("Looking at '" + path + "'", records -> existing(records, path));
+    return transactions.find("Reading '" + path + "'", records -> existing(records, path));
   }
 
-  private static DirectoryEntry existing(Records records, FilePath path) {
-    Place place = Place.find(records, path);
+  private static DirectoryEntry existing(MetadataRecords records, FilePath path) {
+    ResolvedPath place = ResolvedPath.find(records, path);
     if (place.entry == null) {
       throw TreeErrors.notFound(path.toString());
     }
     return place.entry;
   }
 
-  private static FileInfo info(Records records, String path, DirectoryEntry entry) {
-    if (!Place.isDirectory(entry)) {
+  private static FileInfo info(MetadataRecords records, String path, DirectoryEntry entry) {
+    if (!ResolvedPath.isDirectory(entry)) {
       return entry.getFile().toBuilder().setPath(path).build();
     }
-    Timestamp made = Directories.state(records, entry.getDirectoryId()).getCreatedAt();
+    Timestamp created = Directories.state(records, entry.getDirectoryId()).getCreatedAt();
     return FileInfo.newBuilder()
         .setPath(path)
-        .setKind(FileKind.DIRECTORY)
-        .setModifiedAt(made)
-        .setCreatedAt(made)
+        .setKind(FILE_KIND_DIRECTORY)
+        .setModifiedAt(created)
+        .setCreatedAt(created)
         .build();
   }
 
-  /** Null: a directory that is being made or removed just now. */
-  private static FileInfo listed(Records records, String name, DirectoryEntry entry) {
-    if (!Place.isDirectory(entry)) {
+  /** Null: a directory that is being created or removed at this moment. */
+  private static FileInfo listed(MetadataRecords records, String name, DirectoryEntry entry) {
+    if (!ResolvedPath.isDirectory(entry)) {
       return entry.getFile().toBuilder().setPath(name).clearExtents().build();
     }
     try {
       return info(records, name, entry);
-    } catch (UnsettledException gone) {
+    } catch (ConcurrentChangeException e) {
       return null;
     }
   }

@@ -5,9 +5,10 @@ import io.tensorflowignite.v1.DirectoryState;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Which bucket a name is in, while their number grows one by one: a bucket's names are those whose
- * hashes have its number as their lowest bits; of the 2^level buckets of a round those before
- * `split` have been split, and have, like what was split off them, one bit more.
+ * Linear hashing of names into buckets, whose number grows by one at a time. The lowest bits of a
+ * name's hash are the number of its bucket: `level` bits in the buckets that this round has not
+ * split yet, and `level + 1` bits in the buckets before `split` and in the new buckets behind the
+ * first 2^level.
  */
 final class LinearHashing {
   private final int level;
@@ -22,12 +23,12 @@ final class LinearHashing {
     return new LinearHashing(state.getLevel(), state.getSplit());
   }
 
-  /** The same for ever: buckets are stored by it. */
+  /** Must never change: stored buckets depend on this function. */
   static int hash(String name) {
     return Hashing.murmur3_32_fixed().hashString(name, StandardCharsets.UTF_8).asInt();
   }
 
-  /** What is left of a hash when only so many of its lowest bits count. */
+  /** The lowest bits of a hash. */
   static int lowest(int hash, int bits) {
     return hash & ((1 << bits) - 1);
   }
@@ -42,7 +43,7 @@ final class LinearHashing {
     return bucket < split ? lowest(hash, level + 1) : bucket;
   }
 
-  /** How many bits the hashes of a bucket's names have in common. */
+  /** The number of bits that the hashes of a bucket's names have in common. */
   int levelOf(int bucket) {
     return bucket < split || bucket >= 1 << level ? level + 1 : level;
   }
@@ -52,7 +53,7 @@ final class LinearHashing {
     return split;
   }
 
-  /** After the next bucket has been split; what it loses is in a new bucket, the last one. */
+  /** The state after the next bucket has been split; its new part is the last bucket. */
   LinearHashing grown() {
     return split + 1 == 1 << level
         ? new LinearHashing(level + 1, 0)

@@ -1,53 +1,54 @@
 package io.tensorflowignite.storage.tree;
 
+import static io.tensorflowignite.v1.FileKind.FILE_KIND_REGULAR;
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_APPEND;
+import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
+
 import com.google.protobuf.Timestamp;
-import io.tensorflowignite.storage.cache.Change;
-import io.tensorflowignite.storage.pending.Pendings;
+import io.tensorflowignite.storage.cache.MetadataRecords;
+import io.tensorflowignite.storage.pending.PendingTable;
 import io.tensorflowignite.v1.DirectoryEntry;
 import io.tensorflowignite.v1.Extent;
 import io.tensorflowignite.v1.FileInfo;
-import io.tensorflowignite.v1.FileKind;
 import io.tensorflowignite.v1.PendingExtent;
 import io.tensorflowignite.v1.PendingWrite;
 import io.tensorflowignite.v1.PublishWriteRequest;
 import io.tensorflowignite.v1.WriteMode;
 
-/** One publication, as part of a change. */
+/** One publication, in a change. */
 final class Publication {
-  private final Change change;
+  private final MetadataRecords records;
   private final PublishWriteRequest request;
   private final Timestamp now = FileTree.now();
 
-  Publication(Change change, PublishWriteRequest request) {
-    this.change = change;
+  Publication(MetadataRecords records, PublishWriteRequest request) {
+    this.records = records;
     this.request = request;
   }
 
-  FileInfo make() {
-    PendingExtent pending = Pendings.get(change.records(), request.getExtentId());
+  FileInfo run() {
+    PendingExtent pending = PendingTable.get(records, request.getExtentId());
     if (pending == null || !pending.hasWrite()) {
       return repeated();
     }
     PendingWrite write = pending.getWrite();
     requireBytes(pending);
-    Place place = Place.find(change.records(), FilePath.parse(write.getPath()));
-    FileInfo current = place.entry == null ? null : Writes.file(place, mode(write));
+    ResolvedPath place = ResolvedPath.find(records, FilePath.parse(write.getPath()));
+    FileInfo current = place.entry == null ? null : FileWriters.existingFile(place, mode(write));
     requireUnchanged(write, current);
     FileInfo file = current;
     if (!write.getPublished() || write.getBytes() != request.getBytes()) {
       file = file(write, current);
-      place.put(
-          change.records(),
-          DirectoryEntry.newBuilder().setFile(file.toBuilder().clearPath()).build());
+      place.put(records, DirectoryEntry.newBuilder().setFile(file.toBuilder().clearPath()).build());
     }
     if (!write.getPublished() && current != null) {
       discard(write, current);
     }
     if (request.getDone()) {
-      Pendings.remove(change, request.getExtentId());
+      PendingTable.remove(records, request.getExtentId());
     } else {
-      Pendings.put(
-          change,
+      PendingTable.put(
+          records,
           request.getExtentId(),
           pending.toBuilder()
               .setSeenAt(now)
@@ -61,17 +62,19 @@ final class Publication {
     return file;
   }
 
-  /** A file that must not exist may after all when it is the writer's own. */
+  /** A writer of mode CREATE may replace the file that it has published itself. */
   private static WriteMode mode(PendingWrite write) {
-    return write.getPublished() ? WriteMode.REPLACE : write.getMode();
+    return write.getPublished() ? WRITE_MODE_REPLACE : write.getMode();
   }
 
-  /** The writer has ended: with this very publication, whose answer got lost, or otherwise. */
+  /**
+   * The writer has ended: with this publication, whose response was lost, or for another reason.
+   */
   private FileInfo repeated() {
     if (request.getDone() && !request.getPath().isEmpty()) {
-      Place place = Place.find(change.records(), FilePath.parse(request.getPath()));
+      ResolvedPath place = ResolvedPath.find(records, FilePath.parse(request.getPath()));
       if (place.entry != null) {
-        FileInfo file = Writes.file(place, WriteMode.REPLACE);
+        FileInfo file = FileWriters.existingFile(place, WRITE_MODE_REPLACE);
         int last = file.getExtentsCount() - 1;
         if (last >= 0
             && file.getExtents(last).getId().equals(request.getExtentId())
@@ -82,7 +85,8 @@ final class Publication {
     }
     throw TreeErrors.changed(
         request.getPath().isEmpty() ? "extent " + request.getExtentId() : request.getPath(),
-        "its writer has ended, or is held for dead, or its file has been replaced or removed");
+        "its writer has ended or was abandoned after the writer timeout, or its file was replaced"
+            + " or removed");
   }
 
   private void requireBytes(PendingExtent pending) {
@@ -91,9 +95,9 @@ final class Publication {
     long most = (long) pending.getBlocks() * write.getBlockBytes();
     if (request.getBytes() < least || request.getBytes() > most) {
       throw TreeErrors.invalid(
-          "%,d bytes of an extent of '%s' are to be published. They are at least the %,d that are"
-              + " published, or written again, and at most the %,d of the blocks reserved. Correct"
-              + " the number, or reserve more.",
+          "%,d bytes of an extent of '%s' cannot be published. The number is at least %,d, the"
+              + " bytes that are already in the file, and at most %,d, the bytes of the reserved"
+              + " blocks. Publish a number in this range, or reserve more blocks.",
           request.getBytes(), write.getPath(), least, most);
     }
   }
@@ -102,16 +106,17 @@ final class Publication {
     long generation = current == null ? 0 : current.getGeneration();
     String path = write.getPath();
     if (write.getPublished()) {
-      if (current == null || !Writes.endsWith(current, own(write, write.getBytes()))) {
-        throw TreeErrors.changed(path, "somebody has removed, renamed, replaced or extended it");
+      if (current == null || !FileWriters.endsWith(current, own(write, write.getBytes()))) {
+        throw TreeErrors.changed(
+            path, "another caller has removed, renamed, replaced or extended it");
       }
-    } else if (write.getMode() == WriteMode.APPEND
+    } else if (write.getMode() == WRITE_MODE_APPEND
         && (generation != write.getGeneration() || !isBase(write, current))) {
-      throw TreeErrors.changed(path, "somebody has removed, replaced or extended it");
+      throw TreeErrors.changed(path, "another caller has removed, replaced or extended it");
     }
   }
 
-  /** Whether a file is what an appending writer began with. */
+  /** Whether the file is still as it was when the appending writer began. */
   private static boolean isBase(PendingWrite write, FileInfo current) {
     if (current == null) {
       return true;
@@ -119,25 +124,25 @@ final class Publication {
     int kept = write.getKeptCount();
     return current.getExtentsCount() == kept + (write.hasTail() ? 1 : 0)
         && current.getExtentsList().subList(0, kept).equals(write.getKeptList())
-        && (!write.hasTail() || Writes.endsWith(current, write.getTail()));
+        && (!write.hasTail() || FileWriters.endsWith(current, write.getTail()));
   }
 
   private void discard(PendingWrite write, FileInfo current) {
-    if (write.getMode() == WriteMode.APPEND) {
+    if (write.getMode() == WRITE_MODE_APPEND) {
       if (write.hasTail()) {
-        Pendings.discard(change, write.getTail(), now);
+        PendingTable.discard(records, write.getTail(), now);
       }
     } else {
-      Pendings.discard(change, current, now);
+      PendingTable.discard(records, current, now);
     }
   }
 
   private FileInfo file(PendingWrite write, FileInfo current) {
-    // Also an extent without bytes: by it a writer knows its file again.
+    // Also an extent without bytes, by which a writer recognizes its file.
     return FileInfo.newBuilder()
         .setPath(write.getPath())
-        .setKind(FileKind.REGULAR_FILE)
-        .setBytes(Writes.bytes(write) + request.getBytes())
+        .setKind(FILE_KIND_REGULAR)
+        .setBytes(FileWriters.offset(write) + request.getBytes())
         .setModifiedAt(now)
         .setCreatedAt(current == null ? now : current.getCreatedAt())
         .setGeneration(current == null ? 1 : current.getGeneration() + 1)

@@ -1,18 +1,19 @@
 package io.tensorflowignite.storage.tree;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ATTEMPT_SUPERSEDED;
+
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.v1.Attempt;
-import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
-import java.util.Locale;
 import org.apache.ignite.Ignite;
 
 /**
- * Lets only the present task of a job change files: its job's row is read in the transaction of the
- * change, which therefore fails when the row changes before it takes effect.
+ * Allows only the current tasks of a job to change files. The transaction of the change reads the
+ * job's row, so it fails when the row changes before the commit.
  */
 public final class TaskFence {
   private final JobTable jobs;
@@ -21,7 +22,7 @@ public final class TaskFence {
     this.jobs = new JobTable(ignite);
   }
 
-  /** Inside a change; ATTEMPT_SUPERSEDED. */
+  /** In a change; throws ATTEMPT_SUPERSEDED unless the task is current. */
   void require(TaskKey task) {
     Job job = jobs.get(task.getJobId()).orElseThrow(() -> superseded(task, "there is no such job"));
     if (job.getAttemptsCount() == 0) {
@@ -42,17 +43,16 @@ public final class TaskFence {
     throw superseded(task, "the attempt has no such task");
   }
 
-  private static TensorFlowIgniteException superseded(TaskKey task, String why) {
-    return new TensorFlowIgniteException(
-        ErrorCode.ATTEMPT_SUPERSEDED,
-        String.format(
-            "Task %s %d of job %s (attempt %d, incarnation %d) may not change files: %s. Only a"
-                + " job's present tasks may. Let this process end.",
-            task.getRole().name().toLowerCase(Locale.ROOT),
-            task.getIndex(),
-            task.getJobId(),
-            task.getAttempt(),
-            task.getIncarnation(),
-            why));
+  private static TensorFlowIgniteException superseded(TaskKey task, String reason) {
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_ATTEMPT_SUPERSEDED,
+        "Task %s %d of job %s (attempt %d, incarnation %d) may not change files: %s. Only the"
+            + " current tasks of a job may. End this process.",
+        MessageText.role(task.getRole()),
+        task.getIndex(),
+        task.getJobId(),
+        task.getAttempt(),
+        task.getIncarnation(),
+        reason);
   }
 }

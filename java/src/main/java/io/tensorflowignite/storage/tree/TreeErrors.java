@@ -1,82 +1,90 @@
 package io.tensorflowignite.storage.tree;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_DIRECTORY_NOT_EMPTY;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_CHANGED;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_EXISTS;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_IS_A_DIRECTORY;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_NOT_A_DIRECTORY;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 
-/** What a caller of the tree is told. */
+/** The errors of the tree. */
 final class TreeErrors {
   private TreeErrors() {}
 
   static TensorFlowIgniteException notFound(String path) {
     return error(
-        ErrorCode.FILE_NOT_FOUND,
-        "There is nothing at '%s'. A path leads to a file or directory that exists. List its"
-            + " directory to see what is there.",
+        ERROR_CODE_FILE_NOT_FOUND,
+        "'%s' does not exist. The path must lead to a file or directory. List its directory to see"
+            + " the names there.",
         path);
   }
 
   static TensorFlowIgniteException noParent(String path, String missing) {
     return error(
-        ErrorCode.FILE_NOT_FOUND,
-        "There is nothing at '%s', nor is there a directory '%s' for it. What is new needs a"
-            + " directory to be in. Make that first, or choose another path.",
+        ERROR_CODE_FILE_NOT_FOUND,
+        "'%s' does not exist, nor does the directory '%s' above it. A new file or directory needs a"
+            + " parent directory. Create the directory first, or choose another path.",
         path,
         missing);
   }
 
-  static TensorFlowIgniteException inTheWay(String path, String file) {
+  static TensorFlowIgniteException pathIsBlocked(String path, String file) {
     return error(
-        ErrorCode.NOT_A_DIRECTORY,
-        "'%s' leads through '%s', which is a file. Only directories have something in them. Choose"
-            + " another path.",
+        ERROR_CODE_NOT_A_DIRECTORY,
+        "'%s' leads through '%s', which is a file. Only directories have entries. Choose another"
+            + " path.",
         path,
         file);
   }
 
   static TensorFlowIgniteException notADirectory(String path) {
     return error(
-        ErrorCode.NOT_A_DIRECTORY,
-        "'%s' is a file. A directory is asked for. Choose another path.",
+        ERROR_CODE_NOT_A_DIRECTORY,
+        "'%s' is a file. The call requires a directory. Choose another path.",
         path);
   }
 
   static TensorFlowIgniteException isADirectory(String path) {
     return error(
-        ErrorCode.IS_A_DIRECTORY,
-        "'%s' is a directory. A file is asked for. Choose another path.",
+        ERROR_CODE_IS_A_DIRECTORY,
+        "'%s' is a directory. The call requires a file. Choose another path.",
         path);
   }
 
   static TensorFlowIgniteException exists(String path) {
     return error(
-        ErrorCode.FILE_EXISTS,
-        "'%s' exists. It is not to be replaced. Choose another path, remove it, or allow it to be"
-            + " replaced.",
+        ERROR_CODE_FILE_EXISTS,
+        "'%s' exists. The call does not allow to replace it. Choose another path, remove it, or"
+            + " allow the call to replace it.",
         path);
   }
 
   static TensorFlowIgniteException notEmpty(String path) {
     return error(
-        ErrorCode.DIRECTORY_NOT_EMPTY,
-        "The directory '%s' is not empty. Only an empty one is removed or replaced. Remove what is"
-            + " in it, or remove it recursively.",
+        ERROR_CODE_DIRECTORY_NOT_EMPTY,
+        "The directory '%s' is not empty. Only an empty directory can be removed or replaced."
+            + " Remove its entries, or remove it recursively.",
         path);
   }
 
-  static TensorFlowIgniteException changed(String path, String why) {
+  static TensorFlowIgniteException changed(String path, String reason) {
     return error(
-        ErrorCode.FILE_CHANGED,
-        "What was written to '%s' is not published: %s. A writer goes on only while nobody else"
-            + " replaces, removes or extends its file. Write it again.",
+        ERROR_CODE_FILE_CHANGED,
+        "'%s' was not published: %s. A writer can publish only while no other caller replaces,"
+            + " removes or extends its file. Write the file again.",
         path,
-        why);
+        reason);
   }
 
   static TensorFlowIgniteException invalid(String format, Object... arguments) {
-    return error(ErrorCode.INVALID_REQUEST, format, arguments);
+    return error(ERROR_CODE_INVALID_REQUEST, format, arguments);
   }
 
   static TensorFlowIgniteException error(ErrorCode code, String format, Object... arguments) {
-    return new TensorFlowIgniteException(code, String.format(format, arguments));
+    return TensorFlowIgniteException.of(code, format, arguments);
   }
 }

@@ -1,2 +1,2 @@
-/** The tree of directories and files: its paths, its changes, and what they make garbage. */
+/** The tree of directories and files: paths, changes, and the garbage that changes make. */
 package io.tensorflowignite.storage.tree;

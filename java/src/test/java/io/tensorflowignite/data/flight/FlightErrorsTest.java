@@ -1,11 +1,13 @@
 package io.tensorflowignite.data.flight;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.data.DataErrors;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.stream.DataErrors;
 import io.tensorflowignite.v1.ErrorCode;
 import org.apache.arrow.flight.FlightRuntimeException;
 import org.apache.arrow.flight.FlightStatusCode;
@@ -16,28 +18,28 @@ public class FlightErrorsTest {
   private final FlightErrors errors = new FlightErrors(new DataErrors(new NullLogger()));
 
   @Test
-  public void everyCodeHasAStatusThatIsTheCallersMatterExceptInternalErrors() {
+  public void everyCodeButInternalErrorHasAnotherStatusThanInternal() {
     for (ErrorCode code : ErrorCode.values()) {
       if (code != ErrorCode.UNRECOGNIZED) {
-        FlightRuntimeException told =
+        FlightRuntimeException error =
             errors.of("DoGet", new TensorFlowIgniteException(code, "text"));
-        assertEquals("text [code=" + code + "]", told.status().description());
-        if (code == ErrorCode.INTERNAL_ERROR) {
-          assertEquals(FlightStatusCode.INTERNAL, told.status().code());
+        assertEquals("text [code=" + MessageText.name(code) + "]", error.status().description());
+        if (code == ERROR_CODE_INTERNAL_ERROR) {
+          assertEquals(FlightStatusCode.INTERNAL, error.status().code());
         } else {
-          assertNotEquals(FlightStatusCode.INTERNAL, told.status().code());
+          assertNotEquals(FlightStatusCode.INTERNAL, error.status().code());
         }
       }
     }
   }
 
   @Test
-  public void whatNobodyForesawIsInternalWithItsMessage() {
-    FlightRuntimeException told = errors.of("DoGet", new IllegalStateException("broken"));
+  public void unexpectedErrorsAreInternalWithTheirMessage() {
+    FlightRuntimeException error = errors.of("DoGet", new IllegalStateException("broken"));
 
-    assertEquals(FlightStatusCode.INTERNAL, told.status().code());
-    assertTrue(told.status().description(), told.status().description().contains("broken"));
-    assertTrue(told.status().description().endsWith(" [code=INTERNAL_ERROR]"));
+    assertEquals(FlightStatusCode.INTERNAL, error.status().code());
+    assertTrue(error.status().description(), error.status().description().contains("broken"));
+    assertTrue(error.status().description().endsWith(" [code=INTERNAL_ERROR]"));
   }
 
   @Test

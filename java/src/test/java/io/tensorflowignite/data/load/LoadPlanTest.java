@@ -1,15 +1,17 @@
 package io.tensorflowignite.data.load;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.TensorFlowIgniteException;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.schema.CacheSchema;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LoadCommand;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.FloatingPointPrecision;
@@ -26,78 +28,89 @@ public class LoadPlanTest {
 
   @Test
   public void keysAreCountedLongsUnlessAColumnIsNamed() {
-    LoadPlan plan = LoadPlan.of(command("c").build(), new Schema(Arrays.asList(ID, N)));
+    LoadPlan plan = new LoadPlan(command("c").build(), new Schema(List.of(ID, N)));
 
     assertEquals(Long.class, plan.key().storage());
-    assertEquals(Arrays.asList("_key", "id", "n"), names(plan.schema().getFields()));
+    assertEquals(List.of("_key", "id", "n"), names(plan.schema().getFields()));
   }
 
   @Test
   public void theKeyColumnIsNotStoredAmongTheValues() {
     LoadPlan plan =
-        LoadPlan.of(command("c").setKeyColumn("id").build(), new Schema(Arrays.asList(ID, N)));
+        new LoadPlan(command("c").setKeyColumn("id").build(), new Schema(List.of(ID, N)));
 
     assertEquals(String.class, plan.key().storage());
-    assertEquals(Collections.singletonList("n"), names(plan.fields()));
-    assertEquals(Arrays.asList("_key", "n"), names(plan.schema().getFields()));
+    assertEquals(List.of("n"), names(plan.fields()));
+    assertEquals(List.of("_key", "n"), names(plan.schema().getFields()));
   }
 
   @Test
   public void withAnAffinityColumnKeysAreObjectsWhoseFieldsStayColumns() {
     LoadPlan plan =
-        LoadPlan.of(
+        new LoadPlan(
             command("c").setKeyColumn("id").setAffinityColumn("n").build(),
-            new Schema(Arrays.asList(X, N, ID)));
+            new Schema(List.of(X, N, ID)));
 
     assertTrue(plan.key().isObject());
-    assertEquals(Arrays.asList("id", "n"), names(plan.key().fields()));
-    assertEquals(Collections.singletonList("x"), names(plan.fields()));
-    assertEquals(Arrays.asList("id", "n", "x"), names(plan.schema().getFields()));
+    assertEquals(List.of("id", "n"), names(plan.key().fields()));
+    assertEquals(List.of("x"), names(plan.fields()));
+    assertEquals(List.of("id", "n", "x"), names(plan.schema().getFields()));
     List<Boolean> inKey =
         plan.schema().getFields().stream().map(CacheSchema::isInKey).collect(Collectors.toList());
-    assertEquals(Arrays.asList(true, true, false), inKey);
+    assertEquals(List.of(true, true, false), inKey);
   }
 
   @Test
-  public void whatCannotBeLoadedIsToldWithItsReason() {
-    assertRefused(ErrorCode.INVALID_REQUEST, "no cache is named", command(""), N);
+  public void invalidLoadsAreRefusedWithTheReason() {
+    assertRefused(ERROR_CODE_INVALID_REQUEST, "the command names no cache", command(""), N);
     assertRefused(
-        ErrorCode.INVALID_REQUEST, "kept for this system", command("tensorflow-ignite-x"), N);
-    assertRefused(ErrorCode.INVALID_REQUEST, "-1 backups", command("c").setBackups(-1), N);
+        ERROR_CODE_INVALID_REQUEST,
+        "reserved for system caches",
+        command("tensorflow-ignite-x"),
+        N);
+    assertRefused(ERROR_CODE_INVALID_REQUEST, "-1 backups", command("c").setBackups(-1), N);
     assertRefused(
-        ErrorCode.INVALID_REQUEST, "70000 partitions", command("c").setPartitions(70_000), N);
-    assertRefused(ErrorCode.INVALID_REQUEST, "no column besides", command("c"));
+        ERROR_CODE_INVALID_REQUEST, "70000 partitions", command("c").setPartitions(70_000), N);
+    assertRefused(ERROR_CODE_INVALID_REQUEST, "no column besides", command("c"));
     assertRefused(
-        ErrorCode.INVALID_REQUEST,
+        ERROR_CODE_INVALID_REQUEST,
         "two columns n and N",
         command("c"),
         N,
         Field.nullable("N", N.getType()));
     assertRefused(
-        ErrorCode.INVALID_REQUEST,
+        ERROR_CODE_INVALID_REQUEST,
         "named \"_key\"",
         command("c"),
         Field.nullable("_key", N.getType()));
     assertRefused(
-        ErrorCode.COLUMN_NOT_FOUND, "no column id to take", command("c").setKeyColumn("id"), N);
+        ERROR_CODE_INVALID_REQUEST,
+        "named \"_KEY\"",
+        command("c"),
+        Field.nullable("_KEY", N.getType()));
     assertRefused(
-        ErrorCode.UNSUPPORTED_TYPE, "column x is of type", command("c").setKeyColumn("x"), X, N);
+        ERROR_CODE_COLUMN_NOT_FOUND,
+        "no column id for their keys",
+        command("c").setKeyColumn("id"),
+        N);
     assertRefused(
-        ErrorCode.INVALID_REQUEST, "affinity column n", command("c").setAffinityColumn("n"), X, N);
+        ERROR_CODE_UNSUPPORTED_TYPE, "column x is of type", command("c").setKeyColumn("x"), X, N);
     assertRefused(
-        ErrorCode.INVALID_REQUEST,
+        ERROR_CODE_INVALID_REQUEST, "affinity column n", command("c").setAffinityColumn("n"), X, N);
+    assertRefused(
+        ERROR_CODE_INVALID_REQUEST,
         "affinity column n and key column \"n\"",
         command("c").setKeyColumn("n").setAffinityColumn("n"),
         X,
         N);
     assertRefused(
-        ErrorCode.COLUMN_NOT_FOUND,
-        "no column z to take their affinity from",
+        ERROR_CODE_COLUMN_NOT_FOUND,
+        "no column z for their affinity",
         command("c").setKeyColumn("n").setAffinityColumn("z"),
         X,
         N);
     assertRefused(
-        ErrorCode.UNSUPPORTED_TYPE,
+        ERROR_CODE_UNSUPPORTED_TYPE,
         "column d is of type",
         command("c"),
         Field.nullable("d", new ArrowType.Int(64, false)));
@@ -108,7 +121,7 @@ public class LoadPlanTest {
     TensorFlowIgniteException error =
         assertThrows(
             TensorFlowIgniteException.class,
-            () -> LoadPlan.of(command.build(), new Schema(Arrays.asList(fields))));
+            () -> new LoadPlan(command.build(), new Schema(Arrays.asList(fields))));
     assertEquals(error.getMessage(), code, error.code());
     assertTrue(error.getMessage(), error.getMessage().contains(text));
   }

@@ -2,7 +2,7 @@ package io.tensorflowignite.data.schema;
 
 import static org.junit.Assert.assertEquals;
 
-import java.util.Collections;
+import java.util.List;
 import org.apache.arrow.vector.types.FloatingPointPrecision;
 import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
@@ -10,7 +10,7 @@ import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
 import org.junit.Test;
 
-/** Which types a reader may ask for. */
+/** The types that a reader may request. */
 public class ConversionsTest {
   private static final Field UINT8 = plain(new ArrowType.Int(8, false));
   private static final Field INT32 = plain(new ArrowType.Int(32, true));
@@ -20,7 +20,7 @@ public class ConversionsTest {
   private static final Field TEXT = plain(ArrowType.Utf8.INSTANCE);
 
   @Test
-  public void whatHoldsEveryValueFits() {
+  public void aTypeThatHoldsEveryValueFits() {
     fits(true, stored(Integer.class), INT64);
     fits(false, stored(Long.class), INT32);
     fits(false, stored(Byte.class), UINT8);
@@ -56,8 +56,8 @@ public class ConversionsTest {
     fits(false, stored(String.class), image);
   }
 
-  private static void fits(boolean expected, Field stored, Field wanted) {
-    assertEquals(stored + " as " + wanted, expected, Conversions.fit(stored, wanted));
+  private static void fits(boolean expected, Field stored, Field requested) {
+    assertEquals(stored + " as " + requested, expected, Conversions.fit(stored, requested));
   }
 
   private static Field stored(Class<?> storage) {
@@ -69,9 +69,6 @@ public class ConversionsTest {
   }
 
   private static Field fixed(int size, Field child) {
-    return new Field(
-        "v",
-        FieldType.notNullable(new ArrowType.FixedSizeList(size)),
-        Collections.singletonList(child));
+    return new Field("v", FieldType.notNullable(new ArrowType.FixedSizeList(size)), List.of(child));
   }
 }

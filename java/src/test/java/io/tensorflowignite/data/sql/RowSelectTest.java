@@ -1,26 +1,28 @@
 package io.tensorflowignite.data.sql;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SQL_INVALID;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.TensorFlowIgniteException;
-import io.tensorflowignite.v1.ErrorCode;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.Test;
 
-/** What may be asked of a table, what is refused and why. */
+/** The SQL that is allowed over a table, and the errors of other SQL. */
 public class RowSelectTest {
-  private static final SqlTable TABLE = new SqlTable("digits", "digits", "DIGIT");
+  private static final SqlTable TABLE = new SqlTable("digits", "digits", "DIGIT", Map.of());
   private static final String FROM = " FROM \"digits\".\"DIGIT\"";
   private static final String AS = FROM + " AS \"DIGIT\"";
 
   @Test
   public void aConditionBecomesItsRowsItsCountAndItsKeys() {
-    RowSelect select = RowSelect.ofCondition(TABLE, "label < ? AND (name LIKE 'a%' OR n IS NULL)");
+    RowSelect select = SelectRules.condition(TABLE, "label < ? AND (name LIKE 'a%' OR n IS NULL)");
     String where = " WHERE label < ? AND (name LIKE 'a%' OR n IS NULL)";
 
     assertEquals("SELECT _VAL, _KEY" + FROM + where, select.rows());
@@ -33,7 +35,7 @@ public class RowSelectTest {
   @Test
   public void aSelectKeepsItsOrderAndItsNamesAsTheyAreWritten() {
     RowSelect select =
-        RowSelect.ofStatement(
+        SelectRules.statement(
             TABLE,
             "select d.label, \"Pixels\" as img, n * ? as \"Twice n\" from Digit d where n > ?;");
 
@@ -44,7 +46,7 @@ public class RowSelectTest {
         select.rows());
     assertEquals("SELECT COUNT(*)" + FROM + " AS d WHERE n > ?", select.count());
     assertEquals(
-        Arrays.asList("label", "img", "Twice n"),
+        List.of("label", "img", "Twice n"),
         select.columns().stream().map(SelectColumn::name).collect(Collectors.toList()));
     assertEquals(
         Arrays.asList("LABEL", "Pixels", null),
@@ -55,23 +57,24 @@ public class RowSelectTest {
 
   @Test
   public void theTableIsKnownByItsNamesInSqlOnly() {
-    assertEquals("SELECT *, _KEY" + AS, RowSelect.ofStatement(TABLE, "SELECT * FROM DIGIT").rows());
+    assertEquals("SELECT *, _KEY" + AS, SelectRules.statement(TABLE, "SELECT * FROM DIGIT").rows());
     assertEquals(
         "SELECT a, _KEY" + AS,
-        RowSelect.ofStatement(TABLE, "SELECT a FROM \"digits\".\"DIGIT\"").rows());
+        SelectRules.statement(TABLE, "SELECT a FROM \"digits\".\"DIGIT\"").rows());
     assertRefused(
         sql("SELECT a FROM other"), "reads from other", "write FROM \"digits\".\"DIGIT\"");
-    assertRefused(sql("SELECT a FROM digits.Digit"), "only the cache's own rows");
-    assertRefused(sql("SELECT a FROM \"other\".DIGIT"), "only the cache's own rows");
-    assertRefused(sql("SELECT a FROM \"Digit\""), "only the cache's own rows");
-    assertRefused(sql("SELECT a FROM c.\"digits\".DIGIT"), "only the cache's own rows");
-    assertRefused(sql("SELECT a FROM DIGIT USE INDEX (i)"), "only the cache's own rows");
-    assertRefused(sql("SELECT a FROM DIGIT TABLESAMPLE SYSTEM (10)"), "only the cache's own rows");
-    assertRefused(sql("SELECT a FROM SYS.NODES"), "only the cache's own rows");
+    assertRefused(sql("SELECT a FROM digits.Digit"), "reads only the table of cache");
+    assertRefused(sql("SELECT a FROM \"other\".DIGIT"), "reads only the table of cache");
+    assertRefused(sql("SELECT a FROM \"Digit\""), "reads only the table of cache");
+    assertRefused(sql("SELECT a FROM c.\"digits\".DIGIT"), "reads only the table of cache");
+    assertRefused(sql("SELECT a FROM DIGIT USE INDEX (i)"), "reads only the table of cache");
+    assertRefused(
+        sql("SELECT a FROM DIGIT TABLESAMPLE SYSTEM (10)"), "reads only the table of cache");
+    assertRefused(sql("SELECT a FROM SYS.NODES"), "reads only the table of cache");
     assertRefused(sql("SELECT 1 AS one"), "names no table");
     assertRefused(sql("SELECT a FROM CSVREAD('/etc/passwd')"), "which is no table");
     assertRefused(sql("SELECT a FROM (SELECT a FROM DIGIT)"), "which is no table");
-    assertRefused(sql("SELECT a FROM DIGIT x(b)"), "only the cache's own rows");
+    assertRefused(sql("SELECT a FROM DIGIT x(b)"), "reads only the table of cache");
   }
 
   @Test
@@ -93,7 +96,9 @@ public class RowSelectTest {
     };
     for (String[] clause : clauses) {
       assertRefused(
-          sql(clause[0]), "has the clause " + clause[1], "each partition is read by itself");
+          sql(clause[0]),
+          "has the clause " + clause[1],
+          "each owner reads its partitions separately");
     }
     for (String set : new String[] {"UNION", "UNION ALL", "INTERSECT", "EXCEPT", "MINUS"}) {
       assertRefused(sql("SELECT a FROM DIGIT " + set + " SELECT a FROM DIGIT"), "combines SELECTs");
@@ -101,11 +106,11 @@ public class RowSelectTest {
     assertRefused(sql("SELECT a FROM DIGIT, DIGIT b"), "joins tables");
     assertRefused(sql("SELECT a FROM DIGIT JOIN other ON a = b"), "joins tables");
     assertRefused(sql("SELECT a INTO x FROM DIGIT"), "more than columns, a table and a condition");
-    assertRefused(sql("SELECT * EXCEPT (a) FROM DIGIT"), "a star stands for all columns");
+    assertRefused(sql("SELECT * EXCEPT (a) FROM DIGIT"), "a star means all columns");
   }
 
   @Test
-  public void whatNeedsOtherRowsOrAnswersDifferentlyIsRefused() {
+  public void sqlThatNeedsOtherRowsOrChangesItsResultIsRefused() {
     String[] aggregates = {
       "COUNT(*) > 1",
       "SUM(a) > 1",
@@ -117,10 +122,10 @@ public class RowSelectTest {
       "digits.COUNT(a) > 1"
     };
     for (String text : aggregates) {
-      assertRefused(where(text), "is refused; ", "read apart");
+      assertRefused(where(text), "is refused; ", "read separately");
     }
     assertRefused(where("SUM(a) OVER (PARTITION BY b) > 1"), "window functions and aggregates");
-    assertRefused(where("a = fn(b ORDER BY c)"), "a function takes values of one row");
+    assertRefused(where("a = fn(b ORDER BY c)"), "arguments of a function are values of one row");
     String[] subqueries = {
       "a IN (SELECT a FROM other)",
       "EXISTS (SELECT 1)",
@@ -128,7 +133,7 @@ public class RowSelectTest {
       "a = (SELECT 1)",
       "a IN (VALUES (1))",
       "(a, b) IN (SELECT 1, 2)",
-      "f((SELECT 1)) = 1",
+      "ABS((SELECT 1)) = 1",
       "NOT (a BETWEEN 1 AND (SELECT 2))",
       "CAST((SELECT 1) AS INT) = a",
       "a LIKE 'x' ESCAPE (SELECT 'y')"
@@ -147,9 +152,9 @@ public class RowSelectTest {
           "a = RANDOM_UUID()",
           "_ROWID_ = 1"
         }) {
-      assertRefused(where(text), "answers differently each time");
+      assertRefused(where(text), "gives another result with each call");
     }
-    assertRefused(where("a = NEXT VALUE FOR s"), "answers differently each time");
+    assertRefused(where("a = NEXT VALUE FOR s"), "gives another result with each call");
     for (String text :
         new String[] {
           "FILE_READ('/etc/passwd') = a",
@@ -160,7 +165,7 @@ public class RowSelectTest {
           "SESSION_ID() = 1",
           "CURRENT_USER() = 'x'"
         }) {
-      assertRefused(where(text), "reaches beyond the row");
+      assertRefused(where(text), "uses files, sessions or other tables");
     }
   }
 
@@ -181,19 +186,22 @@ public class RowSelectTest {
           "a ! b",
           String.join("", Collections.nCopies(5000, "(")) + "a"
         }) {
-      assertRefused(where(text), "cannot be read", "where is one condition");
+      assertRefused(where(text), "cannot be read", "where must be one condition");
     }
     String nested = String.join("", Collections.nCopies(11, "("));
     assertRefused(where(nested + "a"), "more than 10 levels deep", "a AND b AND c needs none");
     assertRefused(
-        where("a IN (" + String.join(",", Collections.nCopies(40_000, "1")) + ")"),
-        "SQL of 65536 characters at most");
+        where("a IN (" + String.join(",", Collections.nCopies(10_000, "1")) + ")"),
+        "SQL may have 16384 characters");
+    assertRefused(
+        where("a IN (" + String.join(",", Collections.nCopies(500, "1")) + ")"),
+        "more than 1000 words, numbers and signs");
     assertEquals(
         "SELECT COUNT(*)" + FROM + " WHERE a = 1",
-        RowSelect.ofCondition(TABLE, "a = 1 -- AND b = 2").count());
+        SelectRules.condition(TABLE, "a = 1 -- AND b = 2").count());
     assertEquals(
         "SELECT COUNT(*)" + FROM + " WHERE a = 'x -- '' ) ; \"'",
-        RowSelect.ofCondition(TABLE, "a = 'x -- '' ) ; \"'").count());
+        SelectRules.condition(TABLE, "a = 'x -- '' ) ; \"'").count());
   }
 
   @Test
@@ -220,13 +228,13 @@ public class RowSelectTest {
         }) {
       assertRefused(sql(text), "sql \"" + text + "\" ", "");
     }
-    assertRefused(sql("SELECT"), "cannot be read", "sql is one SELECT");
+    assertRefused(sql("SELECT"), "cannot be read", "sql must be one SELECT");
     assertRefused(sql("KILL QUERY '1'"), "cannot be read");
     assertRefused(sql(" "), "holds 0 statements");
   }
 
   @Test
-  public void columnsHaveNamesAndEachADifferentOne() {
+  public void columnsHaveDifferentNames() {
     assertRefused(sql("SELECT a * 2 FROM DIGIT"), "column 1, a * 2, has no name", "AS name");
     assertRefused(sql("SELECT a, b AS a FROM DIGIT"), "has two columns a");
     assertRefused(sql("SELECT *, * FROM DIGIT"), "has two columns *");
@@ -238,17 +246,17 @@ public class RowSelectTest {
   @Test
   public void parametersArePlainQuestionMarksOneEach() {
     for (String text : new String[] {"a = ?1", "a = :x", "a = @x"}) {
-      assertRefused(where(text), "parameters are plain question marks");
+      assertRefused(where(text), "a parameter is a plain question mark");
     }
     RowSelect select =
-        RowSelect.ofCondition(
+        SelectRules.condition(
             TABLE, "a = ? AND b IN (?, UPPER(?)) AND c BETWEEN ? AND -? AND d = '?'");
     select.requireParameters(5);
     TensorFlowIgniteException error =
         assertThrows(TensorFlowIgniteException.class, () -> select.requireParameters(4));
-    assertEquals(ErrorCode.SQL_INVALID, error.code());
+    assertEquals(ERROR_CODE_SQL_INVALID, error.code());
     assertTrue(
-        error.getMessage(), error.getMessage().contains("5 question marks, and 4 parameters"));
+        error.getMessage(), error.getMessage().contains("5 question marks, but 4 parameters"));
   }
 
   private interface Reading {
@@ -256,17 +264,17 @@ public class RowSelectTest {
   }
 
   private static Reading where(String text) {
-    return () -> RowSelect.ofCondition(TABLE, text);
+    return () -> SelectRules.condition(TABLE, text);
   }
 
   private static Reading sql(String text) {
-    return () -> RowSelect.ofStatement(TABLE, text);
+    return () -> SelectRules.statement(TABLE, text);
   }
 
   private static void assertRefused(Reading reading, String... parts) {
     TensorFlowIgniteException error =
         assertThrows(TensorFlowIgniteException.class, () -> reading.read());
-    assertEquals(error.getMessage(), ErrorCode.SQL_INVALID, error.code());
+    assertEquals(error.getMessage(), ERROR_CODE_SQL_INVALID, error.code());
     for (String part : parts) {
       assertTrue(error.getMessage(), error.getMessage().contains(part));
     }

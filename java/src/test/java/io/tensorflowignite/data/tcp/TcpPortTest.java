@@ -5,6 +5,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.base.Loops;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -13,13 +14,13 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.apache.ignite.logger.NullLogger;
 import org.junit.After;
 import org.junit.Test;
 
 public class TcpPortTest {
   private static final String HOST = "127.0.0.1";
+  private static final Loops LOOPS = new Loops(new NullLogger());
   private static final int WAIT_MILLIS = 20_000;
   private static final int SHORT_MILLIS = 200;
 
@@ -34,8 +35,8 @@ public class TcpPortTest {
     }
   }
 
-  private static TcpPort open(long greetingMillis) {
-    return TcpPort.open(HOST, 0, 0, greetingMillis, new NullLogger()).get();
+  private static TcpPort open(long tokenTimeoutMillis) {
+    return TcpPort.open(HOST, 0, 0, tokenTimeoutMillis, LOOPS, new NullLogger()).get();
   }
 
   private Socket connect() throws IOException {
@@ -61,9 +62,9 @@ public class TcpPortTest {
   }
 
   @Test
-  public void eachReaderGetsTheConnectionThatHisTokenSays() throws Exception {
-    try (TcpPort.Visitor first = port.expect();
-        TcpPort.Visitor second = port.expect()) {
+  public void eachTokenLeadsToItsReader() throws Exception {
+    try (TcpPort.ExpectedReader first = port.register();
+        TcpPort.ExpectedReader second = port.register()) {
       Socket late = connect(second.token().toByteArray());
       Socket reader = connect();
       for (byte part : first.token().toByteArray()) {
@@ -76,29 +77,29 @@ public class TcpPortTest {
     }
   }
 
-  private static void send(TcpPort.Visitor visitor, byte number) throws Exception {
-    SocketChannel channel = visitor.await(WAIT_MILLIS).get();
+  private static void send(TcpPort.ExpectedReader expected, byte number) throws Exception {
+    SocketChannel channel = expected.await(WAIT_MILLIS).get();
     assertTrue(channel.isBlocking());
     channel.write(ByteBuffer.wrap(new byte[] {number}));
   }
 
   @Test
   public void aTokenServesOnce() throws Exception {
-    try (TcpPort.Visitor visitor = port.expect()) {
-      byte[] token = visitor.token().toByteArray();
+    try (TcpPort.ExpectedReader expected = port.register()) {
+      byte[] token = expected.token().toByteArray();
       connect(token);
-      assertTrue(visitor.await(WAIT_MILLIS).isPresent());
+      assertTrue(expected.await(WAIT_MILLIS).isPresent());
       assertClosed(connect(token));
     }
   }
 
   @Test
-  public void whoHasNoTokenIsLetGo() throws Exception {
+  public void aConnectionWithAnUnknownTokenIsClosed() throws Exception {
     assertClosed(connect(new byte[TcpPort.TOKEN_BYTES]));
   }
 
   @Test
-  public void whoSaysTooLittleIsLetGo() throws Exception {
+  public void aConnectionThatDoesNotSendItsTokenInTimeIsClosed() throws Exception {
     port.close();
     port = open(SHORT_MILLIS);
     Socket silent = connect();
@@ -108,40 +109,33 @@ public class TcpPortTest {
   }
 
   @Test
-  public void manyWhoSayNothingAreNotTakenInAtOnce() throws Exception {
-    List<Socket> silent = new ArrayList<>();
-    for (int i = 0; i < TcpPort.MAX_SILENT; i++) {
-      silent.add(connect());
+  public void silentConnectionsKeepNoReaderOut() throws Exception {
+    Socket oldest = connect();
+    for (int i = 1; i < 2 * TcpPort.MAX_PENDING; i++) {
+      connect(new byte[1]);
     }
-    assertClosed(connect());
-    for (Socket each : silent) {
-      each.close();
-    }
-    try (TcpPort.Visitor visitor = port.expect()) {
-      Optional<SocketChannel> channel = Optional.empty();
-      // The port learns of them one by one.
-      while (!channel.isPresent()) {
-        connect(visitor.token().toByteArray());
-        channel = visitor.await(SHORT_MILLIS);
-      }
+    assertClosed(oldest);
+    try (TcpPort.ExpectedReader expected = port.register()) {
+      connect(expected.token().toByteArray());
+      assertTrue(expected.await(WAIT_MILLIS).isPresent());
     }
   }
 
   @Test
-  public void nobodyIsWaitedForWhoDoesNotCome() throws Exception {
-    try (TcpPort.Visitor visitor = port.expect()) {
-      assertFalse(visitor.await(1).isPresent());
+  public void aReaderIsAwaitedUntilTheTimeout() throws Exception {
+    try (TcpPort.ExpectedReader expected = port.register()) {
+      assertFalse(expected.await(1).isPresent());
     }
   }
 
   @Test
-  public void whoIsSentAwayLosesHisConnection() throws Exception {
-    TcpPort.Visitor early = port.expect();
+  public void aClosedReaderLosesItsConnection() throws Exception {
+    TcpPort.ExpectedReader early = port.register();
     early.close();
     assertFalse(early.await(WAIT_MILLIS).isPresent());
     assertClosed(connect(early.token().toByteArray()));
 
-    TcpPort.Visitor connected = port.expect();
+    TcpPort.ExpectedReader connected = port.register();
     Socket reader = connect(connected.token().toByteArray());
     SocketChannel channel = connected.await(WAIT_MILLIS).get();
     connected.close();
@@ -150,7 +144,7 @@ public class TcpPortTest {
   }
 
   @Test
-  public void aClosedPortTakesNobody() throws Exception {
+  public void aClosedPortAcceptsNoConnection() throws Exception {
     Socket silent = connect();
     port.close();
     assertClosed(silent);
@@ -158,11 +152,11 @@ public class TcpPortTest {
   }
 
   @Test
-  public void theFirstPortThatIsFreeIsTakenAndNoneWhereAllAreTaken() throws Exception {
+  public void theFirstFreePortIsBoundAndNoneIfAllAreTaken() throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName(HOST))) {
       int number = taken.getLocalPort();
-      assertFalse(TcpPort.open(HOST, number, number, new NullLogger()).isPresent());
-      try (TcpPort next = TcpPort.open(HOST, number, number + 50, new NullLogger()).get()) {
+      assertFalse(TcpPort.open(HOST, number, number, LOOPS, new NullLogger()).isPresent());
+      try (TcpPort next = TcpPort.open(HOST, number, number + 50, LOOPS, new NullLogger()).get()) {
         assertTrue(next.port() > number && next.port() <= number + 50);
       }
     }

@@ -15,11 +15,17 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.util.CertificateUtils;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.settings.TlsSettings;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
+import java.security.KeyStore;
+import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.Collections;
@@ -33,9 +39,10 @@ import org.junit.Before;
 import org.junit.BeforeClass;
 import org.junit.Rule;
 import org.junit.Test;
+import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
-/** A real server and real connections, with certificates made here. */
+/** A real server and real connections, with certificates of the test. */
 public class NodeTlsTest {
   private static final Duration DAY = Duration.ofDays(1);
   private static final Duration OFTEN = Duration.ofMillis(20);
@@ -44,24 +51,24 @@ public class NodeTlsTest {
   private static final TlsSettings AUTO = new TlsSettings(TlsSettings.Mode.AUTO, false);
   private static final TlsSettings MUTUAL = new TlsSettings(TlsSettings.Mode.AUTO, true);
 
-  private static Authority ours;
-  private static Authority foreign;
+  private static TestAuthority ours;
+  private static TestAuthority foreign;
   private static KeyPair keys;
   private static KeyPair callersKeys;
 
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
 
-  private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
+  private final BlockingQueue<String> logged = new LinkedBlockingQueue<>();
   private final NullLogger log =
       new NullLogger() {
         @Override
         public void info(String text) {
-          told.add(text);
+          logged.add(text);
         }
 
         @Override
         public void warning(String text) {
-          told.add(text);
+          logged.add(text);
         }
       };
   private Path certificate;
@@ -73,10 +80,10 @@ public class NodeTlsTest {
 
   @BeforeClass
   public static void makeAuthorities() {
-    ours = new Authority("ours");
-    foreign = new Authority("foreign");
-    keys = Authority.keys("RSA");
-    callersKeys = Authority.keys("EC");
+    ours = new TestAuthority("ours");
+    foreign = new TestAuthority("foreign");
+    keys = TestAuthority.keys("RSA");
+    callersKeys = TestAuthority.keys("EC");
   }
 
   @Before
@@ -88,9 +95,9 @@ public class NodeTlsTest {
     keyStore = directory.resolve("node.jks");
     trustStore = directory.resolve("trust.p12");
     trusted = directory.resolve("work/trusted.pem");
-    Authority.write(certificate, ours.sign("node", keys.getPublic(), DAY));
-    Authority.write(key, keys.getPrivate());
-    Authority.write(authorities, ours.certificate());
+    TestAuthority.write(certificate, ours.sign("node", keys.getPublic(), DAY));
+    TestAuthority.write(key, keys.getPrivate());
+    TestAuthority.write(authorities, ours.certificate());
   }
 
   @Test
@@ -104,7 +111,7 @@ public class NodeTlsTest {
 
   @Test
   public void protocol11IsRefusedByTheServerItself() throws Exception {
-    // A greeting in TLS 1.1, by hand: Java's own client would not even send it.
+    // A hand-made hello of TLS 1.1, which Java's client cannot send.
     String hello =
         "1603010031" // record: handshake, 49 bytes
             + "0100002d0302" // ClientHello, 45 bytes, TLS 1.1
@@ -140,8 +147,8 @@ public class NodeTlsTest {
       X509Certificate old = server.shown(ours);
       ManagedChannel open = server.channel(ours, null, null);
       assertEquals(TlsServer.NOBODY, TlsServer.name(open));
-      Authority.write(certificate, ours.sign("node", keys.getPublic(), DAY));
-      assertTold("New connections get the new certificate");
+      TestAuthority.write(certificate, ours.sign("node", keys.getPublic(), DAY));
+      assertLogged("New connections get the new certificate");
       assertNotEquals(old, server.shown(ours));
       assertEquals(TlsServer.NOBODY, TlsServer.name(open));
       open.shutdownNow().awaitTermination(TIMEOUT_S, TimeUnit.SECONDS);
@@ -149,14 +156,14 @@ public class NodeTlsTest {
   }
 
   @Test
-  public void changedFilesThatDoNotFitAreToldOnceAndTheOldOnesStayUntilTheyFit() throws Exception {
+  public void changedFilesThatDoNotMatchAreLoggedOnceAndTheOldOnesStayInUse() throws Exception {
     try (TlsServer server = server(AUTO)) {
       X509Certificate old = server.shown(ours);
-      Authority.write(certificate, ours.sign("node", callersKeys.getPublic(), DAY));
-      assertTold("does not fit the certificate");
+      TestAuthority.write(certificate, ours.sign("node", callersKeys.getPublic(), DAY));
+      assertLogged("does not match the certificate");
       assertEquals(old, server.shown(ours));
-      Authority.write(key, callersKeys.getPrivate());
-      assertTold("New connections get the new certificate");
+      TestAuthority.write(key, callersKeys.getPrivate());
+      assertLogged("New connections get the new certificate");
       assertEquals(callersKeys.getPublic(), server.shown(ours).getPublicKey());
     }
   }
@@ -197,12 +204,12 @@ public class NodeTlsTest {
   }
 
   @Test
-  public void authorityThatIsTakenAwayIsBelievedByNoNewConnection() throws Exception {
+  public void newConnectionsDoNotTrustARemovedAuthority() throws Exception {
     X509Certificate callers = ours.sign("etl", callersKeys.getPublic(), DAY);
     try (TlsServer server = server(MUTUAL)) {
       assertEquals("CN=etl", server.name(ours, callersKeys.getPrivate(), callers));
-      Authority.write(authorities, foreign.certificate());
-      assertTold("New connections get the new certificate");
+      TestAuthority.write(authorities, foreign.certificate());
+      assertLogged("New connections get the new certificate");
       assertUnavailable(() -> server.name(ours, callersKeys.getPrivate(), callers));
     }
   }
@@ -216,13 +223,13 @@ public class NodeTlsTest {
       assertEquals("CN=etl", server.name(ours, callersKeys.getPrivate(), callers));
       assertEquals(TlsServer.NOBODY, server.name(ours, null, null));
       stores(DAY);
-      assertTold("New connections get the new certificate");
+      assertLogged("New connections get the new certificate");
       assertNotEquals(old, server.shown(ours));
     }
   }
 
   @Test
-  public void factoryOfAnyOtherKindServesAsItIs() throws Exception {
+  public void anotherFactoryIsUsedUnchanged() throws Exception {
     SslContextFactory stores = stores(DAY);
     try (TlsServer server =
         server(
@@ -241,7 +248,7 @@ public class NodeTlsTest {
   @Test
   public void nodesOwnFilesComeBeforeIgnitesFactoryAndOffBeforeBoth() throws Exception {
     SslContextFactory factory = stores(DAY);
-    Authority.write(certificate, ours.sign("files", keys.getPublic(), DAY));
+    TestAuthority.write(certificate, ours.sign("files", keys.getPublic(), DAY));
     try (TlsServer server = server(AUTO, files(), factory)) {
       assertEquals("CN=files", server.shown(ours).getSubjectX500Principal().getName());
     }
@@ -266,7 +273,7 @@ public class NodeTlsTest {
   }
 
   @Test
-  public void whichFileIsMissingOrUnfitIsTold() throws Exception {
+  public void theErrorNamesTheMissingOrInvalidFile() throws Exception {
     PemFiles half = new PemFiles(certificate, null, null);
     assertRefused(() -> tls(AUTO, half, null), "tensorflow.ignite.tls.key is not set");
     PemFiles bare = new PemFiles(certificate, key, null);
@@ -277,11 +284,11 @@ public class NodeTlsTest {
     assertRefused(() -> tls(AUTO, swapped, null), key + " holds no certificate");
     Files.writeString(certificate, "");
     assertRefused(() -> server(AUTO), certificate + " holds no certificate");
-    Authority.write(certificate, ours.sign("node", callersKeys.getPublic(), DAY));
-    assertRefused(() -> server(AUTO), key + " does not fit the certificate " + certificate);
-    Authority.write(certificate, ours.sign("node", keys.getPublic(), Duration.ofSeconds(-1)));
+    TestAuthority.write(certificate, ours.sign("node", callersKeys.getPublic(), DAY));
+    assertRefused(() -> server(AUTO), key + " does not match the certificate " + certificate);
+    TestAuthority.write(certificate, ours.sign("node", keys.getPublic(), Duration.ofSeconds(-1)));
     assertRefused(() -> server(AUTO), certificate + " (CN=node) is valid from ", "Renew it");
-    Authority.write(certificate, ours.sign("node", keys.getPublic(), DAY));
+    TestAuthority.write(certificate, ours.sign("node", keys.getPublic(), DAY));
     Files.writeString(authorities, "none\n");
     assertRefused(() -> server(AUTO), authorities + " holds no certificate");
   }
@@ -305,12 +312,12 @@ public class NodeTlsTest {
   }
 
   @Test
-  public void storeThatIsUnfitIsToldWithoutItsPassword() throws Exception {
+  public void theErrorOfAnInvalidStoreDoesNotShowItsPassword() throws Exception {
     SslContextFactory expired = stores(Duration.ofSeconds(-1));
     assertRefused(() -> tls(AUTO, none(), expired), keyStore + " (CN=node) is valid from ");
     SslContextFactory anybody = stores(DAY);
     anybody.setTrustManagers(SslContextFactory.getDisabledTrustManager());
-    assertRefused(() -> tls(MUTUAL, none(), anybody), "verifies nobody's certificate");
+    assertRefused(() -> tls(MUTUAL, none(), anybody), "verifies no certificates");
     SslContextFactory closed = stores(DAY);
     closed.setKeyStorePassword("another one".toCharArray());
     Exception refused =
@@ -321,7 +328,43 @@ public class NodeTlsTest {
   }
 
   @Test
-  public void tasksAreToldToEncryptAndByWhatTheyVerifyNodes() throws Exception {
+  public void anEmptyTrustStoreIsRefusedWithTheCommandThatMakesAWholeOne() throws Exception {
+    SslContextFactory empty = stores(DAY);
+    KeyStore store = KeyStore.getInstance("PKCS12");
+    store.load(null, null);
+    try (OutputStream file = Files.newOutputStream(trustStore)) {
+      store.store(file, empty.getTrustStorePassword());
+    }
+    String[] texts = {
+      trustStore + " holds no certificate that Java trusts",
+      "openssl pkcs12 -export -nokeys",
+      "keytool -importcert -noprompt -alias ca -file ca.pem"
+    };
+    assertRefused(() -> tls(AUTO, none(), empty), texts);
+    Exception refused =
+        assertThrows(TensorFlowIgniteException.class, () -> NodeTls.checkStores(empty, "n"));
+    assertTrue(refused.getMessage(), refused.getMessage().contains(texts[0]));
+  }
+
+  @Test
+  public void betweenNodesACaIsNeededAndNoCertificateThatIsForClientsOnlyIsAccepted()
+      throws Exception {
+    NodePeerVerifier peers = new NodePeerVerifier();
+    X509Certificate node = ours.sign("node", keys.getPublic(), DAY);
+    peers.verifyPeerCertificate(new X509Certificate[] {node}, "EC", (Socket) null);
+    X509Certificate alice = ours.signForClients("alice", callersKeys.getPublic(), DAY);
+    Exception refused =
+        assertThrows(
+            CertificateException.class,
+            () -> peers.verifyPeerCertificate(new X509Certificate[] {alice}, "EC", (Socket) null));
+    assertTrue(refused.getMessage(), refused.getMessage().contains("CN=alice is for clients only"));
+    assertEquals("TLS", NodeTls.betweenNodes(files()).getProtocol());
+    assertMissing("tensorflow.ignite.tls.ca", new PemFiles(certificate, key, null));
+    assertMissing("tensorflow.ignite.tls.certificate", none());
+  }
+
+  @Test
+  public void tasksGetTheSettingToEncryptAndTheCaFile() throws Exception {
     try (NodeTls tls = tls(AUTO, none(), null)) {
       assertEquals(Collections.emptyMap(), tls.taskEnvironment());
     }
@@ -331,8 +374,8 @@ public class NodeTlsTest {
     try (NodeTls tls = tls(AUTO, files(), null)) {
       assertEquals(verified, tls.taskEnvironment());
       assertEquals(ours.certificate(), read(trusted));
-      Authority.write(authorities, foreign.certificate());
-      assertTold("New connections get the new certificate");
+      TestAuthority.write(authorities, foreign.certificate());
+      assertLogged("New connections get the new certificate");
       assertEquals(foreign.certificate(), read(trusted));
     }
     try (NodeTls tls = tls(AUTO, none(), stores(DAY))) {
@@ -344,6 +387,12 @@ public class NodeTlsTest {
     }
   }
 
+  private static void assertMissing(String setting, PemFiles files) {
+    Exception refused =
+        assertThrows(TensorFlowIgniteException.class, () -> NodeTls.betweenNodes(files));
+    assertTrue(refused.getMessage(), refused.getMessage().contains(setting + " is not set"));
+  }
+
   private static X509Certificate read(Path file) throws Exception {
     try (InputStream bytes = Files.newInputStream(file)) {
       return CertificateUtils.getX509Certificates(bytes)[0];
@@ -351,17 +400,10 @@ public class NodeTlsTest {
   }
 
   private SslContextFactory stores(Duration left) throws Exception {
-    Authority.writeStore(
+    TestAuthority.writeStore(
         keyStore, "JKS", PASSWORD, keys.getPrivate(), ours.sign("node", keys.getPublic(), left));
-    Authority.writeStore(trustStore, "PKCS12", PASSWORD, null, ours.certificate());
-    SslContextFactory factory = new SslContextFactory();
-    factory.setKeyStoreType("JKS");
-    factory.setKeyStoreFilePath(keyStore.toString());
-    factory.setKeyStorePassword(PASSWORD);
-    factory.setTrustStoreType("PKCS12");
-    factory.setTrustStoreFilePath(trustStore.toString());
-    factory.setTrustStorePassword(PASSWORD);
-    return factory;
+    TestAuthority.writeStore(trustStore, "PKCS12", PASSWORD, null, ours.certificate());
+    return TestAuthority.factory(keyStore, "JKS", trustStore, "PKCS12", PASSWORD);
   }
 
   private PemFiles files() {
@@ -373,7 +415,7 @@ public class NodeTlsTest {
   }
 
   private NodeTls tls(TlsSettings settings, PemFiles files, SslContextFactory factory) {
-    return NodeTls.of(settings, files, factory, trusted, OFTEN, "1a2b3c4d", log);
+    return NodeTls.of(settings, files, factory, trusted, OFTEN, "1a2b3c4d", new Loops(log), log);
   }
 
   private TlsServer server(TlsSettings settings) {
@@ -384,14 +426,13 @@ public class NodeTlsTest {
     return new TlsServer(tls(settings, files, factory), log);
   }
 
-  private void assertTold(String part) throws InterruptedException {
-    String text = told.poll(TIMEOUT_S, TimeUnit.SECONDS);
+  private void assertLogged(String part) throws InterruptedException {
+    String text = logged.poll(TIMEOUT_S, TimeUnit.SECONDS);
     assertTrue(text, text != null && text.contains(part));
   }
 
-  private static Exception assertRefused(
-      org.junit.function.ThrowingRunnable start, String... parts) {
-    Exception refused = assertThrows(io.tensorflowignite.TensorFlowIgniteException.class, start);
+  private static Exception assertRefused(ThrowingRunnable start, String... parts) {
+    Exception refused = assertThrows(TensorFlowIgniteException.class, start);
     String text = refused.getMessage();
     assertTrue(text, text.startsWith("Node 1a2b3c4d has no usable TLS: "));
     for (String part : parts) {
@@ -400,7 +441,7 @@ public class NodeTlsTest {
     return refused;
   }
 
-  private static void assertUnavailable(org.junit.function.ThrowingRunnable call) {
+  private static void assertUnavailable(ThrowingRunnable call) {
     StatusRuntimeException failed = assertThrows(StatusRuntimeException.class, call);
     assertEquals(failed.toString(), Status.Code.UNAVAILABLE, failed.getStatus().getCode());
   }

@@ -6,13 +6,13 @@ import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
 import io.grpc.util.AdvancedTlsX509KeyManager;
 import io.netty.handler.ssl.SslContextBuilder;
-import io.tensorflowignite.BatchLimits;
-import io.tensorflowignite.api.ApiServer;
+import io.tensorflowignite.rpc.ApiServer;
 import io.tensorflowignite.security.PeerCertificate;
+import io.tensorflowignite.settings.BatchLimits;
 import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.ListNodesResponse;
 import io.tensorflowignite.v1.Node;
-import io.tensorflowignite.v1.NodeApiGrpc;
+import io.tensorflowignite.v1.NodeApiServiceGrpc;
 import java.net.Socket;
 import java.security.KeyStore;
 import java.security.PrivateKey;
@@ -26,7 +26,9 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 import org.apache.ignite.IgniteLogger;
 
-/** The node's server without a node: its one call answers whom the caller's certificate names. */
+/**
+ * The server of a node, without a node: its only call returns the name in the caller's certificate.
+ */
 final class TlsServer implements AutoCloseable {
   static final String NOBODY = "nobody";
   private static final int TIMEOUT_S = 20;
@@ -43,8 +45,8 @@ final class TlsServer implements AutoCloseable {
             0,
             BatchLimits.DEFAULT,
             log,
-            tls,
-            Collections.emptyList(),
+            tls.context(),
+            Collections.singletonList(new PeerCertificates()),
             Collections.singletonList(new Names()));
   }
 
@@ -52,7 +54,7 @@ final class TlsServer implements AutoCloseable {
     return server.port();
   }
 
-  /** A connection's session, made by the JDK's own client. */
+  /** The session of a new connection of the JDK's client. */
   SSLSession handshake(X509Certificate trusted, String protocol) throws Exception {
     KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
     store.load(null, null);
@@ -76,17 +78,17 @@ final class TlsServer implements AutoCloseable {
     }
   }
 
-  /** The certificate that a new connection is shown. */
-  X509Certificate shown(Authority authority) throws Exception {
+  /** The server's certificate on a new connection. */
+  X509Certificate shown(TestAuthority authority) throws Exception {
     return (X509Certificate) handshake(authority.certificate(), "TLSv1.3").getPeerCertificates()[0];
   }
 
-  /** A channel with a certificate of the caller; null: it has none. */
-  ManagedChannel channel(Authority trusted, PrivateKey key, X509Certificate certificate)
+  /** A channel with the caller's certificate; null: without one. */
+  ManagedChannel channel(TestAuthority trusted, PrivateKey key, X509Certificate certificate)
       throws Exception {
     SslContextBuilder context = GrpcSslContexts.forClient().trustManager(trusted.certificate());
     if (key != null) {
-      // Shows it whatever authorities the server names; Java's own would keep a stranger's back.
+      // Sends the certificate for any CA that the server names; Java's own manager would not.
       AdvancedTlsX509KeyManager own = new AdvancedTlsX509KeyManager();
       own.updateIdentityCredentials(new X509Certificate[] {certificate}, key);
       context.keyManager(own);
@@ -94,17 +96,17 @@ final class TlsServer implements AutoCloseable {
     return NettyChannelBuilder.forAddress("127.0.0.1", port()).sslContext(context.build()).build();
   }
 
-  /** Whom the server sees over a channel, by the name in his certificate. */
+  /** The name that the server returns on a channel. */
   static String name(ManagedChannel channel) {
-    return NodeApiGrpc.newBlockingStub(channel)
+    return NodeApiServiceGrpc.newBlockingStub(channel)
         .withDeadlineAfter(TIMEOUT_S, TimeUnit.SECONDS)
         .listNodes(ListNodesRequest.getDefaultInstance())
         .getNodes(0)
         .getId();
   }
 
-  /** Whom the server sees over a connection of its own. */
-  String name(Authority trusted, PrivateKey key, X509Certificate certificate) throws Exception {
+  /** The name that the server returns on a new connection. */
+  String name(TestAuthority trusted, PrivateKey key, X509Certificate certificate) throws Exception {
     ManagedChannel channel = channel(trusted, key, certificate);
     try {
       return name(channel);
@@ -119,7 +121,7 @@ final class TlsServer implements AutoCloseable {
     tls.close();
   }
 
-  private static final class Names extends NodeApiGrpc.NodeApiImplBase {
+  private static final class Names extends NodeApiServiceGrpc.NodeApiServiceImplBase {
     @Override
     public void listNodes(ListNodesRequest request, StreamObserver<ListNodesResponse> response) {
       X509Certificate certificate = PeerCertificate.KEY.get();

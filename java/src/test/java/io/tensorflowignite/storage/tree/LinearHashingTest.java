@@ -68,7 +68,7 @@ public class LinearHashingTest {
   }
 
   @Test
-  public void hashesAreTheSameForEver() {
+  public void hashesNeverChange() {
     assertEquals(0, LinearHashing.hash(""));
     assertEquals(LinearHashing.hash("ä"), LinearHashing.hash("\u00e4"));
     assertEquals(264_653_773, LinearHashing.hash("checkpoint"));

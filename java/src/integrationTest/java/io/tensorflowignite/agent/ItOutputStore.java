@@ -1,0 +1,177 @@
+package io.tensorflowignite.agent;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import com.google.protobuf.ByteString;
+import io.tensorflowignite.Await;
+import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.region.MemoryReserve;
+import io.tensorflowignite.region.Purpose;
+import io.tensorflowignite.table.LogReader;
+import io.tensorflowignite.table.LogTable;
+import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.v1.LogChunk;
+import io.tensorflowignite.v1.Role;
+import io.tensorflowignite.v1.TaskKey;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.Ignition;
+import org.apache.ignite.configuration.DataRegionConfiguration;
+import org.junit.AfterClass;
+import org.junit.BeforeClass;
+import org.junit.ClassRule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+/** What is left of a job's output in a node's memory, and what its readers get. */
+public class ItOutputStore {
+  private static final int CHUNK = 64 << 10;
+  private static final int MIB = 1 << 20;
+
+  @ClassRule public static final TemporaryFolder WORK = new TemporaryFolder();
+
+  private static Ignite node;
+  private static LogTable logs;
+
+  private final String job = UUID.randomUUID().toString();
+
+  @BeforeClass
+  public static void startNode() throws Exception {
+    node =
+        Ignition.start(
+            new LoopbackNodes(4)
+                .configuration("output-" + UUID.randomUUID(), WORK.getRoot().toPath())
+                .setDataStorageConfiguration(
+                    LoopbackNodes.storage(new DataRegionConfiguration().setMaxSize(128L * MIB))));
+    logs = new LogTable(node);
+  }
+
+  @AfterClass
+  public static void stopNode() {
+    node.close();
+  }
+
+  private TaskKey task(int attempt, int index) {
+    return TaskKey.newBuilder()
+        .setJobId(job)
+        .setAttempt(attempt)
+        .setRole(Role.ROLE_WORKER)
+        .setIndex(index)
+        .build();
+  }
+
+  /** A chunk whose bytes are its number. */
+  private static LogChunk chunk(int number) {
+    byte[] data = new byte[CHUNK];
+    Arrays.fill(data, (byte) number);
+    return LogChunk.newBuilder().setSequence(number).setData(ByteString.copyFrom(data)).build();
+  }
+
+  /** Data and gaps: their sum is the output that the task has written. */
+  private static final class Found {
+    long bytes;
+    long dropped;
+    int last = -1;
+  }
+
+  private Found read(TaskKey task) {
+    Found found = new Found();
+    LogReader reader = new LogReader(logs, task);
+    for (List<LogChunk> next = reader.next(); !next.isEmpty(); next = reader.next()) {
+      for (LogChunk chunk : next) {
+        found.bytes += chunk.getData().size();
+        found.dropped += chunk.getDroppedBytes();
+        if (!chunk.getData().isEmpty()) {
+          assertTrue(chunk.getData().byteAt(0) > found.last);
+          found.last = chunk.getData().byteAt(0);
+        }
+      }
+    }
+    assertEquals(found.bytes + found.dropped, reader.position());
+    return found;
+  }
+
+  private static int chunks() {
+    return node.cache(SystemCache.LOGS.cacheName()).size();
+  }
+
+  @Test
+  public void theOldestOutputOfAJobIsRemovedOverAllAttemptsAndProcesses() {
+    // The attempt has two nodes: this one may store half of the limit.
+    OutputStore output = new OutputStore(logs, node.log(), 4 * MIB, task -> 2);
+    for (int attempt = 1; attempt <= 3; attempt++) {
+      for (int number = 0; number < 16; number++) {
+        output.add(task(attempt, 0), chunk(number));
+        output.add(task(attempt, 1), chunk(number));
+      }
+    }
+
+    assertEquals(0, read(task(1, 0)).bytes + read(task(2, 1)).bytes);
+    for (int index = 0; index < 2; index++) {
+      Found found = read(task(3, index));
+      assertEquals(15, found.last);
+      assertEquals(16 * CHUNK, found.bytes + found.dropped);
+      assertTrue("" + found.bytes, found.bytes >= 13 * CHUNK);
+    }
+    for (int attempt = 1; attempt <= 3; attempt++) {
+      logs.remove(task(attempt, 0));
+      logs.remove(task(attempt, 1));
+    }
+    assertEquals(0, chunks());
+  }
+
+  @Test
+  public void aChunkThatIsSentAgainIsStoredOnce() {
+    OutputStore output = new OutputStore(logs, node.log(), 4 * MIB, task -> 1);
+    output.add(task(1, 0), chunk(0));
+    output.add(task(1, 0), chunk(1));
+    output.add(task(1, 0), chunk(0));
+    output.add(task(1, 0), chunk(2));
+
+    assertEquals(3 * CHUNK, read(task(1, 0)).bytes);
+    logs.remove(task(1, 0));
+  }
+
+  @Test
+  public void outputWithoutMemoryIsAGapAndGoesOnWhenThereIsMemory() {
+    IgniteCache<String, byte[]> other = node.getOrCreateCache("other");
+    IgniteCache<String, byte[]> probe = node.getOrCreateCache("probe");
+    OutputStore output = new OutputStore(logs, node.log(), 64 * MIB, task -> 1);
+    output.add(task(1, 0), chunk(0));
+    for (int key = 0; hasRoom(probe); key++) {
+      // As another program would.
+      other.put("key " + key, new byte[MIB / 4]);
+    }
+    output.add(task(1, 0), chunk(1));
+    output.add(task(1, 0), chunk(2));
+    output.add(task(1, 1), chunk(0));
+    assertEquals(CHUNK, read(task(1, 0)).bytes);
+    output.end(task(1, 1));
+    assertEquals(CHUNK, read(task(1, 1)).dropped);
+
+    other.destroy();
+    // A refusal holds for a moment without another measurement.
+    Await.until("there is memory", () -> hasRoom(probe));
+    output.add(task(1, 0), chunk(3));
+    Found found = read(task(1, 0));
+    assertEquals(2 * CHUNK, found.bytes);
+    assertEquals(2 * CHUNK, found.dropped);
+    assertEquals(3, found.last);
+    logs.remove(task(1, 0));
+    logs.remove(task(1, 1));
+  }
+
+  private static boolean hasRoom(IgniteCache<String, byte[]> cache) {
+    try {
+      MemoryReserve.of(node).put(Purpose.DATA, cache, "key", new byte[CHUNK], "a value");
+      return true;
+    } catch (TensorFlowIgniteException full) {
+      return false;
+    }
+  }
+}

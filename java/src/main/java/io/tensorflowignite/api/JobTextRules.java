@@ -1,0 +1,82 @@
+package io.tensorflowignite.api;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.v1.JobSpec;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.stream.Stream;
+
+/**
+ * Rules for the texts of a job, which become a command line, an environment, a row on every node,
+ * and lines of logs.
+ */
+final class JobTextRules {
+  /** Linux limits one argument, or one variable with its name, to 128 KiB. */
+  private static final int MAX_ARGUMENT = 100_000;
+
+  private static final int MAX_SPEC = 1_000_000;
+
+  private JobTextRules() {}
+
+  static void check(JobSpec spec) {
+    if (spec.getSerializedSize() > MAX_SPEC) {
+      throw invalid(
+          "The job's specification has %,d bytes. At most %,d are allowed, with all arguments and"
+              + " variables. Put long texts into a file of the code, or of the cluster.",
+          spec.getSerializedSize(), MAX_SPEC);
+    }
+    requireLine("name", spec.getName());
+    requireLine("script", spec.getScript());
+    requireLine("checkpoint directory", spec.getCheckpointDirectory());
+    requireNoOuterBlanks(spec.getCheckpointDirectory());
+    requireLine("cache", spec.getCache());
+    spec.getMoreCachesList().forEach(cache -> requireLine("cache", cache));
+    requireInside(spec.getScript());
+    Stream.concat(spec.getArgsList().stream(), spec.getEnvMap().values().stream())
+        .forEach(JobTextRules::requireArgument);
+  }
+
+  private static void requireLine(String field, String text) {
+    if (text.chars().anyMatch(letter -> Character.isISOControl(letter))) {
+      throw invalid(
+          "The job's %s '%s' has control characters. It must be one line of text. Remove them.",
+          field, text.replaceAll("\\p{Cntrl}", "?"));
+    }
+  }
+
+  /** A program that strips them uses another directory than the rules have checked. */
+  private static void requireNoOuterBlanks(String directory) {
+    if (!directory.equals(directory.strip())) {
+      throw invalid(
+          "The job's checkpoint directory '%s' begins or ends with a blank. It must be the same"
+              + " directory for every program that reads the text. Remove the blank.",
+          directory);
+    }
+  }
+
+  private static void requireInside(String script) {
+    if (script.startsWith("/") || Arrays.asList(script.split("/")).contains("..")) {
+      throw invalid(
+          "The job's script is '%s'. It must be a path inside the code archive, without '..'. Set"
+              + " script to such a path.",
+          script);
+    }
+  }
+
+  private static void requireArgument(String text) {
+    int bytes = text.getBytes(StandardCharsets.UTF_8).length;
+    if (text.indexOf('\0') >= 0 || bytes > MAX_ARGUMENT) {
+      throw invalid(
+          "An argument or variable of the job has %,d bytes%s. At most %,d are allowed, and no NUL,"
+              + " since the operating system has these limits. Put long texts into a file of the"
+              + " code.",
+          bytes, text.indexOf('\0') >= 0 ? " and a NUL" : "", MAX_ARGUMENT);
+    }
+  }
+
+  private static TensorFlowIgniteException invalid(String text, Object... values) {
+    return TensorFlowIgniteException.of(ERROR_CODE_INVALID_REQUEST, text, values);
+  }
+}

@@ -1,0 +1,168 @@
+package io.tensorflowignite.data.loss;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_DATA_LOST;
+
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.table.LossTable;
+import io.tensorflowignite.v1.CacheLoss;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.IgniteException;
+import org.apache.ignite.IgniteLogger;
+
+/**
+ * The partitions that caches have lost and nobody has accepted: those in the table of losses, those
+ * that this node has just found, and those that Ignite itself remembers.
+ */
+public final class CacheLosses {
+  private final Ignite ignite;
+  private final IgniteLogger log;
+  private final LossTable table;
+  private final Optional<LossDetector> detector;
+
+  /** Without the losses that this node has found since the last second. */
+  public CacheLosses(Ignite ignite) {
+    this(ignite, Optional.empty());
+  }
+
+  public CacheLosses(Ignite ignite, LossDetector detector) {
+    this(ignite, Optional.of(detector));
+  }
+
+  private CacheLosses(Ignite ignite, Optional<LossDetector> detector) {
+    this.ignite = ignite;
+    this.log = ignite.log().getLogger(CacheLosses.class);
+    this.table = new LossTable(ignite);
+    this.detector = detector;
+  }
+
+  /** The partitions whose rows do not come back; empty if there is no such cache. */
+  public SortedSet<Integer> permanent(String cache) {
+    Optional<Deployment> deployment = Deployment.of(ignite, cache);
+    if (deployment.isEmpty()) {
+      return Collections.emptySortedSet();
+    }
+    return deployment.get().isPersistent() ? found(deployment.get()) : all(cache, deployment.get());
+  }
+
+  /** Throws if one of these partitions has no copy. */
+  public void requireWhole(String cache, Collection<Integer> partitions) {
+    Deployment deployment = Deployment.of(ignite, cache).orElse(null);
+    if (deployment == null) {
+      return;
+    }
+    SortedSet<Integer> lost = all(cache, deployment);
+    lost.retainAll(partitions);
+    if (!lost.isEmpty()) {
+      throw error(cache, deployment, lost);
+    }
+  }
+
+  /** Throws if partitions of a cache are lost whose rows do not come back. */
+  public void requireWhole(String cache) {
+    SortedSet<Integer> lost = permanent(cache);
+    if (!lost.isEmpty()) {
+      throw error(cache, Deployment.of(ignite, cache).orElseThrow(), lost);
+    }
+  }
+
+  /**
+   * From now on the remaining rows are the whole cache.
+   *
+   * @param caller who accepts the loss; for the log
+   * @return the partitions that were lost
+   */
+  public SortedSet<Integer> accept(String cache, String caller) {
+    Deployment deployment =
+        Deployment.of(ignite, cache)
+            .orElseThrow(
+                () ->
+                    TensorFlowIgniteException.of(
+                        ERROR_CODE_CACHE_NOT_FOUND,
+                        "there is no cache %s; only of an existing cache a loss can be accepted;"
+                            + " name one of the cluster's caches",
+                        cache));
+    SortedSet<Integer> lost = all(cache, deployment);
+    if (!remembered(cache).isEmpty()) {
+      reset(cache);
+    }
+    detector.ifPresent(LossDetector::store);
+    table.remove(deployment.id());
+    if (!lost.isEmpty()) {
+      log.warning(
+          String.format(
+              "The loss of partitions was accepted [cache=%s, count=%d, caller=%s]",
+              cache, lost.size(), caller));
+    }
+    return lost;
+  }
+
+  private void reset(String cache) {
+    try {
+      ignite.resetLostPartitions(Collections.singleton(cache));
+    } catch (IgniteException refused) {
+      throw new TensorFlowIgniteException(
+          ERROR_CODE_DATA_LOST,
+          String.format(
+              "the loss of partitions of cache %s was not accepted: %s; Ignite itself remembers it,"
+                  + " and must reset these partitions; start nodes that can hold them, and repeat"
+                  + " this",
+              cache, refused.getMessage()),
+          refused);
+    }
+  }
+
+  private SortedSet<Integer> all(String cache, Deployment deployment) {
+    SortedSet<Integer> lost = found(deployment);
+    lost.addAll(remembered(cache));
+    return lost;
+  }
+
+  private SortedSet<Integer> found(Deployment deployment) {
+    SortedSet<Integer> lost = new TreeSet<>();
+    table.get(deployment.id()).ifPresent(loss -> lost.addAll(loss.getPartitionsList()));
+    detector.ifPresent(finder -> lost.addAll(finder.unstored(deployment.id())));
+    return lost;
+  }
+
+  /**
+   * The partitions that Ignite remembers as lost, of persistent caches and by policies; it refuses
+   * to read them.
+   */
+  public Collection<Integer> remembered(String name) {
+    IgniteCache<Object, Object> cache = ignite.cache(name);
+    return cache == null ? Collections.emptySet() : cache.lostPartitions();
+  }
+
+  private TensorFlowIgniteException error(
+      String cache, Deployment deployment, SortedSet<Integer> lost) {
+    String since =
+        table
+            .get(deployment.id())
+            .map(CacheLoss::getLostAt)
+            .map(at -> " since " + Timestamps.toString(at))
+            .orElse("");
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_DATA_LOST,
+        "cache %s has lost partitions: of %d no copy is left%s, because nodes have left (%s). The"
+            + " remaining rows are not read as if they were all. %s, or accept the loss:"
+            + " accept_data_loss=True for one reader, submit --allow-data-loss for one job, or for"
+            + " everybody: tensorflow-ignite accept-data-loss %1$s",
+        cache,
+        lost.size(),
+        since,
+        MessageText.some(new ArrayList<>(lost)),
+        deployment.isPersistent()
+            ? "Start those nodes again, since its rows are on their disks"
+            : "Load the cache again (if_exists=\"replace\"), with more backups");
+  }
+}

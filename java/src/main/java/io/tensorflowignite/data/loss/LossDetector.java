@@ -1,0 +1,239 @@
+package io.tensorflowignite.data.loss;
+
+import com.google.protobuf.Timestamp;
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.table.LossTable;
+import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.v1.CacheLoss;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.events.EventType;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.cache.CacheGroupContext;
+import org.apache.ignite.internal.processors.cache.CacheGroupDescriptor;
+import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
+import org.apache.ignite.internal.processors.cache.GridCacheSharedContext;
+import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionFullMap;
+import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionMap;
+import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionsExchangeFuture;
+import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.PartitionsExchangeAware;
+import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtPartitionState;
+import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtPartitionTopology;
+
+/**
+ * Finds the partitions that lose all their copies, on one node. With the partition loss policy
+ * IGNORE, the default, an in-memory cluster gives them to other nodes as if they had been empty,
+ * raises no event, and remembers nothing. So this compares the copies before and after each
+ * exchange of partition maps in which nodes leave. A loss is known here before Ignite lets anybody
+ * read the partition again; {@link #store} writes it into the table of losses.
+ *
+ * <p>With other policies, and for persistent caches, Ignite remembers lost partitions itself.
+ */
+public final class LossDetector implements PartitionsExchangeAware, AutoCloseable {
+  private final Ignite ignite;
+  private final IgniteLogger log;
+  private final Runnable callback;
+  private final LossTable table;
+  private final GridCacheSharedContext<?, ?> caches;
+  private final UUID self;
+
+  /** The copies at the beginning of the current exchange, by group; used by one exchange only. */
+  private volatile Map<Integer, GridDhtPartitionFullMap> before = Map.of();
+
+  private volatile Set<UUID> observers = Set.of();
+  private final Queue<CacheLoss> unstored = new ConcurrentLinkedQueue<>();
+
+  private LossDetector(Ignite ignite, Runnable callback) {
+    this.ignite = ignite;
+    this.log = ignite.log().getLogger(LossDetector.class);
+    this.callback = callback;
+    this.table = new LossTable(ignite);
+    this.caches = ((IgniteEx) ignite).context().cache().context();
+    this.self = ignite.cluster().localNode().id();
+  }
+
+  /**
+   * @param callback called after a loss, on Ignite's thread; then {@link #store} has work
+   */
+  public static LossDetector open(Ignite ignite, Runnable callback) {
+    LossDetector detector = new LossDetector(ignite, callback);
+    detector.caches.exchange().registerExchangeAwareComponent(detector);
+    return detector;
+  }
+
+  @Override
+  public void close() {
+    caches.exchange().unregisterExchangeAwareComponent(this);
+  }
+
+  /** Sets the nodes that have a detector; it need not be complete. */
+  public void observers(Collection<UUID> nodes) {
+    observers = Set.copyOf(nodes);
+  }
+
+  /** Writes losses into the table, and removes those of caches that were destroyed. */
+  public void store() {
+    for (CacheLoss loss = unstored.peek(); loss != null; loss = unstored.peek()) {
+      log.warning(
+          String.format(
+              "Partitions have lost all their copies [cache=%s, count=%d, partitions=%s]",
+              loss.getCache(),
+              loss.getPartitionsCount(),
+              MessageText.some(loss.getPartitionsList())));
+      table.add(loss);
+      unstored.remove(loss);
+    }
+    for (CacheLoss loss : table.all()) {
+      boolean exists =
+          Deployment.of(ignite, loss.getCache())
+              .filter(now -> now.id().equals(loss.getDeploymentId()))
+              .isPresent();
+      if (!exists) {
+        table.remove(loss.getDeploymentId());
+      }
+    }
+  }
+
+  /** The losses of a cache that are not in the table yet. */
+  SortedSet<Integer> unstored(String deploymentId) {
+    return unstored.stream()
+        .filter(loss -> loss.getDeploymentId().equals(deploymentId))
+        .flatMap(loss -> loss.getPartitionsList().stream())
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  @Override
+  public void onInitBeforeTopologyLock(GridDhtPartitionsExchangeFuture exchange) {
+    safely(
+        () -> {
+          Map<Integer, GridDhtPartitionFullMap> copies = new HashMap<>();
+          if (mayLose(exchange)) {
+            for (CacheGroupDescriptor group : groups()) {
+              GridDhtPartitionFullMap map = topology(group, exchange).partitionMap(false);
+              if (map != null) {
+                copies.put(group.groupId(), map);
+              }
+            }
+          }
+          before = copies;
+        });
+  }
+
+  @Override
+  public void onDoneBeforeTopologyUnlock(GridDhtPartitionsExchangeFuture exchange) {
+    safely(
+        () -> {
+          Map<Integer, GridDhtPartitionFullMap> copies = before;
+          before = Map.of();
+          if (copies.isEmpty() || !exchange.events().hasServerLeft()) {
+            return;
+          }
+          for (CacheGroupDescriptor group : groups()) {
+            GridDhtPartitionFullMap known = copies.get(group.groupId());
+            GridDhtPartitionTopology topology = topology(group, exchange);
+            GridDhtPartitionFullMap present = topology.partitionMap(false);
+            if (known != null && present != null) {
+              find(group, topology, known, present);
+            }
+          }
+          if (!unstored.isEmpty()) {
+            callback.run();
+          }
+        });
+  }
+
+  private void find(
+      CacheGroupDescriptor group,
+      GridDhtPartitionTopology topology,
+      GridDhtPartitionFullMap known,
+      GridDhtPartitionFullMap present) {
+    int count = topology.partitions();
+    BitSet lost =
+        LossRule.lost(complete(known, count), complete(present, count), self, observers, count);
+    topology.lostPartitions().forEach(lost::clear);
+    if (lost.isEmpty()) {
+      return;
+    }
+    Timestamp now = Timestamps.fromMillis(System.currentTimeMillis());
+    List<Integer> partitions = lost.stream().boxed().collect(Collectors.toList());
+    descriptors()
+        .filter(cache -> cache.groupId() == group.groupId())
+        .forEach(
+            cache ->
+                unstored.add(
+                    CacheLoss.newBuilder()
+                        .setCache(cache.cacheName())
+                        .setDeploymentId(new Deployment(cache).id())
+                        .addAllPartitions(partitions)
+                        .setLostAt(now)
+                        .build()));
+  }
+
+  /** Whether nodes leave in this exchange, or Ignite may merge such an exchange into it. */
+  private static boolean mayLose(GridDhtPartitionsExchangeFuture exchange) {
+    int type = exchange.firstEvent().type();
+    return !exchange.firstEvent().eventNode().isClient()
+        && (type == EventType.EVT_NODE_JOINED
+            || type == EventType.EVT_NODE_LEFT
+            || type == EventType.EVT_NODE_FAILED);
+  }
+
+  /** The groups with users' caches in memory. */
+  private Set<CacheGroupDescriptor> groups() {
+    return descriptors().map(DynamicCacheDescriptor::groupDescriptor).collect(Collectors.toSet());
+  }
+
+  /** The users' caches in memory, as of the last exchange. */
+  private Stream<DynamicCacheDescriptor> descriptors() {
+    return caches.affinity().caches().values().stream()
+        .filter(cache -> cache.cacheType().userCache())
+        .filter(cache -> !cache.groupDescriptor().persistenceEnabled())
+        .filter(cache -> !cache.cacheName().startsWith(SystemCache.PREFIX))
+        .filter(
+            cache -> !cache.groupDescriptor().cacheOrGroupName().startsWith(SystemCache.PREFIX));
+  }
+
+  /** The partition maps of a group, also if this node has none of its partitions. */
+  private GridDhtPartitionTopology topology(
+      CacheGroupDescriptor group, GridDhtPartitionsExchangeFuture exchange) {
+    CacheGroupContext here = caches.cache().cacheGroup(group.groupId());
+    return here == null
+        ? caches.exchange().clientTopology(group.groupId(), exchange.events().discoveryCache())
+        : here.topology();
+  }
+
+  private static Map<UUID, BitSet> complete(GridDhtPartitionFullMap map, int partitions) {
+    Map<UUID, BitSet> complete = new HashMap<>();
+    for (Map.Entry<UUID, GridDhtPartitionMap> node : map.entrySet()) {
+      BitSet copies = new BitSet(partitions);
+      for (int partition = 0; partition < partitions; partition++) {
+        copies.set(partition, node.getValue().get(partition) == GridDhtPartitionState.OWNING);
+      }
+      complete.put(node.getKey(), copies);
+    }
+    return complete;
+  }
+
+  /** An exception in a thread of Ignite's exchange would end the node. */
+  private void safely(Runnable observation) {
+    try {
+      observation.run();
+    } catch (RuntimeException | LinkageError e) {
+      log.error("Lost partitions cannot be detected in this exchange [node=" + self + "]", e);
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package io.tensorflowignite.data.stream;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_NO_AGENT;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SQL_INVALID;
+
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.RateLimitedLog;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import org.apache.arrow.memory.OutOfMemoryException;
+import org.apache.ignite.IgniteInterruptedException;
+import org.apache.ignite.IgniteLogger;
+
+/** The errors that readers and loaders get, for all transports. */
+public final class DataErrors {
+  private final RateLimitedLog log;
+
+  public DataErrors(IgniteLogger log) {
+    this.log = new RateLimitedLog(log);
+  }
+
+  /** The error with a code and a text for its reader. Logs an unexpected error. */
+  public TensorFlowIgniteException describe(String call, Throwable error) {
+    if (error instanceof TensorFlowIgniteException) {
+      return (TensorFlowIgniteException) error;
+    }
+    if (error instanceof InterruptedException || error instanceof IgniteInterruptedException) {
+      return new TensorFlowIgniteException(
+          ERROR_CODE_NO_AGENT,
+          call
+              + " was ended because this node's service stops; only running services send rows;"
+              + " call another node");
+    }
+    if (error instanceof StackOverflowError) {
+      return new TensorFlowIgniteException(
+          ERROR_CODE_SQL_INVALID,
+          call
+              + " was not run: its SQL is nested too deeply; a chain of AND and OR has at most some"
+              + " thousand operands; shorten it, for instance by IN (...)");
+    }
+    if (error instanceof OutOfMemoryException) {
+      return TensorFlowIgniteException.of(
+          ERROR_CODE_LIMIT_EXCEEDED,
+          "%s was ended: %s; the batches of all streams of a node share the memory that the"
+              + " property batchMemoryMegabytes sets; make batches smaller (batch_bytes), or try"
+              + " again when other streams have ended",
+          call,
+          error.getMessage());
+    }
+    log.error("Data endpoint failed [call=" + call + "]", error);
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_INTERNAL_ERROR,
+        "%s failed: %s; this is a defect; see the node's log for the stack trace",
+        call,
+        MessageText.reason(error));
+  }
+}

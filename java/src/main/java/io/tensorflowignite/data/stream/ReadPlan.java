@@ -1,0 +1,172 @@
+package io.tensorflowignite.data.stream;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+
+import com.google.protobuf.ByteString;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.column.Columns;
+import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.data.read.BatchWriter;
+import io.tensorflowignite.data.read.OwnershipCheck;
+import io.tensorflowignite.data.read.PartitionOwners;
+import io.tensorflowignite.data.read.PartitionReader;
+import io.tensorflowignite.data.read.RowReader;
+import io.tensorflowignite.data.schema.CacheColumn;
+import io.tensorflowignite.data.schema.CacheLookup;
+import io.tensorflowignite.data.schema.CacheSchema;
+import io.tensorflowignite.data.schema.RequestedTypes;
+import io.tensorflowignite.data.schema.SchemaResolver;
+import io.tensorflowignite.data.sql.SqlSource;
+import io.tensorflowignite.v1.Mismatch;
+import io.tensorflowignite.v1.Nulls;
+import io.tensorflowignite.v1.ReadCommand;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.types.pojo.Schema;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CachePeekMode;
+import org.apache.ignite.lang.IgniteFuture;
+
+/** A ReadCommand, validated and resolved against the current cache. */
+public final class ReadPlan {
+  public static final long DEFAULT_BATCH_BYTES = 8L << 20;
+  public static final long MAX_BATCH_BYTES = 1L << 30;
+
+  private final ReadCommand command;
+  private final IgniteCache<Object, Object> cache;
+  private final SqlSource sql;
+  private final List<CacheColumn> columns;
+  private final PartitionOwners owners;
+  private final List<Integer> partitions;
+  private final CacheLosses losses;
+
+  public ReadPlan(
+      Ignite ignite,
+      UUID localNode,
+      SchemaResolver schemas,
+      CacheLosses losses,
+      ReadCommand command) {
+    this.command = command;
+    this.losses = losses;
+    cache = new CacheLookup(ignite).binary(command.getCache());
+    if (command.getBatchRows() < 0
+        || command.getBatchBytes() < 0
+        || command.getBatchBytes() > MAX_BATCH_BYTES) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "batches of %d bytes or %d rows are not possible; batch_bytes must be 0 (default) to %d,"
+              + " and batch_rows 0 or more; choose values in these ranges",
+          command.getBatchBytes(),
+          command.getBatchRows(),
+          MAX_BATCH_BYTES);
+    }
+    RequestedTypes types = RequestedTypes.of(command.getSchema());
+    owners = new PartitionOwners(ignite, localNode, command.getCache());
+    partitions = new ArrayList<>(owners.resolve(command.getPartitionsList()));
+    // First: without its rows, the columns of a cache may be unknown.
+    requireWhole();
+    if (command.getAcceptDataLoss()) {
+      partitions.removeAll(losses.remembered(command.getCache()));
+    }
+    sql = SqlSource.of(cache, command).orElse(null);
+    columns =
+        sql != null && sql.hasColumns()
+            ? sql.columns(
+                types,
+                field ->
+                    schemas
+                        .select(cache, List.of(field), false, RequestedTypes.of(ByteString.EMPTY))
+                        .get(0))
+            : schemas.select(cache, command.getColumnsList(), command.getKey(), types);
+  }
+
+  /** Throws if a partition has lost all its copies, unless the reader accepts that. */
+  void requireWhole() {
+    if (!command.getAcceptDataLoss()) {
+      losses.requireWhole(cache.getName(), partitions);
+    }
+  }
+
+  public Schema schema() {
+    Schema schema = CacheSchema.arrow(columns);
+    return command.getNulls() == Nulls.NULLS_KEEP
+        ? new Schema(
+            schema.getFields().stream().map(Columns::nullable).collect(Collectors.toList()))
+        : schema;
+  }
+
+  public PartitionOwners owners() {
+    return owners;
+  }
+
+  /** The partitions that the command names, or all, without those that Ignite does not read. */
+  public List<Integer> partitions() {
+    return partitions;
+  }
+
+  /** The command of a stream for some of the partitions, with resolved columns and types. */
+  public ReadCommand command(List<Integer> some) {
+    ReadCommand.Builder ticket =
+        command.toBuilder()
+            .setSchema(RequestedTypes.resolved(columns))
+            .clearPartitions()
+            .addAllPartitions(some);
+    if (sql == null || !sql.hasColumns()) {
+      ticket
+          .clearColumns()
+          .addAllColumns(
+              columns.stream()
+                  .map(CacheColumn::name)
+                  .filter(name -> !name.equals(CacheSchema.KEY))
+                  .collect(Collectors.toList()));
+    }
+    return ticket.build();
+  }
+
+  /** Rows in the partitions' primary copies; -1 if the command has {@code uncounted}. */
+  public long countRows() {
+    if (command.getUncounted()) {
+      return -1;
+    }
+    if (sql != null) {
+      return sql.count(partitions, owners);
+    }
+    if (partitions.size() == owners.count()) {
+      return cache.sizeLong(CachePeekMode.PRIMARY);
+    }
+    List<IgniteFuture<Long>> counts =
+        partitions.stream()
+            .map(partition -> cache.sizeLongAsync(partition, CachePeekMode.PRIMARY))
+            .collect(Collectors.toList());
+    return counts.stream().mapToLong(IgniteFuture::get).sum();
+  }
+
+  /**
+   * @param maxBytes returns the upper limit for the batch size that the command requests
+   */
+  public BatchWriter writer(BufferAllocator allocator, LongSupplier maxBytes) {
+    long requested = command.getBatchBytes() == 0 ? DEFAULT_BATCH_BYTES : command.getBatchBytes();
+    return new BatchWriter(
+        cache.getName(),
+        columns,
+        command.getNulls(),
+        command.getOnMismatch() == Mismatch.MISMATCH_SKIP,
+        () -> Math.min(requested, maxBytes.getAsLong()),
+        command.getBatchRows(),
+        allocator);
+  }
+
+  /** A new check, for one stream. */
+  OwnershipCheck ownershipCheck() {
+    return new OwnershipCheck(owners, command.getFollow());
+  }
+
+  public RowReader reader() {
+    return sql == null ? new PartitionReader(cache, owners) : sql.reader(owners);
+  }
+}

@@ -1,0 +1,98 @@
+package io.tensorflowignite.data.stream;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.data.read.BatchSink;
+import io.tensorflowignite.data.read.BatchWriter;
+import io.tensorflowignite.data.read.OwnershipCheck;
+import io.tensorflowignite.data.schema.SchemaResolver;
+import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.ReadResult;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.ignite.Ignite;
+
+/**
+ * Streams of this node's rows, for all transports. A stream that nobody reads keeps its batch: the
+ * more streams there are, and the less memory is free, the smaller their batches, so that there is
+ * memory for another reader's.
+ */
+public final class RowStreams {
+  /** Streams for which memory is left at any time. */
+  private static final int SPARE_STREAMS = 16;
+
+  /** Buffers grow by doubling: a batch takes up to twice its size. */
+  private static final int GROWTH = 2;
+
+  private final Ignite ignite;
+  private final UUID localNode;
+  private final SchemaResolver schemas;
+  private final CacheLosses losses;
+  private final long maxBatchBytes;
+  private final LongSupplier freeBytes;
+  private final AtomicInteger streams = new AtomicInteger();
+
+  /**
+   * @param freeBytes returns the memory that batches do not use yet
+   */
+  public RowStreams(
+      Ignite ignite,
+      UUID localNode,
+      SchemaResolver schemas,
+      CacheLosses losses,
+      long maxBatchBytes,
+      LongSupplier freeBytes) {
+    this.losses = losses;
+    this.maxBatchBytes = maxBatchBytes;
+    this.freeBytes = freeBytes;
+    this.ignite = ignite;
+    this.localNode = localNode;
+    this.schemas = schemas;
+  }
+
+  /** The plan of a command, which must name partitions. */
+  public ReadPlan plan(ReadCommand command) {
+    if (command.getPartitionsCount() == 0) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "the ticket for cache %s names no partition; a node sends only named partitions; use the"
+              + " tickets from GetFlightInfo",
+          command.getCache());
+    }
+    return new ReadPlan(ignite, localNode, schemas, losses, command);
+  }
+
+  /**
+   * Reads all rows of a plan into batches, and sends them to a sink.
+   *
+   * @param allocator memory of the batches; unused when this returns, except for batches that the
+   *     sink still holds
+   * @return the number of skipped rows, and the partitions that have moved
+   */
+  public ReadResult read(ReadPlan plan, BufferAllocator allocator, BatchSink sink)
+      throws InterruptedException {
+    streams.incrementAndGet();
+    try (BatchWriter writer = plan.writer(allocator, this::batchBytes)) {
+      OwnershipCheck ownership = plan.ownershipCheck();
+      plan.reader().read(plan.partitions(), ownership, writer, sink);
+      // A partition that was lost meanwhile may have been read when it was empty already.
+      plan.requireWhole();
+      return ReadResult.newBuilder()
+          .setSkipped(writer.skipped())
+          .addAllMoved(ownership.moved())
+          .build();
+    } finally {
+      streams.decrementAndGet();
+    }
+  }
+
+  /** The largest batch that a stream may begin now. */
+  private long batchBytes() {
+    long share = freeBytes.getAsLong() / (GROWTH * (streams.get() + SPARE_STREAMS));
+    return Math.max(0, Math.min(maxBatchBytes, share));
+  }
+}

@@ -1,0 +1,134 @@
+package io.tensorflowignite.job;
+
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.job.decide.Placement;
+import io.tensorflowignite.job.decide.PlacementResult;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.v1.AgentInfo;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Node;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.cache.affinity.Affinity;
+import org.apache.ignite.cluster.ClusterNode;
+
+/**
+ * Reads the map of a cache's primary partitions. Right after a topology change Ignite still names
+ * nodes that have left, and it moves primaries once more when copies are complete, without a new
+ * topology version. So a map counts only if every owner is in the topology, and the map has not
+ * changed for 0.8 s.
+ */
+final class AssignmentReader {
+  private static final long STABLE_NS = TimeUnit.MILLISECONDS.toNanos(800);
+
+  private final Ignite ignite;
+  private final NodeTable nodes;
+  private String lastDigest = "";
+  private long unchangedSinceNs;
+
+  AssignmentReader(Ignite ignite, NodeTable nodes) {
+    this.ignite = ignite;
+    this.nodes = nodes;
+  }
+
+  PlacementResult read(JobSpec spec, String serviceNode) {
+    if (!ignite.cacheNames().contains(spec.getCache())) {
+      return PlacementResult.impossible(
+          String.format(
+              "cache '%s' does not exist any more. A job needs its cache. Load it and submit"
+                  + " again.",
+              spec.getCache()));
+    }
+    Map<Node, List<Integer>> owners = new LinkedHashMap<>();
+    Optional<String> obstacle = owners(spec, owners);
+    if (obstacle.isPresent()) {
+      lastDigest = "";
+      return PlacementResult.waitFor(obstacle.get());
+    }
+    Placement placement = Placement.of(spec, owners, clientNode(serviceNode, owners), nodes.live());
+    if (!placement.digest().equals(lastDigest)) {
+      lastDigest = placement.digest();
+      unchangedSinceNs = System.nanoTime();
+    }
+    return System.nanoTime() - unchangedSinceNs < STABLE_NS
+        ? PlacementResult.waitFor("the partition map to stay the same for 0.8 s")
+        : PlacementResult.of(placement);
+  }
+
+  /**
+   * Fills in the owners in the order in which they joined.
+   *
+   * @return the condition that the job must wait for; empty: the owners are complete.
+   */
+  private Optional<String> owners(JobSpec spec, Map<Node, List<Integer>> owners) {
+    Affinity<Object> affinity = ignite.affinity(spec.getCache());
+    Map<Integer, ClusterNode> primaries =
+        affinity.mapPartitionsToNodes(
+            IntStream.range(0, affinity.partitions()).boxed().collect(Collectors.toList()));
+    TreeMap<Long, List<Integer>> partitions = new TreeMap<>();
+    TreeMap<Long, String> ids = new TreeMap<>();
+    for (int partition = 0; partition < affinity.partitions(); partition++) {
+      ClusterNode owner = primaries.get(partition);
+      if (owner == null || ignite.cluster().node(owner.id()) == null) {
+        return Optional.of(
+            "an owner of partition " + partition + " of cache '" + spec.getCache() + "'");
+      }
+      ids.put(owner.order(), owner.id().toString());
+      partitions.computeIfAbsent(owner.order(), order -> new ArrayList<>()).add(partition);
+    }
+    Collection<Integer> lost = ignite.cache(spec.getCache()).lostPartitions();
+    if (!lost.isEmpty() && !spec.getAllowDataLoss()) {
+      return Optional.of(
+          String.format(
+              "the nodes with the only copies of %d partitions of cache '%s' to come back (%s)",
+              lost.size(), spec.getCache(), MessageText.some(new ArrayList<>(lost))));
+    }
+    if (ids.size() < spec.getMinWorkers()) {
+      return Optional.of(
+          String.format(
+              "%d workers (min_workers=%d); nodes that own partitions now: %d, of cache '%s'",
+              spec.getMinWorkers(), spec.getMinWorkers(), ids.size(), spec.getCache()));
+    }
+    for (Map.Entry<Long, String> id : ids.entrySet()) {
+      Optional<Node> node = nodes.get(id.getValue());
+      Optional<String> obstacle = missingService(node, id.getValue(), spec.getCache());
+      if (obstacle.isPresent()) {
+        return obstacle;
+      }
+      owners.put(node.get(), partitions.get(id.getKey()));
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<String> missingService(Optional<Node> node, String id, String cache) {
+    String owner =
+        "node " + MessageText.shortId(id) + ", which owns partitions of cache '" + cache + "',";
+    if (!node.isPresent()) {
+      return Optional.of(owner + " to run the service tensorflow-ignite");
+    }
+    AgentInfo agent = node.get().getAgent();
+    return agent.getPid() == 0
+        ? Optional.of(
+            owner
+                + " to have an agent"
+                + (agent.getError().isEmpty() ? "" : ": " + agent.getError()))
+        : Optional.empty();
+  }
+
+  /** The node of the job's service if it has an agent, else the first owner. */
+  private Node clientNode(String serviceNode, Map<Node, List<Integer>> owners) {
+    return nodes
+        .get(serviceNode)
+        .filter(node -> node.getAgent().getPid() != 0)
+        .orElse(owners.keySet().iterator().next());
+  }
+}

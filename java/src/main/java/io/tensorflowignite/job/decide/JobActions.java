@@ -1,0 +1,262 @@
+package io.tensorflowignite.job.decide;
+
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RESERVE;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RUN;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_LOST;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DONE;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STOP_REQUEST;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_FAILED;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_STOPPED;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_SUCCEEDED;
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_PLACED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
+
+import com.google.protobuf.Timestamp;
+import com.google.protobuf.util.Durations;
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.CauseKind;
+import io.tensorflowignite.v1.Event;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.Task;
+import io.tensorflowignite.v1.TaskStatus;
+
+/** The actions of {@link JobMachine}'s transitions; each adds a line to the job's history. */
+final class JobActions {
+  private static final int EXIT_STOPPED = 130;
+  private static final int EXIT_FAILED = 1;
+  private static final int MAX_EVENTS = 500;
+
+  private JobActions() {}
+
+  static void openAttempt(Job.Builder job, JobEvent event, Timestamp now) {
+    Placement placement = event.placement();
+    if (job.getAttemptsCount() > 0) {
+      current(job).setFinishedAt(now);
+    }
+    Attempt.Builder attempt =
+        Attempt.newBuilder()
+            .setNumber(job.getAttemptsCount() + 1)
+            .setPhase(ATTEMPT_PHASE_RESERVE)
+            .setAssignmentDigest(placement.digest())
+            .setStartedAt(now);
+    for (Task task : placement.tasks()) {
+      attempt.addTasks(
+          task.toBuilder().setStatus(TaskStatus.newBuilder().setState(TASK_STATE_PLACED)));
+    }
+    job.addAttempts(attempt).clearNotBefore().clearMembers();
+    for (Node member : placement.members()) {
+      job.addMembers(member.toBuilder().clearAgent().clearLoops());
+    }
+    long workers = placement.tasks().stream().filter(task -> task.getRole() == ROLE_WORKER).count();
+    addEvent(
+        job,
+        now,
+        String.format(
+            "attempt %d begins: %d tasks, %d of them workers beside their partitions (assignment"
+                + " %s)",
+            attempt.getNumber(),
+            placement.tasks().size(),
+            workers,
+            MessageText.shortId(placement.digest())));
+  }
+
+  static void runTasks(Job.Builder job, JobEvent event, Timestamp now) {
+    current(job).setPhase(ATTEMPT_PHASE_RUN);
+    long rows =
+        current(job).getTasksList().stream().mapToLong(task -> task.getStatus().getRows()).sum();
+    addEvent(job, now, String.format("ports are held and %d rows counted; the tasks start", rows));
+  }
+
+  static void noteRunning(Job.Builder job, JobEvent event, Timestamp now) {
+    current(job).setRunningAt(now);
+    addEvent(job, now, "every task runs");
+  }
+
+  static void resetCrashCount(Job.Builder job, JobEvent event, Timestamp now) {
+    job.setCrashes(0).setEarlyFailures(0);
+    addEvent(job, now, event.cause());
+  }
+
+  static void replaceTask(Job.Builder job, JobEvent event, Timestamp now) {
+    countCrash(job, event.task());
+    job.setTraceback(event.task().getStatus().getTraceback());
+    for (Task.Builder task : current(job).getTasksBuilderList()) {
+      if (task.getRole() == event.task().getRole() && task.getIndex() == event.task().getIndex()) {
+        TaskStatus failed = task.getStatus();
+        task.setIncarnation(task.getIncarnation() + 1)
+            .setStatus(
+                TaskStatus.newBuilder()
+                    .setState(TASK_STATE_RESERVED)
+                    .setAddress(failed.getAddress())
+                    .setRows(failed.getRows())
+                    .setProgress(failed.getProgress()));
+      }
+    }
+    addEvent(
+        job,
+        now,
+        String.format(
+            "%s is started again at its address, since crashes (%d) <= max_crashes (%d): %s",
+            MessageText.name(event.task()),
+            job.getCrashes(),
+            CrashBudget.maxCrashes(job.getSpec()),
+            event.cause()));
+  }
+
+  static void crash(Job.Builder job, JobEvent event, Timestamp now) {
+    countCrash(job, event.task());
+    restart(job, CAUSE_KIND_CRASH, event, now);
+    backOff(job, event, now);
+  }
+
+  static void startTimedOut(Job.Builder job, JobEvent event, Timestamp now) {
+    countCrash(job, null);
+    restart(job, CAUSE_KIND_START_TIMEOUT, event, now);
+    backOff(job, event, now);
+  }
+
+  static void loseNode(Job.Builder job, JobEvent event, Timestamp now) {
+    restart(job, CAUSE_KIND_NODE_LEFT, event, now);
+    addEvent(job, now, "restarting, since " + event.cause() + " (topology changes have no limit)");
+  }
+
+  static void followData(Job.Builder job, JobEvent event, Timestamp now) {
+    restart(job, CAUSE_KIND_DATA_MOVED, event, now);
+    addEvent(job, now, "restarting, since " + event.cause() + " (topology changes have no limit)");
+  }
+
+  /** The failure of a task was the first sign of a lost node. */
+  static void attributeToNode(Job.Builder job, JobEvent event, Timestamp now) {
+    attribute(job, CAUSE_KIND_NODE_LEFT, event, now);
+  }
+
+  /** A task failed because its partitions had moved. */
+  static void attributeToMove(Job.Builder job, JobEvent event, Timestamp now) {
+    attribute(job, CAUSE_KIND_DATA_MOVED, event, now);
+  }
+
+  private static void attribute(Job.Builder job, CauseKind kind, JobEvent event, Timestamp now) {
+    job.setCrashes(Math.max(0, job.getCrashes() - 1)).setEarlyFailures(0).clearNotBefore();
+    job.clearTraceback();
+    current(job).setCauseKind(kind).setCause(event.cause());
+    addEvent(job, now, "not counted as a crash, since " + event.cause());
+  }
+
+  static void succeed(Job.Builder job, JobEvent event, Timestamp now) {
+    endAttempt(job, CAUSE_KIND_DONE, "", now);
+    job.setOutcome(JOB_STATE_SUCCEEDED).clearCause().clearTraceback().setExitCode(0);
+    addEvent(job, now, "the script is done");
+  }
+
+  static void stop(Job.Builder job, JobEvent event, Timestamp now) {
+    endAttempt(job, CAUSE_KIND_STOP_REQUEST, event.cause(), now);
+    job.setOutcome(JOB_STATE_STOPPED).setCause(event.cause()).setExitCode(EXIT_STOPPED);
+    job.clearTraceback();
+    addEvent(job, now, event.cause());
+  }
+
+  static void loseData(Job.Builder job, JobEvent event, Timestamp now) {
+    endAttempt(job, CAUSE_KIND_DATA_LOST, event.cause(), now);
+    if (current(job).getCauseKind() == CAUSE_KIND_CRASH) {
+      String traceback = job.getTraceback();
+      attribute(job, CAUSE_KIND_DATA_LOST, event, now);
+      job.setTraceback(traceback);
+    }
+    fail(job, event.cause(), now);
+  }
+
+  static void endFailed(Job.Builder job, JobEvent event, Timestamp now) {
+    fail(job, event.cause(), now);
+  }
+
+  static void failUnplaced(Job.Builder job, JobEvent event, Timestamp now) {
+    fail(job, event.cause(), now);
+    job.setFinishedAt(now);
+  }
+
+  static void stopUnplaced(Job.Builder job, JobEvent event, Timestamp now) {
+    job.setOutcome(JOB_STATE_STOPPED)
+        .setCause(event.cause())
+        .setExitCode(EXIT_STOPPED)
+        .setFinishedAt(now);
+    addEvent(job, now, event.cause());
+  }
+
+  static void close(Job.Builder job, JobEvent event, Timestamp now) {
+    current(job).setFinishedAt(now);
+    job.setFinishedAt(now);
+    addEvent(job, now, "nothing of the job runs any more");
+  }
+
+  private static void restart(Job.Builder job, CauseKind kind, JobEvent event, Timestamp now) {
+    endAttempt(job, kind, event.cause(), now);
+    if (event.task() != null) {
+      TaskStatus status = event.task().getStatus();
+      job.setTraceback(status.getTraceback());
+      job.setExitCode(status.getExitCode() > 0 ? status.getExitCode() : EXIT_FAILED);
+    }
+  }
+
+  private static void endAttempt(Job.Builder job, CauseKind kind, String cause, Timestamp now) {
+    Attempt.Builder attempt = current(job);
+    if (attempt.getPhase() != ATTEMPT_PHASE_STOP) {
+      attempt.setPhase(ATTEMPT_PHASE_STOP).setEndingAt(now).setCauseKind(kind).setCause(cause);
+    }
+  }
+
+  private static void countCrash(Job.Builder job, Task task) {
+    job.setCrashes(job.getCrashes() + 1);
+    job.setEarlyFailures(
+        task != null && CrashBudget.isEarlyFailure(task) ? job.getEarlyFailures() + 1 : 0);
+  }
+
+  private static void backOff(Job.Builder job, JobEvent event, Timestamp now) {
+    long pauseMs = CrashBudget.backOffMs(job.getCrashes());
+    job.setNotBefore(Timestamps.add(now, Durations.fromMillis(pauseMs)));
+    addEvent(
+        job,
+        now,
+        String.format(
+            "attempt %d crashed (crash %d, max_crashes %d): %s",
+            job.getAttemptsCount(),
+            job.getCrashes(),
+            CrashBudget.maxCrashes(job.getSpec()),
+            event.cause()));
+  }
+
+  private static void fail(Job.Builder job, String cause, Timestamp now) {
+    job.setOutcome(JOB_STATE_FAILED).setCause(cause);
+    if (job.getExitCode() == 0) {
+      job.setExitCode(EXIT_FAILED);
+    }
+    addEvent(job, now, cause);
+  }
+
+  private static void addEvent(Job.Builder job, Timestamp now, String text) {
+    int count = job.getEventsCount();
+    long last = count == 0 ? 0 : job.getEvents(count - 1).getNumber();
+    job.addEvents(
+        Event.newBuilder()
+            .setNumber(last + 1)
+            .setAt(now)
+            .setAttempt(job.getAttemptsCount())
+            .setState(job.getState())
+            .setText(text));
+    if (job.getEventsCount() > MAX_EVENTS) {
+      job.removeEvents(0);
+    }
+  }
+
+  private static Attempt.Builder current(Job.Builder job) {
+    return job.getAttemptsBuilder(job.getAttemptsCount() - 1);
+  }
+}

@@ -1,0 +1,92 @@
+package io.tensorflowignite.job.decide;
+
+import io.tensorflowignite.v1.Task;
+
+/** The cause of a transition of a job, with its details. */
+final class JobEvent {
+  enum Type {
+    /** Every task has its node and its partitions. */
+    PLACED,
+    /** The tasks can never be placed. */
+    PLACEMENT_FAILED,
+    /** No placement was found within the wait timeout. */
+    WAIT_TIMED_OUT,
+    /** Every agent holds its ports and has counted its rows. */
+    TASKS_RESERVED,
+    /** Every task runs. */
+    TASKS_RUNNING,
+    /** The attempt has run without a crash for the healthy time: earlier crashes do not count. */
+    HEALTHY,
+    /** Every task whose success counts has exited with 0. */
+    TASKS_SUCCEEDED,
+    /** A task failed, and its attempt with it. */
+    TASK_CRASHED,
+    /** A task failed, and a new process can replace it while the other tasks continue. */
+    TASK_REPLACED,
+    /** Not every task ran within the start timeout. */
+    START_TIMED_OUT,
+    /** A node with tasks has left the topology. */
+    NODE_LOST,
+    /** Primary partitions have moved to other nodes. */
+    DATA_MOVED,
+    /** Partitions have lost all their copies. */
+    DATA_LOST,
+    /** No further attempt is allowed, or a retry cannot help. */
+    RETRIES_EXHAUSTED,
+    STOP_REQUESTED,
+    /** It is proven that all processes of the attempt have terminated. */
+    TASKS_TERMINATED,
+  }
+
+  private final Type type;
+  private final String cause;
+  private final Task task;
+  private final Placement placement;
+
+  private JobEvent(Type type, String cause, Task task, Placement placement) {
+    this.type = type;
+    this.cause = cause;
+    this.task = task;
+    this.placement = placement;
+  }
+
+  static JobEvent of(Type type) {
+    return new JobEvent(type, "", null, null);
+  }
+
+  static JobEvent because(Type type, String format, Object... values) {
+    return new JobEvent(type, String.format(format, values), null, null);
+  }
+
+  static JobEvent ofTask(Type type, Task task, String cause) {
+    return new JobEvent(type, cause, task, null);
+  }
+
+  static JobEvent placed(Placement placement) {
+    return new JobEvent(Type.PLACED, "", null, placement);
+  }
+
+  Type type() {
+    return type;
+  }
+
+  /** One line of text; empty where the type needs no more explanation. */
+  String cause() {
+    return cause;
+  }
+
+  /** The task that failed; null for other events. */
+  Task task() {
+    return task;
+  }
+
+  /** The placement of the next attempt; null for other events than PLACED. */
+  Placement placement() {
+    return placement;
+  }
+
+  @Override
+  public String toString() {
+    return "JobEvent [type=" + type + (cause.isEmpty() ? "" : ", cause=" + cause) + "]";
+  }
+}

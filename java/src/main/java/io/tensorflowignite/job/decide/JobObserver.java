@@ -1,0 +1,431 @@
+package io.tensorflowignite.job.decide;
+
+import static io.tensorflowignite.job.decide.JobEvent.Type.DATA_LOST;
+import static io.tensorflowignite.job.decide.JobEvent.Type.DATA_MOVED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.HEALTHY;
+import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_LOST;
+import static io.tensorflowignite.job.decide.JobEvent.Type.PLACEMENT_FAILED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.RETRIES_EXHAUSTED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.START_TIMED_OUT;
+import static io.tensorflowignite.job.decide.JobEvent.Type.STOP_REQUESTED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_RESERVED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_RUNNING;
+import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_SUCCEEDED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_TERMINATED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_CRASHED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_REPLACED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.WAIT_TIMED_OUT;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
+import static io.tensorflowignite.v1.OnJoin.ON_JOIN_AT_CHECKPOINT;
+import static io.tensorflowignite.v1.OnJoin.ON_JOIN_IGNORE;
+import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+import static io.tensorflowignite.v1.Role.ROLE_PS;
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_PLACED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_STOPPED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_SUCCEEDED;
+
+import com.google.protobuf.Timestamp;
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.CauseKind;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.OnJoin;
+import io.tensorflowignite.v1.Role;
+import io.tensorflowignite.v1.Task;
+import io.tensorflowignite.v1.TaskState;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/**
+ * Compares a job's row with the observed cluster, and finds the event that follows from the
+ * difference. Level triggered: the result does not depend on how often, or after which message, the
+ * row is compared.
+ */
+public final class JobObserver {
+  private static final Set<TaskState> BEFORE_RUNNING =
+      EnumSet.of(TASK_STATE_PLACED, TASK_STATE_RESERVED);
+
+  private final Job job;
+  private final Observation observation;
+
+  private JobObserver(Job job, Observation observation) {
+    this.job = job;
+    this.observation = observation;
+  }
+
+  /**
+   * Merges the reports into the row, then applies events until none is left.
+   *
+   * @param listener gets each transition.
+   * @return the changed row.
+   */
+  public static Job step(
+      Job job, Observation observation, Consumer<JobMachine.Transition> listener) {
+    Job current = ReportMerge.merge(job, observation);
+    Optional<JobEvent> event = new JobObserver(current, observation).next();
+    while (event.isPresent()) {
+      listener.accept(JobMachine.transition(current, event.get()));
+      current = JobMachine.apply(current, event.get(), observation.now);
+      event = new JobObserver(current, observation).next();
+    }
+    return current.toBuilder()
+        .setWaitingFor(new JobObserver(current, observation).waitingFor())
+        .build();
+  }
+
+  private Optional<JobEvent> next() {
+    switch (job.getState()) {
+      case JOB_STATE_PENDING:
+        return firstOf(stopRequested(), lostData(), placement(), waitTimedOut(job.getCreatedAt()));
+      case JOB_STATE_RESERVING:
+        return firstOf(
+            stopRequested(),
+            lostData(),
+            lostNode(),
+            crash(),
+            movedData(),
+            all(task -> state(task) != TASK_STATE_PLACED, TASKS_RESERVED),
+            startTimedOut());
+      case JOB_STATE_STARTING:
+        return firstOf(
+            success(),
+            stopRequested(),
+            lostData(),
+            lostNode(),
+            crash(),
+            movedData(),
+            all(task -> !BEFORE_RUNNING.contains(state(task)), TASKS_RUNNING),
+            startTimedOut());
+      case JOB_STATE_RUNNING:
+        return firstOf(
+            success(), stopRequested(), lostData(), lostNode(), crash(), movedData(), healthy());
+      case JOB_STATE_RESTARTING:
+        return whileRestarting();
+      case JOB_STATE_ENDING:
+        return eventIf(unproven().isEmpty(), TASKS_TERMINATED, "");
+      default:
+        return Optional.empty();
+    }
+  }
+
+  /**
+   * The next attempt is decided only when the last one is proven terminated, since observations
+   * until then count too.
+   */
+  private Optional<JobEvent> whileRestarting() {
+    Optional<JobEvent> now = firstOf(stopRequested(), lostData(), causeIsLostNode());
+    if (now.isPresent() || !unproven().isEmpty()) {
+      return now;
+    }
+    Optional<JobEvent> moved = causeIsMove();
+    if (moved.isPresent() || mayHaveMoved()) {
+      return moved;
+    }
+    Optional<JobEvent> lost = causeIsLostData();
+    if (lost.isPresent()) {
+      return lost;
+    }
+    Optional<JobEvent> end =
+        CrashBudget.exhausted(job).map(why -> JobEvent.because(RETRIES_EXHAUSTED, "%s", why));
+    if (end.isPresent() || isPausing()) {
+      return end;
+    }
+    return firstOf(placement(), waitTimedOut(attempt().getEndingAt()));
+  }
+
+  private Optional<JobEvent> placement() {
+    if (!missingForPlacement().isEmpty()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        observation.placement.impossible != null
+            ? JobEvent.because(PLACEMENT_FAILED, "%s", observation.placement.impossible)
+            : JobEvent.placed(observation.placement.placement));
+  }
+
+  private Optional<JobEvent> waitTimedOut(Timestamp since) {
+    Duration waited = observation.since(since);
+    Duration limit = observation.timeouts.assignment;
+    return eventIf(
+        waited.compareTo(limit) >= 0,
+        WAIT_TIMED_OUT,
+        "job %s waited %.0f s (wait timeout %.0f s) for %s. See: tensorflow-ignite nodes",
+        job.getId(),
+        seconds(waited),
+        seconds(limit),
+        missingForPlacement());
+  }
+
+  private Optional<JobEvent> stopRequested() {
+    return eventIf(job.getStopRequested(), STOP_REQUESTED, "stopped on request");
+  }
+
+  private Optional<JobEvent> lostData() {
+    return eventIf(
+        job.getLostPartitionsCount() > 0 && !job.getSpec().getAllowDataLoss(),
+        DATA_LOST,
+        "data lost: %d partitions of cache '%s' have lost all their copies (%s). A job continues"
+            + " without rows only with --allow-data-loss. Load the cache again, with more backups,"
+            + " or submit with --allow-data-loss.",
+        job.getLostPartitionsCount(),
+        job.getSpec().getCache(),
+        MessageText.some(job.getLostPartitionsList()));
+  }
+
+  private Optional<JobEvent> lostNode() {
+    return tasks().stream()
+        .filter(task -> !observation.nodes.contains(task.getNodeId()))
+        .findFirst()
+        .map(
+            task ->
+                JobEvent.because(
+                    NODE_LOST,
+                    "node %s with %s has left the cluster",
+                    MessageText.shortId(task.getNodeId()),
+                    MessageText.name(task)));
+  }
+
+  private Optional<JobEvent> causeIsLostNode() {
+    return countsAsCrash() ? lostNode() : Optional.empty();
+  }
+
+  /** A task fails when its partitions have moved: it cannot read them any more. */
+  private Optional<JobEvent> causeIsMove() {
+    Attempt attempt = attempt();
+    Duration delay = Observation.between(attempt.getEndingAt(), attempt.getMovedAt());
+    return eventIf(
+        countsAsCrash()
+            && !attempt.getMovedDigest().isEmpty()
+            && delay.compareTo(observation.timeouts.quiet) <= 0,
+        DATA_MOVED,
+        "the primary partitions of cache '%s' had moved, or were about to",
+        job.getSpec().getCache());
+  }
+
+  /** A task that cannot read lost data could not read them in the next attempt either. */
+  private Optional<JobEvent> causeIsLostData() {
+    return tasks().stream()
+        .filter(task -> countsAsCrash() && hasFailed(task) && CrashBudget.isDataLoss(task))
+        .findFirst()
+        .map(task -> JobEvent.ofTask(DATA_LOST, task, "data lost: " + failure(task)));
+  }
+
+  /** Whether the partition map is still changing soon after a crash, so that a move may follow. */
+  private boolean mayHaveMoved() {
+    return countsAsCrash()
+        && tasks().stream().noneMatch(task -> task.getStatus().getFailedPermanently())
+        && observation.placement.waitingFor != null
+        && observation.since(attempt().getEndingAt()).compareTo(observation.timeouts.quiet) <= 0;
+  }
+
+  private boolean countsAsCrash() {
+    CauseKind kind = attempt().getCauseKind();
+    return kind == CAUSE_KIND_CRASH || kind == CAUSE_KIND_START_TIMEOUT;
+  }
+
+  private Optional<JobEvent> crash() {
+    Optional<Task> failed =
+        tasks().stream()
+            .filter(this::hasFailed)
+            .min(
+                Comparator.comparing(
+                    task -> task.getStatus().getFinishedAt(), Timestamps.comparator()));
+    if (failed.isPresent()) {
+      Task task = failed.get();
+      return Optional.of(
+          JobEvent.ofTask(isReplaceable(task) ? TASK_REPLACED : TASK_CRASHED, task, failure(task)));
+    }
+    return observation.reports(attempt()).stream()
+        .filter(report -> !report.getError().isEmpty())
+        .findFirst()
+        .map(
+            report ->
+                JobEvent.because(
+                    TASK_CRASHED,
+                    "node %s: %s",
+                    MessageText.shortId(report.getNodeId()),
+                    report.getError()));
+  }
+
+  /**
+   * A TensorFlow server ends only when it is stopped: if it ends before the client process, that is
+   * a failure with any exit code.
+   */
+  private boolean hasFailed(Task task) {
+    TaskState state = state(task);
+    return state == TASK_STATE_FAILED
+        || state == TASK_STATE_STOPPED
+        || (isParameterServer() && task.getRole() != ROLE_CLIENT && state == TASK_STATE_SUCCEEDED);
+  }
+
+  /**
+   * TensorFlow accepts a restarted worker or client process of a parameter-server job; the
+   * variables of a lost server cannot be restored.
+   */
+  private boolean isReplaceable(Task task) {
+    return isParameterServer()
+        && job.getState() == JOB_STATE_RUNNING
+        && task.getRole() != ROLE_PS
+        && !task.getStatus().getAgentLost()
+        && tasks().stream().noneMatch(other -> other.getRole() == ROLE_PS && hasFailed(other))
+        && CrashBudget.allowsReplacement(job, task);
+  }
+
+  private static String failure(Task task) {
+    String error = task.getStatus().getError();
+    return String.format(
+        "%s on node %s failed: %s",
+        MessageText.name(task),
+        MessageText.shortId(task.getNodeId()),
+        error.isEmpty() ? "exited with code " + task.getStatus().getExitCode() : error);
+  }
+
+  private Optional<JobEvent> success() {
+    Role counts = isParameterServer() ? ROLE_CLIENT : ROLE_WORKER;
+    return eventIf(
+        tasks().stream()
+            .filter(task -> task.getRole() == counts)
+            .allMatch(task -> state(task) == TASK_STATE_SUCCEEDED),
+        TASKS_SUCCEEDED,
+        "");
+  }
+
+  private Optional<JobEvent> startTimedOut() {
+    Duration since = observation.since(attempt().getStartedAt());
+    Duration limit = observation.timeouts.start;
+    return eventIf(
+        since.compareTo(limit) >= 0,
+        START_TIMED_OUT,
+        "not every task ran %.0f s after attempt %d began (start timeout %.0f s); missing: %s",
+        seconds(since),
+        attempt().getNumber(),
+        seconds(limit),
+        unstarted());
+  }
+
+  private Optional<JobEvent> movedData() {
+    Attempt attempt = attempt();
+    OnJoin onJoin = job.getSpec().getOnJoin();
+    Duration quiet = observation.since(attempt.getMovedAt());
+    Duration limit = observation.timeouts.quiet;
+    boolean saved = ReportMerge.checkpointStep(attempt) > attempt.getMovedCheckpointStep();
+    return eventIf(
+        !attempt.getMovedDigest().isEmpty()
+            && onJoin != ON_JOIN_IGNORE
+            && quiet.compareTo(limit) >= 0
+            && (onJoin != ON_JOIN_AT_CHECKPOINT || saved),
+        DATA_MOVED,
+        "the primary partitions of cache '%s' moved %.1f s ago (quiet time %.1f s)",
+        job.getSpec().getCache(),
+        seconds(quiet),
+        seconds(limit));
+  }
+
+  private Optional<JobEvent> healthy() {
+    Duration since = observation.since(attempt().getRunningAt());
+    return eventIf(
+        job.getCrashes() > 0 && since.compareTo(observation.timeouts.healthy) >= 0,
+        HEALTHY,
+        "crashes (%d) are no longer counted after %.0f s without a crash",
+        job.getCrashes(),
+        seconds(since));
+  }
+
+  private Optional<JobEvent> all(Predicate<Task> holds, JobEvent.Type type) {
+    return eventIf(tasks().stream().allMatch(holds), type, "");
+  }
+
+  private static Optional<JobEvent> eventIf(
+      boolean holds, JobEvent.Type type, String format, Object... values) {
+    return holds ? Optional.of(JobEvent.because(type, format, values)) : Optional.empty();
+  }
+
+  /** The nodes on which tasks of the attempt may still run. */
+  private Set<String> unproven() {
+    return TerminationProof.unprovenNodes(job, observation);
+  }
+
+  private boolean isPausing() {
+    return job.hasNotBefore() && Timestamps.compare(observation.now, job.getNotBefore()) < 0;
+  }
+
+  private String waitingFor() {
+    switch (job.getState()) {
+      case JOB_STATE_PENDING:
+        return missingForPlacement();
+      case JOB_STATE_RESERVING:
+      case JOB_STATE_STARTING:
+        return unstarted();
+      case JOB_STATE_RESTARTING:
+        if (!unproven().isEmpty()) {
+          return missingProof();
+        }
+        return isPausing()
+            ? "the pause after crash " + job.getCrashes() + " to end"
+            : missingForPlacement();
+      case JOB_STATE_ENDING:
+        return missingProof();
+      default:
+        return "";
+    }
+  }
+
+  private String missingForPlacement() {
+    return QuorumRule.waitingFor(job, observation)
+        .orElse(observation.placement.waitingFor == null ? "" : observation.placement.waitingFor);
+  }
+
+  private String missingProof() {
+    return unproven().stream()
+        .map(node -> "node " + MessageText.shortId(node))
+        .collect(Collectors.joining(", ", "proof that its tasks have terminated: ", ""));
+  }
+
+  private String unstarted() {
+    return tasks().stream()
+        .filter(task -> BEFORE_RUNNING.contains(state(task)))
+        .map(task -> MessageText.name(task) + " on node " + MessageText.shortId(task.getNodeId()))
+        .collect(Collectors.joining(", "));
+  }
+
+  private boolean isParameterServer() {
+    return job.getSpec().getKind() == JOB_KIND_PARAMETER_SERVER;
+  }
+
+  private Attempt attempt() {
+    return JobMachine.attempt(job);
+  }
+
+  private List<Task> tasks() {
+    return attempt().getTasksList();
+  }
+
+  private static TaskState state(Task task) {
+    return task.getStatus().getState();
+  }
+
+  private static double seconds(Duration duration) {
+    return duration.toMillis() / 1000.0;
+  }
+
+  @SafeVarargs
+  @SuppressWarnings("varargs")
+  private static Optional<JobEvent> firstOf(Optional<JobEvent>... events) {
+    return Arrays.stream(events).flatMap(Optional::stream).findFirst();
+  }
+}

@@ -1,0 +1,46 @@
+package io.tensorflowignite.job.decide;
+
+import com.google.protobuf.util.Durations;
+import io.tensorflowignite.settings.ClusterSettings;
+import io.tensorflowignite.v1.JobSpec;
+import java.time.Duration;
+
+/** The timeouts of one job: from its specification, else from the cluster's settings. */
+public final class JobTimeouts {
+  /** From the placement of an attempt until every task runs. */
+  final Duration start;
+
+  /** The wait for a placement with which an attempt can start. */
+  final Duration assignment;
+
+  /** After this time without a heartbeat of its node, an agent has killed its tasks. */
+  final Duration lease;
+
+  /** How long the primary partitions must stay unchanged before tasks follow them. */
+  final Duration quiet;
+
+  /** After this time without a crash, earlier crashes are no longer counted. */
+  final Duration healthy;
+
+  private JobTimeouts(
+      Duration start, Duration assignment, Duration lease, Duration quiet, Duration healthy) {
+    this.start = start;
+    this.assignment = assignment;
+    this.lease = lease;
+    this.quiet = quiet;
+    this.healthy = healthy;
+  }
+
+  public static JobTimeouts of(JobSpec spec, ClusterSettings settings) {
+    return new JobTimeouts(
+        spec.hasStartTimeout() ? duration(spec.getStartTimeout()) : settings.startTimeout,
+        spec.hasWaitTimeout() ? duration(spec.getWaitTimeout()) : settings.waitTimeout,
+        settings.leaseTimeout,
+        settings.quietTime,
+        settings.healthyTime);
+  }
+
+  private static Duration duration(com.google.protobuf.Duration duration) {
+    return Duration.ofMillis(Durations.toMillis(duration));
+  }
+}

@@ -1,0 +1,75 @@
+package io.tensorflowignite.job.decide;
+
+import com.google.protobuf.Timestamp;
+import com.google.protobuf.util.Durations;
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.NodeReport;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** The state of the cluster at one moment, as a job's service observes it. */
+public final class Observation {
+  final Timestamp now;
+
+  /** Ids of the nodes in the topology. */
+  final Set<String> nodes;
+
+  /**
+   * Ids of nodes that have left and whose process is dead: their host refuses connections to the
+   * address of their API, or another node has their identity or address.
+   */
+  final Set<String> dead;
+
+  private final Map<String, NodeReport> reports;
+
+  /** Partitions of the job's cache that have lost all their copies. */
+  final Set<Integer> lostPartitions;
+
+  /** The placement with which an attempt could start now. */
+  final PlacementResult placement;
+
+  final JobTimeouts timeouts;
+
+  public Observation(
+      Timestamp now,
+      Set<String> nodes,
+      Set<String> dead,
+      Map<String, NodeReport> reports,
+      Set<Integer> lostPartitions,
+      PlacementResult placement,
+      JobTimeouts timeouts) {
+    this.now = now;
+    this.nodes = nodes;
+    this.dead = dead;
+    this.reports = reports;
+    this.lostPartitions = lostPartitions;
+    this.placement = placement;
+    this.timeouts = timeouts;
+  }
+
+  /** The time from a moment to this observation. */
+  Duration since(Timestamp moment) {
+    return between(moment, now);
+  }
+
+  static Duration between(Timestamp from, Timestamp to) {
+    return Duration.ofMillis(Durations.toMillis(Timestamps.between(from, to)));
+  }
+
+  /** The node's report of the attempt; null when it has not reported. */
+  NodeReport report(String node, Attempt attempt) {
+    NodeReport report = reports.get(node);
+    return report != null && report.getAttempt() == attempt.getNumber() ? report : null;
+  }
+
+  /** All reports of the attempt. */
+  List<NodeReport> reports(Attempt attempt) {
+    return reports.values().stream()
+        .filter(report -> report.getAttempt() == attempt.getNumber())
+        .collect(Collectors.toList());
+  }
+}

@@ -1,0 +1,110 @@
+package io.tensorflowignite.node;
+
+import com.google.common.base.Strings;
+import com.google.common.util.concurrent.Uninterruptibles;
+import io.tensorflowignite.base.Loop;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.v1.AgentInfo;
+import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.NodeLoop;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.cluster.ClusterNode;
+
+/**
+ * This node's row in the node table. A thread compares the row every second with what the node is:
+ * its agent, and its loops that have failed or are silent. It writes the row if they differ, so the
+ * row is also mended if a write was lost, or another client has changed it.
+ */
+final class NodeRow implements AutoCloseable {
+  private static final Duration INTERVAL = Duration.ofSeconds(1);
+  private static final Duration PASS_LIMIT = Duration.ofSeconds(30);
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+
+  private final NodeTable nodes;
+  private final Loops loops;
+  private final Loop loop;
+  private final Semaphore changes = new Semaphore(0);
+  private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-row");
+  private volatile Node self;
+  private volatile boolean closed;
+
+  NodeRow(Ignite ignite, NodeTable nodes, Loops loops, String address) {
+    this.nodes = nodes;
+    this.loops = loops;
+    this.loop = loops.continuous("node row", PASS_LIMIT, () -> closed);
+    ClusterNode local = ignite.cluster().localNode();
+    String version = NodeRow.class.getPackage().getImplementationVersion();
+    self =
+        Node.newBuilder()
+            .setId(local.id().toString())
+            .setConsistentId(String.valueOf(local.consistentId()))
+            .setOrder(local.order())
+            .setAddress(address)
+            .setHostName(hostName())
+            .setPluginVersion(Strings.nullToEmpty(version))
+            .build();
+  }
+
+  /** Writes the row, and keeps it up to date from then on. */
+  void start() {
+    publish();
+    thread.start();
+  }
+
+  String address() {
+    return self.getAddress();
+  }
+
+  void agent(AgentInfo agent) {
+    self = self.toBuilder().setAgent(agent).build();
+    changes.release();
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    changes.release();
+    Uninterruptibles.joinUninterruptibly(thread, CLOSE_TIMEOUT);
+  }
+
+  private void run() {
+    loop.run(
+        INTERVAL,
+        () -> {
+          publish();
+          changes.tryAcquire(INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
+          changes.drainPermits();
+        });
+  }
+
+  private void publish() {
+    Node now = self.toBuilder().addAllLoops(loops.faults()).build();
+    Node stored = nodes.get(now.getId()).orElse(Node.getDefaultInstance());
+    if (!lasting(now).equals(lasting(stored))) {
+      nodes.put(now);
+    }
+  }
+
+  /** The row without what changes with each failed pass. */
+  private static Node lasting(Node node) {
+    Node.Builder lasting = node.toBuilder();
+    for (NodeLoop.Builder fault : lasting.getLoopsBuilderList()) {
+      fault.clearCompletedAt().clearFailures();
+    }
+    return lasting.build();
+  }
+
+  private static String hostName() {
+    try {
+      return InetAddress.getLocalHost().getHostName();
+    } catch (UnknownHostException e) {
+      return "";
+    }
+  }
+}

@@ -1,0 +1,362 @@
+package io.tensorflowignite.node;
+
+import com.google.common.net.HostAndPort;
+import com.google.common.util.concurrent.Uninterruptibles;
+import com.google.protobuf.util.Durations;
+import io.grpc.BindableService;
+import io.tensorflowignite.agent.AgentSupervisor;
+import io.tensorflowignite.agent.NodeRunner;
+import io.tensorflowignite.api.BlockMemoryService;
+import io.tensorflowignite.api.DataEndpoint;
+import io.tensorflowignite.api.FileService;
+import io.tensorflowignite.api.JobChangeBus;
+import io.tensorflowignite.api.NodeApiService;
+import io.tensorflowignite.base.Loop;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.data.loss.LossDetector;
+import io.tensorflowignite.data.tcp.TcpPort;
+import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.job.JobFileStore;
+import io.tensorflowignite.job.JobRemoval;
+import io.tensorflowignite.job.JobServices;
+import io.tensorflowignite.job.LogArchive;
+import io.tensorflowignite.job.Reconciler;
+import io.tensorflowignite.job.TopologyEvents;
+import io.tensorflowignite.rpc.ApiServer;
+import io.tensorflowignite.security.Authentication;
+import io.tensorflowignite.security.Guard;
+import io.tensorflowignite.security.IgniteSecurityAccess;
+import io.tensorflowignite.security.TaskTokens;
+import io.tensorflowignite.security.decide.AccessRules;
+import io.tensorflowignite.security.decide.AuthenticationPolicy;
+import io.tensorflowignite.security.tls.NodeTls;
+import io.tensorflowignite.security.tls.PeerCertificates;
+import io.tensorflowignite.settings.ClusterSettings;
+import io.tensorflowignite.storage.Storage;
+import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.table.ReportTable;
+import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.v1.AgentInfo;
+import io.tensorflowignite.v1.AgentStart;
+import io.tensorflowignite.v1.WatchResponse;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import javax.net.ssl.SSLContext;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.lang.IgnitePredicate;
+
+/** All parts of the service on one node: starts them in order, and closes them in reverse order. */
+public final class NodeRuntime implements AutoCloseable {
+  private static final long RECONCILE_MS = 1_000;
+  private static final Duration ERROR_PAUSE = Duration.ofSeconds(1);
+  private static final Duration PASS_LIMIT = Duration.ofMinutes(1);
+  private static final long CLOSE_TIMEOUT_MS = 30_000;
+
+  private final Ignite ignite;
+  private final IgniteLogger log;
+  private final ClusterSettings settings;
+  private final IgnitePredicate<ClusterNode> nodeFilter;
+  private final String nodeId;
+  private final Loops loops;
+  private final Loop loop;
+  private final Thread thread;
+  private final Semaphore changes = new Semaphore(0);
+  private final Deque<AutoCloseable> parts = new ArrayDeque<>();
+
+  private NodeSettings local;
+  private NodeTable nodes;
+  private NodeRunner runner;
+  private LossDetector detector;
+  private Storage storage;
+  private volatile NodeRow self;
+  private volatile String failure;
+  private volatile boolean closed;
+
+  /**
+   * @param nodeFilter the nodes that may host jobs' services; null: every server node
+   */
+  public NodeRuntime(
+      Ignite ignite,
+      IgniteLogger log,
+      ClusterSettings settings,
+      IgnitePredicate<ClusterNode> nodeFilter) {
+    this.ignite = ignite;
+    this.log = log;
+    this.settings = settings;
+    this.nodeFilter = nodeFilter;
+    this.nodeId = ignite.cluster().localNode().id().toString();
+    this.loops = Loops.of(ignite);
+    this.loop = loops.continuous("reconciler", PASS_LIMIT, () -> closed);
+    this.thread = new Thread(this::run, "tensorflow-ignite-service");
+  }
+
+  public void start() {
+    thread.start();
+  }
+
+  /** The context of {@code NodeSslContextFactory}. */
+  public static SSLContext contextBetweenNodes() {
+    return NodeTls.betweenNodes(NodeSettings.pemFiles());
+  }
+
+  public String address() {
+    NodeRow known = self;
+    return known == null ? null : known.address();
+  }
+
+  public String failure() {
+    return failure;
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    changes.release();
+    Uninterruptibles.joinUninterruptibly(thread, CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+  }
+
+  private void run() {
+    try {
+      Reconciler reconciler = bringUp();
+      loop.run(
+          ERROR_PAUSE,
+          () -> {
+            reconcile(reconciler);
+            changes.tryAcquire(RECONCILE_MS, TimeUnit.MILLISECONDS);
+            changes.drainPermits();
+          });
+    } catch (Throwable e) {
+      // Only the start throws: it has failed for this node, by an Error too.
+      if (!closed) {
+        failure = e.getMessage() == null ? e.toString() : e.getMessage();
+        log.error("The node cannot run TensorFlow tasks [node=" + nodeId + "]", e);
+      }
+    } finally {
+      bringDown();
+    }
+  }
+
+  private Reconciler bringUp() {
+    local = NodeSettings.of(ignite);
+    NodeTls tls = opened(tls());
+    nodes = new NodeTable(ignite);
+    JobTable jobs = new JobTable(ignite);
+    JobChangeBus jobChanges = new JobChangeBus();
+    detector = opened(LossDetector.open(ignite, changes::release));
+    CacheLosses losses = new CacheLosses(ignite, detector);
+    Authentication authentication = authentication(jobs);
+    Guard guard =
+        Guard.of(
+            AccessRules.of(settings.security.access()),
+            cache -> SystemCache.isSystem(ignite, cache),
+            settings.storage.name + "-files");
+    DataEndpoint data =
+        opened(
+            new DataEndpoint(
+                ignite,
+                new NodeTableDirectory(nodes, ignite, tls.isOn()),
+                losses,
+                settings.batches,
+                guard,
+                rowsPort(tls)));
+    storage = opened(new Storage(ignite, settings.storage));
+    JobFileStore files = new JobFileStore(storage);
+    CodeStore code = new CodeStore(files);
+    JobRemoval removal = new JobRemoval(ignite, jobs, files);
+    LogArchive archive = opened(new LogArchive(ignite, jobs, files));
+    NodeApiService api =
+        new NodeApiService(
+            ignite,
+            settings,
+            jobs,
+            nodes,
+            jobChanges,
+            removal,
+            files,
+            losses,
+            guard,
+            encrypts(tls));
+    List<BindableService> services = new ArrayList<>(data.services());
+    services.add(api);
+    services.add(new FileService(ignite, storage, nodes, guard));
+    services.add(BlockMemoryService.of(storage.memories(), guard));
+    ApiServer server =
+        opened(
+            ApiServer.start(
+                local.host,
+                local.ports.first,
+                local.ports.last,
+                settings.batches,
+                log,
+                tls.context(),
+                List.of(new PeerCertificates(), authentication),
+                services));
+    String host = local.advertisedHost(ignite);
+    String address = HostAndPort.fromParts(host, server.port()).toString();
+    AgentSupervisor supervisor =
+        new AgentSupervisor(local.python, agentStart(host), new AgentEvents(), loops, log);
+    runner =
+        new NodeRunner(
+            ignite,
+            settings,
+            supervisor,
+            jobs,
+            address,
+            tls::taskEnvironment,
+            code,
+            agentDirectory(),
+            loops);
+    Reconciler reconciler =
+        new Reconciler(
+            ignite,
+            settings,
+            jobs,
+            nodes,
+            removal,
+            archive,
+            code,
+            opened(new JobServices(ignite)),
+            nodeFilter,
+            loop);
+    opened(
+        jobs.listen(
+            id -> {
+              jobChanges.changed(id);
+              runner.wake();
+              changes.release();
+            }));
+    opened(TopologyEvents.onChange(ignite, changes::release));
+    NodeRow row = opened(new NodeRow(ignite, nodes, loops, address));
+    row.start();
+    self = row;
+    opened(supervisor).start();
+    opened(runner).start();
+    log.info("Node API is up [address=" + address + ", tls=" + tls + ", node=" + nodeId + "]");
+    return reconciler;
+  }
+
+  private Authentication authentication(JobTable jobs) {
+    IgniteSecurityAccess users = new IgniteSecurityAccess(ignite);
+    AuthenticationPolicy policy =
+        AuthenticationPolicy.of(
+            settings.security, users.knowsUsers(), settings.tls.clientCertificates);
+    if (policy.requireAllowed(settings.security, local.host, local.isLoopback())) {
+      log.warning(
+          "Everybody who can connect to the node API can run code on this cluster: callers are not"
+              + " authenticated, since TensorFlowService.allowUnauthenticated is set [host="
+              + local.host
+              + ", node="
+              + nodeId
+              + "]");
+    }
+    return new Authentication(
+        policy,
+        settings.security,
+        users,
+        new TaskTokens(jobs, new ReportTable(ignite)),
+        new ClusterHosts(ignite, nodes::live),
+        log);
+  }
+
+  /** Opens the port for rows over TCP, which are not encrypted; empty with TLS. */
+  private Optional<TcpPort> rowsPort(NodeTls tls) {
+    return tls.isOn() || !local.rowsPorts.isAny()
+        ? Optional.empty()
+        : TcpPort.open(local.host, local.rowsPorts.first, local.rowsPorts.last, loops, log);
+  }
+
+  private NodeTls tls() {
+    return NodeTls.of(
+        settings.tls,
+        local.tls,
+        ignite.configuration().getSslContextFactory(),
+        local.work.resolve("authorities.pem"),
+        NodeTls.POLL_INTERVAL,
+        MessageText.shortId(nodeId),
+        loops,
+        log);
+  }
+
+  /** Whether any connections of this cluster are encrypted, those between its nodes included. */
+  private boolean encrypts(NodeTls tls) {
+    return tls.isOn() || ignite.configuration().getSslContextFactory() != null;
+  }
+
+  private <P extends AutoCloseable> P opened(P part) {
+    parts.push(part);
+    return part;
+  }
+
+  private void bringDown() {
+    while (!parts.isEmpty()) {
+      try {
+        parts.pop().close();
+      } catch (Throwable e) {
+        log.warning("A part of the service could not be closed [node=" + nodeId + "]", e);
+      }
+    }
+  }
+
+  private void storeLosses() {
+    detector.observers(
+        nodes.live().stream()
+            .map(node -> UUID.fromString(node.getId()))
+            .collect(Collectors.toSet()));
+    detector.store();
+  }
+
+  private void reconcile(Reconciler reconciler) throws InterruptedException {
+    loop.part("lost partitions", this::storeLosses);
+    loop.part("services of jobs", reconciler::reconcile);
+    if (nodes.isOldest(nodeId)) {
+      storage.sweeper().sweepOverdue();
+    }
+  }
+
+  private AgentStart agentStart(String host) {
+    return AgentStart.newBuilder()
+        .setWorkDirectory(agentDirectory().toString())
+        .setLeaseTimeout(Durations.fromMillis(settings.leaseTimeout.toMillis()))
+        .setHost(host)
+        .setNodeId(nodeId)
+        .setLogLimitBytes(settings.logLimitBytes)
+        .build();
+  }
+
+  private Path agentDirectory() {
+    return local.work.resolve("agent");
+  }
+
+  private final class AgentEvents implements AgentSupervisor.Listener {
+    @Override
+    public void agentChanged(AgentInfo info) {
+      self.agent(info);
+      runner.wake();
+    }
+
+    @Override
+    public void agentLost(String reason) {
+      runner.agentLost(reason);
+      self.agent(AgentInfo.newBuilder().setError(reason).build());
+    }
+
+    @Override
+    public void event(WatchResponse event) {
+      runner.agentEvent(event);
+    }
+  }
+}

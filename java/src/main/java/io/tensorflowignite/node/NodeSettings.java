@@ -1,0 +1,166 @@
+package io.tensorflowignite.node;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.security.tls.PemFiles;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.Collection;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.ignite.Ignite;
+
+/**
+ * The settings of one node: each is a system property {@code tensorflow.ignite.NAME} or else the
+ * environment variable {@code TENSORFLOW_IGNITE_NAME}, since Ignite takes a bean's properties from
+ * one node for the whole cluster.
+ */
+final class NodeSettings {
+  final String python;
+  final String host;
+  final Ports ports;
+  final Ports rowsPorts;
+  final Path work;
+  final PemFiles tls;
+
+  private NodeSettings(
+      String python, String host, Ports ports, Ports rowsPorts, Path work, PemFiles tls) {
+    this.python = python;
+    this.host = host;
+    this.ports = ports;
+    this.rowsPorts = rowsPorts;
+    this.work = work;
+    this.tls = tls;
+  }
+
+  static NodeSettings of(Ignite ignite) {
+    Ports ports = Ports.of("port", "10820..10919", true);
+    // If the API may use any free port, rows may too.
+    Ports rowsPorts = Ports.of("rows.port", ports.first == 0 ? "0" : "10920..11019", false);
+    String work = value("work", "");
+    Path directory =
+        work.isEmpty()
+            ? Paths.get(
+                ignite.configuration().getWorkDirectory(),
+                "tensorflow-ignite",
+                directoryName(ignite))
+            : Paths.get(work);
+    return new NodeSettings(
+        value("python", "python3"),
+        value("host", "127.0.0.1"),
+        ports,
+        rowsPorts,
+        directory.toAbsolutePath(),
+        pemFiles());
+  }
+
+  static PemFiles pemFiles() {
+    return new PemFiles(file("tls.certificate"), file("tls.key"), file("tls.ca"));
+  }
+
+  /** Whether only this host can connect to the API. */
+  boolean isLoopback() {
+    try {
+      return InetAddress.getByName(host).isLoopbackAddress();
+    } catch (UnknownHostException e) {
+      throw unknownHost(e);
+    }
+  }
+
+  /** The address at which other nodes can connect to this node. */
+  String advertisedHost(Ignite ignite) {
+    try {
+      InetAddress bound = InetAddress.getByName(host);
+      if (!bound.isAnyLocalAddress()) {
+        return host;
+      }
+      Collection<String> addresses = ignite.cluster().localNode().addresses();
+      for (String address : addresses) {
+        InetAddress candidate = InetAddress.getByName(address);
+        if (!candidate.isLoopbackAddress() && !address.contains(":")) {
+          return address;
+        }
+      }
+      return "127.0.0.1";
+    } catch (UnknownHostException e) {
+      throw unknownHost(e);
+    }
+  }
+
+  private TensorFlowIgniteException unknownHost(UnknownHostException cause) {
+    return new TensorFlowIgniteException(
+        ERROR_CODE_INVALID_REQUEST,
+        "tensorflow.ignite.host is '"
+            + host
+            + "', which this host cannot resolve. The node API binds to this address. Set the"
+            + " system property, or the environment variable TENSORFLOW_IGNITE_HOST, of this node"
+            + " to an address of this host.",
+        cause);
+  }
+
+  /** An absolute path; null if the setting is missing. */
+  private static Path file(String name) {
+    String path = value(name, "");
+    return path.isEmpty() ? null : Paths.get(path).toAbsolutePath();
+  }
+
+  private static String variable(String name) {
+    return "TENSORFLOW_IGNITE_" + name.toUpperCase(Locale.ROOT).replace('.', '_');
+  }
+
+  private static String value(String name, String otherwise) {
+    String property = System.getProperty("tensorflow.ignite." + name);
+    String environment = System.getenv(variable(name));
+    return property != null ? property : environment != null ? environment : otherwise;
+  }
+
+  /** Stays the same after a restart, so that the next agent finds files of the last one. */
+  private static String directoryName(Ignite ignite) {
+    return String.valueOf(ignite.cluster().localNode().consistentId())
+        .replaceAll("[^A-Za-z0-9.-]", "_");
+  }
+
+  /** A range of ports; a server listens on the first free one. */
+  static final class Ports {
+    private static final Pattern PORTS = Pattern.compile("(\\d{1,5})(?:\\.\\.(\\d{1,5}))?");
+    private static final int MAX_PORT = 65_535;
+    private static final String NONE = "none";
+
+    final int first;
+    final int last;
+
+    private Ports(int first, int last) {
+      this.first = first;
+      this.last = last;
+    }
+
+    private static Ports of(String name, String otherwise, boolean needed) {
+      String ports = value(name, otherwise);
+      if (!needed && ports.equals(NONE)) {
+        return new Ports(0, -1);
+      }
+      Matcher matcher = PORTS.matcher(ports);
+      int first = matcher.matches() ? Integer.parseInt(matcher.group(1)) : -1;
+      int last = first < 0 || matcher.group(2) == null ? first : Integer.parseInt(matcher.group(2));
+      if (first < 0 || last < first || last > MAX_PORT) {
+        throw new TensorFlowIgniteException(
+            ERROR_CODE_INVALID_REQUEST,
+            String.format(
+                "tensorflow.ignite.%s is '%s'. It is one port or a range FIRST..LAST within"
+                    + " 0..65535, 0 for any free port%s. Set the system property, or the"
+                    + " environment variable %s, of this node to such a value.",
+                name, ports, needed ? "" : ", or none", variable(name)));
+      }
+      return new Ports(first, last);
+    }
+
+    /** False for "none": the server does not listen. */
+    boolean isAny() {
+      return first <= last;
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package io.tensorflowignite.region;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.cache.affinity.Affinity;
+import org.apache.ignite.cluster.ClusterNode;
+
+/** The part of a cache's rows that each node stores, by its partitions: primary and backup ones. */
+public final class CacheSpread {
+  private static final long MAX_AGE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final Ignite ignite;
+  private final MemoryReserve reserve;
+  private final String cache;
+  private Map<ClusterNode, Double> shares;
+  private long computedAt;
+
+  public CacheSpread(Ignite ignite, String cache) {
+    this.ignite = ignite;
+    this.reserve = MemoryReserve.of(ignite);
+    this.cache = cache;
+  }
+
+  /**
+   * Reserves memory for rows with any keys.
+   *
+   * @param bytes the size of one copy of the rows
+   * @param what the rows in errors
+   * @throws TensorFlowIgniteException STORAGE_FULL: a node has too little memory for its part.
+   */
+  public Reservation reserve(long bytes, String what) {
+    if (shares == null || System.nanoTime() - computedAt > MAX_AGE_NANOS) {
+      computedAt = System.nanoTime();
+      shares = shares();
+    }
+    return reserve.reserve(
+        Purpose.DATA,
+        reserve.region(cache),
+        shares.keySet(),
+        node -> Math.round(bytes * shares.get(node)),
+        bytes,
+        what);
+  }
+
+  private Map<ClusterNode, Double> shares() {
+    Affinity<Object> affinity = ignite.affinity(cache);
+    int partitions = affinity.partitions();
+    Map<ClusterNode, Double> shares = new HashMap<>();
+    for (int partition = 0; partition < partitions; partition++) {
+      for (ClusterNode node : affinity.mapPartitionToPrimaryAndBackups(partition)) {
+        shares.merge(node, 1.0 / partitions, Double::sum);
+      }
+    }
+    return shares;
+  }
+}

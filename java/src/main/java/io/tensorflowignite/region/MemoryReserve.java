@@ -1,0 +1,166 @@
+package io.tensorflowignite.region;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_STORAGE_FULL;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.configuration.DataRegionConfiguration;
+import org.apache.ignite.internal.GridKernalContext;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
+
+/**
+ * Keeps a part of every node's data regions free. Ignite ends a node whose data region is full, and
+ * then the next node, which receives its data; so a write is rejected earlier, when one of the
+ * nodes that would store it has only its reserve left. The reserve is for copies from other nodes,
+ * whose partitions differ in size, for writes on their way, and for rows that decide about jobs.
+ */
+public final class MemoryReserve {
+  private static final String KEY = "tensorflow-ignite-memory";
+
+  /** The key, the row's header, and its entries in the indexes of pages. */
+  private static final int ENTRY_BYTES = 256;
+
+  private final Ignite ignite;
+  private final RegionMetrics metrics;
+
+  /** By the region's name in configurations of caches; empty: the default region. */
+  private final Map<String, RegionAccounts> regions = new ConcurrentHashMap<>();
+
+  /** By node and region. */
+  private final Map<String, RegionLimit> limits = new ConcurrentHashMap<>();
+
+  private MemoryReserve(Ignite ignite) {
+    this.ignite = ignite;
+    this.metrics = new RegionMetrics(ignite);
+  }
+
+  /** The one of a node: all that writes on the node shares its measurements. */
+  public static MemoryReserve of(Ignite ignite) {
+    return ignite
+        .cluster()
+        .<String, MemoryReserve>nodeLocalMap()
+        .computeIfAbsent(KEY, key -> new MemoryReserve(ignite));
+  }
+
+  /**
+   * Puts a value where all its copies have room.
+   *
+   * @param what the value in errors: "a block"
+   * @throws TensorFlowIgniteException STORAGE_FULL: a node has too little memory.
+   */
+  public void put(
+      Purpose purpose,
+      IgniteCache<? super String, ? super byte[]> cache,
+      String key,
+      byte[] value,
+      String what) {
+    try (Reservation room = reserve(purpose, cache, key, value.length, what)) {
+      cache.put(key, value);
+    }
+  }
+
+  /** Reserves the memory of one entry on all nodes that store it. */
+  public Reservation reserve(
+      Purpose purpose, IgniteCache<?, ?> cache, String key, long bytes, String what) {
+    Collection<ClusterNode> owners =
+        ignite.<String>affinity(cache.getName()).mapKeyToPrimaryAndBackups(key);
+    return reserve(
+        purpose, region(cache.getName()), owners, node -> bytes + ENTRY_BYTES, bytes, what);
+  }
+
+  /**
+   * Reserves memory on each node that stores a part of the write.
+   *
+   * @param region the region's name; empty: the default region
+   * @param perNode the bytes that a node would store
+   * @param bytes the size of the write in errors
+   */
+  Reservation reserve(
+      Purpose purpose,
+      String region,
+      Collection<ClusterNode> nodes,
+      ToLongFunction<ClusterNode> perNode,
+      long bytes,
+      String what) {
+    Map<UUID, Long> writes = new HashMap<>();
+    Map<UUID, RegionLimit> bounds = new HashMap<>();
+    for (ClusterNode node : nodes) {
+      RegionLimit limit = limit(node.id(), region);
+      if (limit.isBounded()) {
+        writes.put(node.id(), perNode.applyAsLong(node));
+        bounds.put(node.id(), limit);
+      }
+    }
+    if (writes.isEmpty()) {
+      return Reservation.NONE;
+    }
+    RegionAccounts accounts = accounts(region);
+    int writers = Math.max(1, context().discovery().aliveServerNodes().size());
+    RegionAccounts.Full full = accounts.reserve(purpose, writes, bounds, writers);
+    if (full != null) {
+      throw full(purpose, full, bytes, what);
+    }
+    return () -> accounts.release(writes);
+  }
+
+  /** The name of a cache's data region; empty: the default region. */
+  String region(String cache) {
+    DynamicCacheDescriptor descriptor = context().cache().cacheDescriptor(cache);
+    String name = descriptor == null ? null : descriptor.cacheConfiguration().getDataRegionName();
+    return name == null ? "" : name;
+  }
+
+  private GridKernalContext context() {
+    return ((IgniteEx) ignite).context();
+  }
+
+  private RegionAccounts accounts(String region) {
+    return regions.computeIfAbsent(
+        region, name -> new RegionAccounts(nodes -> used(nodes, name), System::nanoTime));
+  }
+
+  private Map<UUID, Long> used(Collection<UUID> nodes, String region) {
+    return metrics.used(
+        nodes.stream().collect(Collectors.toMap(id -> id, id -> limit(id, region).region)));
+  }
+
+  /** A node publishes its configuration when it joins, so that it never changes. */
+  private RegionLimit limit(UUID node, String region) {
+    return limits.computeIfAbsent(
+        node + "/" + region,
+        key -> {
+          DataRegionConfiguration known =
+              metrics.configuration(node, region.isEmpty() ? null : region);
+          return known == null ? RegionLimit.NONE : RegionLimit.of(known);
+        });
+  }
+
+  private TensorFlowIgniteException full(
+      Purpose purpose, RegionAccounts.Full full, long bytes, String what) {
+    ClusterNode node = ignite.cluster().node(full.node);
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_STORAGE_FULL,
+        "There is no room for %s of %,d bytes: data region '%s' of node %s has %,d of %,d bytes in"
+            + " use. Above %,d bytes in use %s are rejected, since Ignite ends a node whose memory"
+            + " is full. Remove files (`tensorflow-ignite fs du` shows the size of directories),"
+            + " jobs or caches, add nodes, or give the region more memory.",
+        what,
+        bytes,
+        full.limit.region,
+        node == null ? full.node : node.consistentId(),
+        full.used,
+        full.limit.size,
+        full.limit.bytes(purpose),
+        purpose.plural);
+  }
+}

@@ -1,0 +1,83 @@
+package io.tensorflowignite.security.decide;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.settings.SecuritySettings;
+
+/** Whether callers must authenticate, and with which credentials; derived from the settings. */
+public final class AuthenticationPolicy {
+  private final boolean requiresCredentials;
+  private final boolean requiresCertificates;
+
+  private AuthenticationPolicy(boolean requiresCredentials, boolean requiresCertificates) {
+    this.requiresCredentials = requiresCredentials;
+    this.requiresCertificates = requiresCertificates;
+  }
+
+  /**
+   * @param igniteKnowsUsers whether Ignite can verify a password
+   * @param requiresCertificates whether clients must have a certificate
+   */
+  public static AuthenticationPolicy of(
+      SecuritySettings settings, boolean igniteKnowsUsers, boolean requiresCertificates) {
+    boolean canVerify = igniteKnowsUsers || !settings.tokens().isEmpty();
+    if (settings.mode() == SecuritySettings.Mode.REQUIRED && !canVerify && !requiresCertificates) {
+      throw invalid(
+          "TensorFlowService.authentication is 'required', and nothing can verify callers. Callers"
+              + " are verified by Ignite's authentication, a security plugin,"
+              + " TensorFlowService.tokens, or clientCertificates=required. Configure one of"
+              + " them.");
+    }
+    AuthenticationPolicy policy =
+        new AuthenticationPolicy(
+            settings.mode() != SecuritySettings.Mode.NONE && canVerify, requiresCertificates);
+    if (!policy.requiresAuthentication() && !settings.access().isEmpty()) {
+      throw invalid(
+          "TensorFlowService.access has rules, and callers do not authenticate. Rules apply to"
+              + " authenticated callers only. Configure tokens or Ignite's authentication, or"
+              + " remove the rules.");
+    }
+    return policy;
+  }
+
+  /**
+   * A node on a public address without authentication must be an explicit decision.
+   *
+   * @param host the address that the API binds
+   * @return whether the node is open and the settings allow this
+   */
+  public boolean requireAllowed(SecuritySettings settings, String host, boolean loopback) {
+    if (requiresAuthentication() || loopback) {
+      return false;
+    }
+    if (!settings.allowsUnauthenticated()) {
+      throw invalid(
+          "The node API binds "
+              + host
+              + " without authentication: every host that reaches it could run code on this"
+              + " cluster. On other addresses than loopback the node API needs authentication, or"
+              + " an explicit decision. Configure TensorFlowService.tokens, Ignite's authentication"
+              + " or clientCertificates=required, or else allowUnauthenticated=true.");
+    }
+    return true;
+  }
+
+  /** Whether callers must authenticate. */
+  public boolean requiresAuthentication() {
+    return requiresCredentials || requiresCertificates;
+  }
+
+  /** Whether callers must have a password or token. */
+  public boolean requiresCredentials() {
+    return requiresCredentials;
+  }
+
+  public boolean requiresCertificates() {
+    return requiresCertificates;
+  }
+
+  private static TensorFlowIgniteException invalid(String text) {
+    return new TensorFlowIgniteException(ERROR_CODE_INVALID_REQUEST, text);
+  }
+}

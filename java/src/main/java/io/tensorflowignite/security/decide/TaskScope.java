@@ -1,0 +1,76 @@
+package io.tensorflowignite.security.decide;
+
+import io.tensorflowignite.job.decide.JobPaths;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.TaskKey;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The caches and directories that a task may use: only those that its job names. */
+public final class TaskScope {
+  private final TaskKey task;
+  private final Set<String> caches;
+  private final List<String> directories;
+
+  private TaskScope(TaskKey task, Set<String> caches, List<String> directories) {
+    this.task = task;
+    this.caches = caches;
+    this.directories = directories;
+  }
+
+  public static TaskScope of(TaskKey task, Job job) {
+    JobSpec spec = job.getSpec();
+    Set<String> caches = new HashSet<>(spec.getMoreCachesList());
+    caches.add(spec.getCache());
+    List<String> directories =
+        Stream.concat(
+                Stream.of(JobPaths.directory(job.getId())),
+                JobPaths.path(spec.getCheckpointDirectory()).map(Stream::of).orElseGet(Stream::of))
+            .collect(Collectors.toList());
+    return new TaskScope(task, caches, directories);
+  }
+
+  public TaskKey task() {
+    return task;
+  }
+
+  public boolean hasJob(String id) {
+    return task.getJobId().equals(id);
+  }
+
+  public boolean reads(String cache) {
+    return caches.contains(cache);
+  }
+
+  public boolean usesFile(String path) {
+    return directories.stream().anyMatch(directory -> isIn(path, directory));
+  }
+
+  /** Whether a path leads to the directories of the scope. */
+  public boolean leadsThrough(String path) {
+    return directories.stream().anyMatch(directory -> isIn(directory, path));
+  }
+
+  private static boolean isIn(String path, String directory) {
+    return path.equals(directory)
+        || path.startsWith(directory.endsWith("/") ? directory : directory + "/");
+  }
+
+  /** The scope of a permission, for errors. */
+  public Optional<String> describe(Permission permission) {
+    switch (permission) {
+      case READ:
+        return Optional.of("reads only the caches " + String.join(", ", caches));
+      case FILES:
+      case FILES_READ:
+        return Optional.of("uses only files below " + String.join(" and ", directories));
+      default:
+        return Optional.empty();
+    }
+  }
+}

@@ -1,0 +1,73 @@
+package io.tensorflowignite.settings;
+
+import java.io.Serializable;
+import java.time.Duration;
+
+/** The settings of the cluster, the same on every node: properties of {@code TensorFlowService}. */
+public final class ClusterSettings implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  /** From the placement of an attempt until every task runs; the default for jobs. */
+  public final Duration startTimeout;
+
+  /** Between SIGTERM and SIGKILL; the default for jobs. */
+  public final Duration stopGrace;
+
+  /** After this time without a heartbeat of its node, an agent kills its tasks. */
+  public final Duration leaseTimeout;
+
+  /** How long a job waits for a placement with which it can start; the default for jobs. */
+  public final Duration waitTimeout;
+
+  /** How long the primary partitions must stay unchanged before tasks follow them. */
+  public final Duration quietTime;
+
+  /** After this time without a crash, earlier crashes of a job are no longer counted. */
+  public final Duration healthyTime;
+
+  /** Limit of the stored output of one job, in bytes. */
+  public final long logLimitBytes;
+
+  /** Limit of a code archive, in bytes. */
+  public final long codeLimitBytes;
+
+  /** How long a finished job is retained with its files and output; zero: until it is removed. */
+  public final Duration jobRetention;
+
+  public final StorageSettings storage;
+  public final BatchLimits batches;
+  public final SecuritySettings security;
+  public final TaskSettings tasks;
+  public final TlsSettings tls;
+
+  public ClusterSettings(
+      Duration startTimeout,
+      Duration stopGrace,
+      Duration leaseTimeout,
+      Duration waitTimeout,
+      Duration quietTime,
+      Duration healthyTime,
+      long logLimitBytes,
+      long codeLimitBytes,
+      Duration jobRetention,
+      StorageSettings storage,
+      BatchLimits batches,
+      SecuritySettings security,
+      TaskSettings tasks,
+      TlsSettings tls) {
+    this.startTimeout = startTimeout;
+    this.stopGrace = stopGrace;
+    this.leaseTimeout = leaseTimeout;
+    this.waitTimeout = waitTimeout;
+    this.quietTime = quietTime;
+    this.healthyTime = healthyTime;
+    this.logLimitBytes = logLimitBytes;
+    this.codeLimitBytes = codeLimitBytes;
+    this.jobRetention = jobRetention;
+    this.storage = storage;
+    this.batches = batches;
+    this.security = security;
+    this.tasks = tasks;
+    this.tls = tls;
+  }
+}

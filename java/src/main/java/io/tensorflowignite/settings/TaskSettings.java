@@ -1,0 +1,71 @@
+package io.tensorflowignite.settings;
+
+import com.google.protobuf.util.Durations;
+import io.tensorflowignite.v1.StartTaskRequest;
+import io.tensorflowignite.v1.TaskLimits;
+import java.io.Serializable;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** The limits of each task, and the variables that it inherits from its node's environment. */
+public final class TaskSettings implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  private final long memoryBytes;
+  private final int processes;
+  private final int openFiles;
+  private final Duration cpuTime;
+  private final Duration runTime;
+  private final ArrayList<String> environment;
+
+  /**
+   * Zero means no limit.
+   *
+   * @param memoryBytes memory of a task's processes together.
+   * @param processes processes of a task at one time.
+   * @param openFiles open files of one process.
+   * @param cpuTime processor time of one process.
+   * @param runTime time from a task's start to its end.
+   * @param environment inherited variables: names, or prefixes of names followed by '*'.
+   */
+  public TaskSettings(
+      long memoryBytes,
+      int processes,
+      int openFiles,
+      Duration cpuTime,
+      Duration runTime,
+      List<String> environment) {
+    this.memoryBytes = memoryBytes;
+    this.processes = processes;
+    this.openFiles = openFiles;
+    this.cpuTime = cpuTime;
+    this.runTime = runTime;
+    this.environment = new ArrayList<>(environment);
+  }
+
+  /** Variables that a task inherits besides the usual ones. */
+  public List<String> environment() {
+    return Collections.unmodifiableList(environment);
+  }
+
+  public TaskLimits limits() {
+    TaskLimits.Builder limits =
+        TaskLimits.newBuilder()
+            .setMemoryBytes(memoryBytes)
+            .setProcesses(processes)
+            .setOpenFiles(openFiles);
+    if (!cpuTime.isZero()) {
+      limits.setCpuTime(Durations.fromMillis(cpuTime.toMillis()));
+    }
+    if (!runTime.isZero()) {
+      limits.setRunTime(Durations.fromMillis(runTime.toMillis()));
+    }
+    return limits.build();
+  }
+
+  public void addTo(StartTaskRequest.Builder request) {
+    request.setLimits(limits()).addAllInheritedEnv(environment);
+  }
+}

@@ -1,0 +1,62 @@
+package io.tensorflowignite.storage.cache;
+
+import io.tensorflowignite.base.MessageText;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.cache.GridCacheSharedContext;
+import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionsExchangeFuture;
+import org.apache.ignite.internal.processors.cache.transactions.IgniteInternalTx;
+
+/** What a change of the store may be waiting for, as far as this node can observe it. */
+final class BlockingCauses {
+  /** A shorter transaction holds up nothing for a whole timeout. */
+  private static final long LONG_MS = 1_000;
+
+  private BlockingCauses() {}
+
+  /** A sentence without its full stop. */
+  static String describe(Ignite ignite, String cacheName) {
+    GridCacheSharedContext<?, ?> shared = ((IgniteEx) ignite).context().cache().context();
+    List<String> causes = new ArrayList<>();
+    GridDhtPartitionsExchangeFuture exchange = shared.exchange().lastTopologyFuture();
+    if (exchange != null && !exchange.isDone()) {
+      causes.add(
+          "the partition map exchange of topology version "
+              + exchange.initialVersion().topologyVersion()
+              + " is not finished: a node does not answer, or a transaction that was open before"
+              + " does not end");
+    }
+    oldestTransaction(shared)
+        .ifPresent(
+            tx ->
+                causes.add(
+                    String.format(
+                        "a transaction of node %s is open for %d s and may hold a lock",
+                        MessageText.shortId(tx.originatingNodeId().toString()),
+                        (System.currentTimeMillis() - tx.startTime()) / 1000)));
+    IgniteCache<?, ?> cache = ignite.cache(cacheName);
+    if (cache != null && !cache.lostPartitions().isEmpty()) {
+      causes.add(
+          "the cache '"
+              + cacheName
+              + "' has lost the partitions "
+              + MessageText.some(new ArrayList<>(cache.lostPartitions())));
+    }
+    return causes.isEmpty()
+        ? "This node observes no cause; another node may hold a lock or not answer, and its log"
+            + " has the cause"
+        : "Causes that this node observes: " + String.join("; ", causes);
+  }
+
+  private static Optional<IgniteInternalTx> oldestTransaction(GridCacheSharedContext<?, ?> shared) {
+    long latest = System.currentTimeMillis() - LONG_MS;
+    return shared.tm().activeTransactions().stream()
+        .filter(tx -> tx.startTime() <= latest)
+        .min(Comparator.comparingLong(IgniteInternalTx::startTime));
+  }
+}

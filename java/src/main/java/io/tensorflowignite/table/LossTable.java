@@ -1,0 +1,60 @@
+package io.tensorflowignite.table;
+
+import static org.apache.ignite.transactions.TransactionConcurrency.PESSIMISTIC;
+import static org.apache.ignite.transactions.TransactionIsolation.REPEATABLE_READ;
+
+import io.tensorflowignite.region.Purpose;
+import io.tensorflowignite.v1.CacheLoss;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeSet;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.transactions.Transaction;
+
+/** The partitions that caches have lost, and whose loss nobody has accepted, on every node. */
+public final class LossTable {
+  private static final long TRANSACTION_TIMEOUT_MS = 10_000;
+
+  private final Ignite ignite;
+  private final Rows rows;
+
+  public LossTable(Ignite ignite) {
+    this.ignite = ignite;
+    this.rows = new Rows(ignite, SystemCache.LOSSES);
+  }
+
+  /** The loss of a cache, by its deployment id; empty: there is none, or its row is unreadable. */
+  public Optional<CacheLoss> get(String deploymentId) {
+    return read(deploymentId, rows.get(deploymentId));
+  }
+
+  /** All losses of this node's copy, in no order. */
+  public List<CacheLoss> all() {
+    List<CacheLoss> losses = new ArrayList<>();
+    rows.forEachLocal((key, value) -> read(Rows.text(key), value).ifPresent(losses::add));
+    return losses;
+  }
+
+  /** Adds partitions to those that the cache has lost before; may be repeated. */
+  public void add(CacheLoss loss) {
+    try (Transaction tx =
+        ignite.transactions().txStart(PESSIMISTIC, REPEATABLE_READ, TRANSACTION_TIMEOUT_MS, 1)) {
+      CacheLoss before = get(loss.getDeploymentId()).orElse(loss);
+      TreeSet<Integer> partitions = new TreeSet<>(before.getPartitionsList());
+      partitions.addAll(loss.getPartitionsList());
+      CacheLoss after = before.toBuilder().clearPartitions().addAllPartitions(partitions).build();
+      rows.put(
+          Purpose.DECISION, loss.getDeploymentId(), after.toByteArray(), "the loss of a cache");
+      tx.commit();
+    }
+  }
+
+  public void remove(String deploymentId) {
+    rows.cache().remove(deploymentId);
+  }
+
+  private static Optional<CacheLoss> read(String key, Object value) {
+    return Rows.read(CacheLoss.parser(), value, loss -> loss.getDeploymentId().equals(key));
+  }
+}

@@ -1,0 +1,73 @@
+package io.tensorflowignite.table;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.region.MemoryReserve;
+import io.tensorflowignite.region.Purpose;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+import java.util.function.Predicate;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CachePeekMode;
+
+/**
+ * The rows of one system cache, each on its own. Every client of Ignite can write into the cache,
+ * so a key or a value may be anything: a row that cannot be read concerns only itself.
+ */
+final class Rows {
+  private final MemoryReserve memory;
+  private final IgniteCache<Object, Object> cache;
+
+  /** Objects of classes that this node lacks stay serialized. */
+  Rows(Ignite ignite, SystemCache systemCache) {
+    this.memory = MemoryReserve.of(ignite);
+    this.cache = systemCache.open(ignite).withKeepBinary();
+  }
+
+  IgniteCache<Object, Object> cache() {
+    return cache;
+  }
+
+  /** The value of a key; null: there is none. */
+  Object get(String key) {
+    return cache.get(key);
+  }
+
+  /**
+   * Puts a row where all its copies have room.
+   *
+   * @param what the row in errors: "a report"
+   * @throws TensorFlowIgniteException STORAGE_FULL: a node has too little memory.
+   */
+  void put(Purpose purpose, String key, byte[] row, String what) {
+    memory.put(purpose, cache, key, row, what);
+  }
+
+  /** All keys and values of this node's copy of the cache, in no order. */
+  void forEachLocal(BiConsumer<Object, Object> row) {
+    cache
+        .localEntries(CachePeekMode.ALL)
+        .forEach(entry -> row.accept(entry.getKey(), entry.getValue()));
+  }
+
+  /** The message of a value; empty: there is no value, or it is no such message. */
+  static <M extends MessageLite> Optional<M> read(
+      Parser<M> parser, Object value, Predicate<M> isOfItsKey) {
+    if (!(value instanceof byte[])) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(parser.parseFrom((byte[]) value)).filter(isOfItsKey);
+    } catch (InvalidProtocolBufferException e) {
+      return Optional.empty();
+    }
+  }
+
+  /** A key of any type in texts. */
+  static String text(Object key) {
+    return String.valueOf(key);
+  }
+}

@@ -1,0 +1,50 @@
+package io.tensorflowignite.api;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.v1.JobSpec;
+import org.junit.Test;
+
+public class JobTextRulesTest {
+  @Test
+  public void usualTextsAreAccepted() {
+    JobTextRules.check(
+        JobSpec.newBuilder()
+            .setName("digits \u20ac")
+            .setScript("package/train.py")
+            .addArgs("line\nline")
+            .addArgs("x".repeat(100_000))
+            .putEnv("A", "b")
+            .build());
+  }
+
+  @Test
+  public void textsThatWouldBreakACommandLineALogOrAPathAreRejected() {
+    rejected(JobSpec.newBuilder().setName("a\nb"));
+    rejected(JobSpec.newBuilder().setName("\u001b[2J"));
+    rejected(JobSpec.newBuilder().setScript("/etc/passwd"));
+    rejected(JobSpec.newBuilder().setScript("a/../../b.py"));
+    rejected(JobSpec.newBuilder().setScript("a\0b.py"));
+    rejected(JobSpec.newBuilder().setCheckpointDirectory("a\0b"));
+    rejected(JobSpec.newBuilder().setCheckpointDirectory("ignite:///models "));
+    rejected(JobSpec.newBuilder().setCheckpointDirectory(" ignite:///models"));
+    rejected(JobSpec.newBuilder().addMoreCaches("a\rb"));
+    rejected(JobSpec.newBuilder().addArgs("a\0b"));
+    rejected(JobSpec.newBuilder().addArgs("x".repeat(100_001)));
+    rejected(JobSpec.newBuilder().putEnv("A", "a\0b"));
+    JobSpec.Builder large = JobSpec.newBuilder();
+    for (int i = 0; i < 11; i++) {
+      large.addArgs("x".repeat(100_000));
+    }
+    rejected(large);
+  }
+
+  private static void rejected(JobSpec.Builder spec) {
+    TensorFlowIgniteException rejected =
+        assertThrows(TensorFlowIgniteException.class, () -> JobTextRules.check(spec.build()));
+    assertEquals(ERROR_CODE_INVALID_REQUEST, rejected.code());
+  }
+}

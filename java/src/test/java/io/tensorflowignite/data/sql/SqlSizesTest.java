@@ -1,0 +1,220 @@
+package io.tensorflowignite.data.sql;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SQL_INVALID;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.Map;
+import org.junit.Test;
+
+/** The functions that SQL may call, and the size that their results may have. */
+public class SqlSizesTest {
+  private static final SqlTable TABLE =
+      new SqlTable(
+          "people",
+          "PUBLIC",
+          "PERSON",
+          Map.of(
+              "NAME",
+              "java.lang.String",
+              "RAW",
+              "[B",
+              "AGE",
+              "java.lang.Integer",
+              "PRICE",
+              "java.math.BigDecimal",
+              "BORN",
+              "java.sql.Date",
+              "_KEY",
+              "java.lang.Long",
+              "_VAL",
+              "Person"));
+
+  @Test
+  public void usefulConditionsAreAllowed() {
+    for (String text :
+        new String[] {
+          "age BETWEEN 1 AND 9 AND name LIKE 'a%' OR NOT price > 1.5 AND raw = X'00ff'",
+          "UPPER(name) = 'X' AND LENGTH(TRIM(name)) > 3 AND SUBSTRING(name, 1, 2) IN ('ab', 'cd')",
+          "LOWER(CONCAT(name, ' ', name)) LIKE '%a%b%' AND name || '!' <> '?'",
+          "RPAD(name, 10, ' ') = LPAD('x', 10) OR SPACE(3) = REPEAT(' ', 3)",
+          "REPLACE(name, 'a', 'bcd') = 'x' AND name REGEXP '^[a-z]+-[0-9]{2,3}$'",
+          "REGEXP_LIKE(name, '^a.*b', 'i') AND REGEXP_REPLACE(name, '[0-9]+', '#') = '#'",
+          "ROUND(price * 1.19 / 2, 2) > 10 AND MOD(age, 3) = ABS(-1) AND POWER(age, 2) < 1E9",
+          "COALESCE(price, 0) > 1 AND CASE WHEN age > 1 THEN 'a' ELSE name END = 'a'",
+          "CASE age WHEN 1 THEN price ELSE 2.5 END > 1 AND NULLIF(name, '') IS NOT NULL",
+          "CAST(name AS INT) > 1 AND CAST(age AS DECIMAL(10, 2)) = 1.00 AND CAST(? AS DATE) > born",
+          "CAST(CONCAT(name, '1') AS BIGINT) = 11 AND CAST(age AS VARCHAR(9)) = '1'",
+          "EXTRACT(YEAR FROM born) = 2020 AND DATEADD('DAY', 1, born) > DATE '2020-01-01'",
+          "FORMATDATETIME(born, 'yyyy-MM-dd') = '2020-01-01' AND DAYNAME(born) = 'Monday'",
+          "MOD(ORA_HASH(_key), 10) < 8 AND HASH('SHA256', STRINGTOUTF8(name), 1) = raw",
+          "(age, name || 'a') IN ((1, ?), (3, 'x')) AND (age, name || 'a') = (1, ?) AND age IN (1)",
+          "TRIM(LEADING '0' FROM CAST(price AS VARCHAR)) = ? AND -age = -1 AND ? || 'b' = 'ab'",
+          "name = '1E999999999' AND name > ? AND age = '5' AND name = 5",
+          "age IN (" + String.join(", ", Collections.nCopies(480, "1")) + ")",
+          "a = 1 AND " + String.join(" OR ", Collections.nCopies(120, "UPPER(name) = 'X'")),
+          "f + " + String.join(" * ", Collections.nCopies(200, "age")) + " > 1",
+        }) {
+      SelectRules.condition(TABLE, text, "2020-01-01", "1E999999999");
+    }
+  }
+
+  @Test
+  public void theSizeOfAResultIsBoundedBeforeAnythingIsComputed() {
+    String[] conditions = {
+      "LENGTH(SPACE(2000000000)) > 0",
+      "SPACE('2000000000') = name",
+      "LENGTH(REPEAT('ab', 1000000000)) > 0",
+      "REPEAT(name, 33) = 'a'",
+      "REPEAT('', 2000000000) = 'a'",
+      "LENGTH(LPAD('a', 2000000000)) > 0",
+      "RPAD(name, 2000000000, 'ab') = 'a'",
+      "REPLACE(REPLACE(SPACE(500), ' ', '" + "a".repeat(100) + "'), 'a', 'bb') = 'a'",
+      "REPLACE(name, 'a', '" + "b".repeat(33) + "') = 'a'",
+      "REGEXP_REPLACE(REPEAT('a', 1000), 'a', '" + "b".repeat(100) + "') = name",
+      "RAWTOHEX(RAWTOHEX(RAWTOHEX(name))) = 'a'",
+      "UPPER(UPPER(UPPER(UPPER(name)))) = 'A'",
+      "CONCAT(" + String.join(", ", Collections.nCopies(33, "name")) + ") = 'a'",
+      String.join(" || ", Collections.nCopies(40, "name")) + " = 'a'",
+      "CAST(REPEAT('a', 8000) AS BINARY) = raw",
+      String.join(" OR ", Collections.nCopies(5, "RPAD('a', 4000) = name")),
+      String.join(" * ", Collections.nCopies(40, "price")) + " > 1",
+    };
+    for (String text : conditions) {
+      assertRefused(text, "times the size of a row");
+    }
+    assertRefused("SPACE(age) = name", "argument 1 is not a whole number");
+    assertRefused("REPEAT('a', 2e9) = name", "argument 2 is not a whole number");
+    assertRefused("REPLACE(name, 'a', name) = 'a'", "argument 3 is neither a literal");
+    assertRefused("RPAD('a', ?) = name", "times the size of a row", 2_000_000_000L);
+    assertRefused("HASH('SHA256', raw, 2000000000) = raw", "it hashes 2000000000 times");
+    assertRefused("FORMATDATETIME(born, '" + "y".repeat(101) + "') = ''", "101 characters");
+    SelectRules.condition(TABLE, "RPAD('a', ?) = name", 20L);
+  }
+
+  @Test
+  public void aNumberHasAFewDigits() {
+    for (String text :
+        new String[] {
+          "price > 1E999999999", "1e-999999999 + 1 > 0", "price = " + "9".repeat(1001),
+        }) {
+      assertRefused(text, "the number");
+    }
+    assertRefused("price > '1E999999999'", "a text stands beside a number");
+    assertRefused("price IN (1, CONCAT('1E', '999999999'))", "a text stands beside a number");
+    assertRefused("CONCAT('1E', '999999999') = price", "a text stands beside a number");
+    assertRefused(
+        "price IN (1, CONCAT('1E', '999999999')) AND age = 1 OR age = 2",
+        "a text stands beside a number");
+    assertRefused("(age, price) = (1, name || '')", "a text stands beside a number");
+    assertRefused("(price, age) IN ((1, 2), (name || '', 3))", "a text stands beside a number");
+    assertRefused("price BETWEEN 0 AND name || '1E9'", "a text stands beside a number");
+    assertRefused("price = X'1e999999999f'", "a text stands beside a number");
+    assertRefused("COALESCE(name, 1.0) > 1", "a text stands beside a number");
+    assertRefused("CASE WHEN age > 1 THEN name ELSE 1.0 END > 1", "a text stands beside a number");
+    assertRefused("'1E999999999' + 1 > 1", "it calculates with a text");
+    assertRefused("? * 2 > 1", "it calculates with a text", "1E999999999");
+    assertRefused("-name > 1", "it calculates with a text");
+    assertRefused("CAST(name AS DECIMAL) > 1", "it makes a decimal of a text");
+    assertRefused("CAST(1 AS DECIMAL(100000000, 100000000)) > 1", "precision or scale up to 1000");
+    assertRefused("CAST(name AS CHAR(2000000000)) = 'a'", "scale up to 1000");
+    assertRefused("CAST(name AS OTHER) = 'a'", "OTHER is not one of the types");
+    assertRefused("CAST(name AS CLOB) = 'a'", "CLOB is not one of the types");
+    assertRefused("price > ?", "a text stands beside a number", "1E999999999");
+    SelectRules.condition(TABLE, "price > ? AND ? + 1 > 2", "1E99", "1.5");
+  }
+
+  @Test
+  public void noValueIsReadAsASerializedObject() {
+    for (String text :
+        new String[] {
+          "_val = X'1e999999'",
+          "_val IN (1, 2)",
+          "1 IN (2, _val)",
+          "COALESCE(_val, 30) = 1",
+          "CASE WHEN age > 1 THEN _val ELSE 30 END = 1",
+          "_val IS DISTINCT FROM '1e99'",
+          "_val || 'a' = 'a'",
+          "NOT _val",
+          "_val AND age > 1",
+          "CAST(_val AS INT) = 1",
+        }) {
+      assertRefused(text, "it uses an object");
+    }
+    SelectRules.condition(TABLE, "_val IS NOT NULL AND _key > 1");
+    SelectRules.statement(TABLE, "SELECT _val AS v FROM PERSON");
+  }
+
+  @Test
+  public void aPatternTakesALimitedNumberOfSteps() {
+    assertRefused("name LIKE '%a%a%a%a'", "has 4 (% before other characters)");
+    assertRefused("name LIKE name", "argument 2 is neither a literal");
+    assertRefused("name LIKE ?", "has 5 (", "%a%a%a%a%a");
+    assertRefused("REPEAT('a', 16000) LIKE '%a%a%ab'", "its pattern takes about");
+    assertRefused("name REGEXP '(x+x+)+y'", "its pattern has a group");
+    assertRefused("name REGEXP 'a*b*c*d'", "its pattern takes about");
+    assertRefused("name REGEXP '^a?a?a?a?aaaa'", "its pattern takes about");
+    assertRefused("name REGEXP 'a{2}{3}'", "a repetition of a repetition");
+    assertRefused("name REGEXP 'a{9999999}'", "a repetition that is not");
+    assertRefused("REGEXP_LIKE(name, '[a[b]]')", "a class inside a class");
+    assertRefused("REGEXP_LIKE(name, '\\1')", "its pattern has \\1");
+    assertRefused("REGEXP_REPLACE(name, 'a', '$0$0') = 'a'", "its replacement has a $");
+    assertRefused("name RLIKE 'a'", "is refused");
+    assertRefused("name SIMILAR TO 'a'", "is refused");
+    SelectRules.condition(
+        TABLE, "name LIKE '%a%a%a%' AND name LIKE '\\%a\\%a%a%' AND name LIKE NULL");
+  }
+
+  @Test
+  public void otherFunctionsAreRefusedWithTheListOfThoseThatAreAllowed() {
+    for (String name :
+        new String[] {
+          "STRINGENCODE", "XMLTEXT", "COMPRESS", "EXPAND", "ENCRYPT", "ARRAY_GET", "nope", "SLEEP"
+        }) {
+      assertRefused(name + "(name) = 'a'", "are allowed: ABS, ACOS,");
+    }
+    assertRefused("PUBLIC.SPACE(3) = 'a'", " is not allowed");
+    assertRefused("\"SPACE\"(2000000000) = 'a'", "times the size of a row");
+  }
+
+  @Test
+  public void textThatIgniteMayReadInAnotherWayIsRefused() {
+    for (String text :
+        new String[] {
+          "'a\\' || SPACE(2000000000) || ' = '", "`a` = 1", "a#b = 1", "$$a$$ = name"
+        }) {
+      assertThrows(TensorFlowIgniteException.class, () -> SelectRules.condition(TABLE, text));
+    }
+  }
+
+  @Test
+  public void deepTreesAreRefusedAtOnce() {
+    assertRefused("NOT ".repeat(3_000) + "a = 1", "words, numbers and signs");
+    assertRefused("- ".repeat(3_000) + "a = 1", "words, numbers and signs");
+    assertRefused("a = 1" + " XOR a = 1".repeat(200), "is refused");
+    SelectRules.condition(TABLE, "a = 1" + " AND a = 1".repeat(200));
+  }
+
+  @Test
+  public void theDocumentationHasEveryAllowedFunction() throws Exception {
+    String page = Files.readString(Path.of("docs/data.md"));
+    for (String name : SqlFunctions.names()) {
+      assertTrue(name, page.matches("(?s).*\\b" + name + "\\b.*"));
+    }
+  }
+
+  private static void assertRefused(String text, String part, Object... parameters) {
+    TensorFlowIgniteException error =
+        assertThrows(
+            text,
+            TensorFlowIgniteException.class,
+            () -> SelectRules.condition(TABLE, text, parameters));
+    assertEquals(error.getMessage(), ERROR_CODE_SQL_INVALID, error.code());
+    assertTrue(error.getMessage(), error.getMessage().contains(part));
+  }
+}

@@ -1,0 +1,621 @@
+package io.tensorflowignite.job.decide;
+
+import static io.tensorflowignite.job.decide.JobStory.NODE_A;
+import static io.tensorflowignite.job.decide.JobStory.NODE_B;
+import static io.tensorflowignite.job.decide.JobStory.NODE_C;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RESERVE;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RUN;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_LOST;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_ENDING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_FAILED;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RESERVING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_STARTING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_STOPPED;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_SUCCEEDED;
+import static io.tensorflowignite.v1.OnJoin.ON_JOIN_AT_CHECKPOINT;
+import static io.tensorflowignite.v1.OnJoin.ON_JOIN_IGNORE;
+import static io.tensorflowignite.v1.Quorum.QUORUM_NONE;
+import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+import static io.tensorflowignite.v1.Role.ROLE_PS;
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_LOST;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_SUCCEEDED;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNotEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.v1.Event;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobState;
+import io.tensorflowignite.v1.Progress;
+import io.tensorflowignite.v1.Role;
+import io.tensorflowignite.v1.TaskStatus;
+import java.util.Arrays;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.AfterClass;
+import org.junit.Test;
+
+public class JobMachineTest {
+  @AfterClass
+  public static void everyTransitionIsExercised() {
+    Set<String> missed =
+        JobMachine.table().stream().map(Object::toString).collect(Collectors.toSet());
+    missed.removeAll(JobStory.EXERCISED);
+    assertTrue("transitions that no test exercises: " + missed, missed.isEmpty());
+  }
+
+  @Test
+  public void tableHasOneTransitionForEachStateAndEvent() {
+    for (JobMachine.Transition present : JobMachine.table()) {
+      JobState to = present.from == JOB_STATE_ENDING ? present.to : JOB_STATE_PENDING;
+      assertRefused("A state has one transition for each event", present.from, present.event, to);
+    }
+  }
+
+  @Test
+  public void finalStatesHaveNoTransitions() {
+    for (JobState state : Arrays.asList(JOB_STATE_SUCCEEDED, JOB_STATE_FAILED, JOB_STATE_STOPPED)) {
+      for (JobEvent.Type event : JobEvent.Type.values()) {
+        assertRefused("A final state has no transitions", state, event, JOB_STATE_PENDING);
+      }
+    }
+  }
+
+  private static void assertRefused(String rule, JobState from, JobEvent.Type event, JobState to) {
+    int size = JobMachine.table().size();
+    IllegalArgumentException refusal =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> JobMachine.add(from, event, to, JobActions::close));
+    assertContains(refusal.getMessage(), rule);
+    assertEquals(size, JobMachine.table().size());
+  }
+
+  @Test
+  public void jobRunsInTwoPhasesAndSucceedsOnceItsTasksHaveTerminated() {
+    JobStory story = JobStory.mirrored().observe().is(JOB_STATE_RESERVING);
+    assertEquals(ATTEMPT_PHASE_RESERVE, story.attempt().getPhase());
+
+    story.task(ROLE_WORKER, 0, TASK_STATE_RESERVED).is(JOB_STATE_RESERVING);
+
+    story.task(ROLE_WORKER, 1, TASK_STATE_RESERVED).is(JOB_STATE_STARTING);
+    assertEquals(ATTEMPT_PHASE_RUN, story.attempt().getPhase());
+    assertEquals("worker 0 on node aaaaaaaa, worker 1 on node bbbbbbbb", story.job.getWaitingFor());
+
+    story.all(TASK_STATE_RUNNING).is(JOB_STATE_RUNNING);
+
+    story.task(ROLE_WORKER, 0, TASK_STATE_SUCCEEDED).is(JOB_STATE_RUNNING);
+
+    story.task(ROLE_WORKER, 1, TASK_STATE_SUCCEEDED).is(JOB_STATE_ENDING);
+    assertEquals(ATTEMPT_PHASE_STOP, story.attempt().getPhase());
+
+    story.provesTermination(NODE_A).is(JOB_STATE_ENDING);
+
+    story.provesTermination(NODE_B).is(JOB_STATE_SUCCEEDED);
+    assertEquals(0, story.job.getExitCode());
+    assertTrue(story.job.hasFinishedAt());
+  }
+
+  @Test
+  public void unstablePlacementIsAwaitedUntilTheWaitTimeout() {
+    JobStory story =
+        JobStory.mirrored()
+            .observe(PlacementResult.waitFor("an owner of partition 3"))
+            .is(JOB_STATE_PENDING);
+    assertEquals("an owner of partition 3", story.job.getWaitingFor());
+    story
+        .passes(601)
+        .observe(PlacementResult.waitFor("an owner of partition 3"))
+        .is(JOB_STATE_FAILED);
+    assertContains(story.job.getCause(), "wait timeout 600 s) for an owner of partition 3");
+  }
+
+  @Test
+  public void impossiblePlacementFailsTheJobWithItsReason() {
+    JobStory story =
+        JobStory.mirrored()
+            .observe(PlacementResult.impossible("the cache is gone"))
+            .is(JOB_STATE_FAILED);
+    assertEquals("the cache is gone", story.job.getCause());
+    assertEquals(1, story.job.getExitCode());
+  }
+
+  @Test
+  public void jobThatWasNeverPlacedStopsAtOnce() {
+    JobStory story = JobStory.mirrored().stopRequested().is(JOB_STATE_STOPPED);
+    assertEquals(130, story.job.getExitCode());
+  }
+
+  @Test
+  public void jobIsStoppedOnlyWhenItsTasksHaveTerminated() {
+    for (JobStory story :
+        Arrays.asList(reserving(), starting(), running(), running().crashes(ROLE_WORKER, 0))) {
+      story.stopRequested().is(JOB_STATE_ENDING);
+      assertEquals(
+          "proof that its tasks have terminated: node aaaaaaaa, node bbbbbbbb",
+          story.job.getWaitingFor());
+      story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_STOPPED);
+      assertEquals(130, story.job.getExitCode());
+    }
+  }
+
+  @Test
+  public void crashRestartsTheJobAfterTheEndOfItsTasksAndABackOff() {
+    JobStory story = running().crashes(ROLE_WORKER, 1).is(JOB_STATE_RESTARTING);
+    assertEquals(ATTEMPT_PHASE_STOP, story.attempt().getPhase());
+    story.provesTermination(NODE_A, NODE_B);
+    assertEquals("the pause after crash 1 to end", story.job.getWaitingFor());
+    story.wait(1).is(JOB_STATE_RESERVING);
+    assertEquals(2, story.attempt().getNumber());
+    assertEquals(CAUSE_KIND_CRASH, story.job.getAttempts(0).getCauseKind());
+    assertTrue(story.job.getAttempts(0).hasFinishedAt());
+    assertContains(history(story), "crash 1, max_crashes 3");
+  }
+
+  @Test
+  public void reportsOfAnEarlierAttemptDoNotCountForTheNext() {
+    JobStory story = reserving().nodeFails(NODE_A, "no port");
+    story.provesTermination(NODE_A, NODE_B).wait(1).is(JOB_STATE_RESERVING);
+    assertEquals(2, story.attempt().getNumber());
+  }
+
+  @Test
+  public void crashesBeyondTheBudgetFailTheJobWithTracebackAndExitCode() {
+    JobStory story = running(JobStory.mirrored().withSpec(spec -> spec.setMaxCrashes(1)));
+    story.crashes(ROLE_WORKER, 1).provesTermination(NODE_A, NODE_B).wait(1);
+    story.startAndRun().crashes(ROLE_WORKER, 1).is(JOB_STATE_RESTARTING);
+    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_FAILED);
+    assertEquals(3, story.job.getExitCode());
+    assertEquals("Traceback …\nValueError: no", story.job.getTraceback());
+    assertEquals(
+        "job 7f3a0000 was not restarted: 2 crashes exceed max_crashes=1; last: worker 1 on node"
+            + " bbbbbbbb failed: exited with code 3 (ValueError: no). See: tensorflow-ignite logs"
+            + " 7f3a0000 --attempt 2",
+        story.job.getCause());
+  }
+
+  @Test
+  public void backOffsGrowUpToALimit() {
+    assertEquals(1_000, CrashBudget.backOffMs(1));
+    assertEquals(2_000, CrashBudget.backOffMs(2));
+    assertEquals(4_000, CrashBudget.backOffMs(3));
+    assertEquals(30_000, CrashBudget.backOffMs(100));
+  }
+
+  @Test
+  public void healthyTimeResetsTheCrashCount() {
+    JobStory story = running().crashes(ROLE_WORKER, 0).provesTermination(NODE_A, NODE_B).wait(1);
+    story.startAndRun();
+    assertEquals(1, story.job.getCrashes());
+    story.wait(299);
+    assertEquals(1, story.job.getCrashes());
+    story.wait(1);
+    assertEquals(0, story.job.getCrashes());
+    assertEquals(JOB_STATE_RUNNING, story.job.getState());
+  }
+
+  @Test
+  public void scriptThatCannotBeImportedTwiceInARowFailsTheJob() {
+    JobStory story = running();
+    for (int attempt = 1; attempt <= 2; attempt++) {
+      assertEquals(attempt, story.attempt().getNumber());
+      story
+          .crashes(ROLE_WORKER, 0, "exited with code 1 (ModuleNotFoundError: No module named 'x')")
+          .provesTermination(NODE_A, NODE_B)
+          .wait(1);
+      if (attempt == 1) {
+        story.startAndRun();
+      }
+    }
+    assertEquals(JOB_STATE_FAILED, story.job.getState());
+    assertContains(story.job.getCause(), "failed to load 2 times in a row before the first step");
+  }
+
+  @Test
+  public void permanentFailureIsNotRetried() {
+    JobStory story = starting();
+    story.task(
+        ROLE_WORKER,
+        0,
+        TaskStatus.newBuilder()
+            .setState(TASK_STATE_FAILED)
+            .setFailedPermanently(true)
+            .setError("there is no script train.py"));
+    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_FAILED);
+    assertContains(story.job.getCause(), "there is no script train.py");
+  }
+
+  @Test
+  public void earliestFailureIsTheCauseWhenSeveralAreObservedAtOnce() {
+    JobStory story =
+        running()
+            .meanwhile(ROLE_WORKER, 0, failedAt(2_000, "lost its peer"))
+            .meanwhile(ROLE_WORKER, 1, failedAt(1_000, "ran out of memory"))
+            .observe();
+    assertContains(story.attempt().getCause(), "ran out of memory");
+  }
+
+  @Test
+  public void startTimeoutIsACrashThatNamesTheMissingTasks() {
+    JobStory story =
+        reserving().task(ROLE_WORKER, 0, TASK_STATE_RESERVED).wait(121).is(JOB_STATE_RESTARTING);
+    assertEquals(CAUSE_KIND_START_TIMEOUT, story.attempt().getCauseKind());
+    assertContains(
+        story.attempt().getCause(),
+        "missing: worker 0 on node aaaaaaaa, worker 1 on node bbbbbbbb");
+    story = starting().wait(121);
+    assertContains(story.attempt().getCause(), "start timeout 120 s");
+    assertEquals(1, story.job.getCrashes());
+    assertEquals(JOB_STATE_RESERVING, reserving().wait(119).job.getState());
+  }
+
+  @Test
+  public void lostNodeRestartsTheJobOnTheRemainingNodesWithoutLimit() {
+    for (JobStory story : Arrays.asList(reserving(), starting(), running())) {
+      story.withSpec(spec -> spec.setMaxCrashes(0));
+      story.owners.remove(JobStory.node(NODE_B));
+      story.nodeLeaves(NODE_B).is(JOB_STATE_RESTARTING);
+      assertEquals(TASK_STATE_LOST, story.find(ROLE_WORKER, 1).getStatus().getState());
+      story.provesTermination(NODE_A);
+      assertEquals(
+          "its tasks may go on until the lease ends", JOB_STATE_RESTARTING, story.job.getState());
+      story.wait(6).is(JOB_STATE_RESERVING);
+      assertEquals(1, story.attempt().getTasksCount());
+      assertEquals(CAUSE_KIND_NODE_LEFT, story.job.getAttempts(0).getCauseKind());
+      assertEquals(0, story.job.getCrashes());
+    }
+  }
+
+  @Test
+  public void nodeWhoseProcessIsDeadNeedsNoLease() {
+    JobStory story = running();
+    story.owners.remove(JobStory.node(NODE_B));
+    story.nodeDies(NODE_B).provesTermination(NODE_A).wait(2).is(JOB_STATE_RESERVING);
+  }
+
+  @Test
+  public void sideOfACutNetworkGoesOnOnlyIfItIsTheLargerOne() {
+    JobStory story = running();
+    story.owners.remove(JobStory.node(NODE_B));
+    story
+        .nodeLeaves(NODE_B)
+        .nodeLeaves(NODE_C)
+        .provesTermination(NODE_A)
+        .wait(7)
+        .is(JOB_STATE_RESTARTING);
+    assertEquals(
+        "more than half of the nodes last seen together (quorum=majority): 1 are here, 2 have left"
+            + " without proof that they are dead (bbbbbbbb, cccccccc)",
+        story.job.getWaitingFor());
+    story.nodeDies(NODE_C).wait(7);
+    assertEquals("one of two is no majority", JOB_STATE_RESTARTING, story.job.getState());
+    story.nodeDies(NODE_B);
+    assertEquals("the dead are on no side", JOB_STATE_RESERVING, story.job.getState());
+  }
+
+  @Test
+  public void jobWithoutQuorumContinuesOnTheRemainingNodes() {
+    JobStory story = running(JobStory.mirrored().withSpec(spec -> spec.setQuorum(QUORUM_NONE)));
+    story.owners.remove(JobStory.node(NODE_B));
+    story
+        .nodeLeaves(NODE_B)
+        .nodeLeaves(NODE_C)
+        .provesTermination(NODE_A)
+        .wait(7)
+        .is(JOB_STATE_RESERVING);
+  }
+
+  @Test
+  public void failureThatALostNodeCausedIsNotCountedAsACrash() {
+    JobStory story = running().crashes(ROLE_WORKER, 0);
+    assertEquals(1, story.job.getCrashes());
+    story.provesTermination(NODE_A);
+    story.owners.remove(JobStory.node(NODE_B));
+    story.nodeDies(NODE_B);
+    assertEquals(0, story.job.getCrashes());
+    assertEquals(CAUSE_KIND_NODE_LEFT, story.attempt().getCauseKind());
+    assertEquals("", story.job.getTraceback());
+    story.wait(2).is(JOB_STATE_RESERVING);
+  }
+
+  @Test
+  public void failureOfATaskWhoseDataMovedIsNotCountedAsACrash() {
+    JobStory story =
+        JobStory.mirrored().withSpec(spec -> spec.setMaxCrashes(0)).observe().startAndRun();
+    story.mapChanges().crashes(ROLE_WORKER, 0, "partition 0 is not primary on node aaaaaaaa");
+    story.provesTermination(NODE_A, NODE_B).wait(1).is(JOB_STATE_RESTARTING);
+    story.passes(1).dataMoves(NODE_C, 0).is(JOB_STATE_RESERVING);
+    assertEquals(0, story.job.getCrashes());
+    assertEquals(CAUSE_KIND_DATA_MOVED, story.job.getAttempts(0).getCauseKind());
+    assertEquals("", story.job.getTraceback());
+  }
+
+  @Test
+  public void crashIsCountedWhenTheDataMoveOnlyLaterOrNotAtAll() {
+    JobStory story =
+        JobStory.mirrored().withSpec(spec -> spec.setMaxCrashes(1)).observe().startAndRun();
+    story.crashes(ROLE_WORKER, 0).provesTermination(NODE_A, NODE_B);
+    // The pause after a crash has begun by now.
+    story.passes(6).dataMoves(NODE_C, 0);
+    assertEquals(1, story.job.getCrashes());
+    story.startAndRun().mapChanges().crashes(ROLE_WORKER, 0);
+    story.provesTermination(NODE_A, NODE_B, NODE_C).wait(6).is(JOB_STATE_FAILED);
+    assertEquals(2, story.job.getCrashes());
+  }
+
+  @Test
+  public void lostDataEndTheJobUnlessItAcceptsThat() {
+    for (JobStory story :
+        Arrays.asList(reserving(), starting(), running(), running().crashes(ROLE_WORKER, 0))) {
+      story.partitionsAreLost(4, 7).is(JOB_STATE_ENDING);
+      assertContains(story.job.getCause(), "data lost: 2 partitions of cache 'digits'");
+      story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_FAILED);
+    }
+    assertEquals(JOB_STATE_FAILED, JobStory.mirrored().partitionsAreLost(1).job.getState());
+    assertEquals(
+        JOB_STATE_RUNNING,
+        running()
+            .withSpec(spec -> spec.setAllowDataLoss(true))
+            .partitionsAreLost(4, 7)
+            .job
+            .getState());
+  }
+
+  @Test
+  public void taskThatReadsLostDataEndsTheJobAndIsNotCountedAsACrash() {
+    String extent = "b580aadd85c74373b66550a74c5d5caa";
+    for (String error :
+        Arrays.asList(
+            "worker 0 exited with code 1: tensorflow_ignite.errors.DataLossError: worker 0 cannot",
+            "worker 0 exited with code 1: tensorflow_ignite.errors.FileLostError: /a cannot be"
+                + " read",
+            "worker 0 exited with code 1: tensorflow.python.framework.errors_impl.DataLossError:"
+                + (" /a cannot be read: Block 0 of extent " + extent + " is lost, and a file"))) {
+      JobStory story = running().crashes(ROLE_WORKER, 0, error).is(JOB_STATE_RESTARTING);
+      story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_FAILED);
+      assertContains(story.job.getCause(), "data lost: worker 0 on node");
+      assertContains(story.job.getCause(), error);
+      assertEquals(0, story.job.getCrashes());
+      assertEquals(CAUSE_KIND_DATA_LOST, story.attempt().getCauseKind());
+      assertContains(story.job.getTraceback(), "Traceback");
+    }
+    String corrupt = "tensorflow.python.framework.errors_impl.DataLossError: corrupted record at 0";
+    JobStory own = running().crashes(ROLE_WORKER, 0, corrupt);
+    own.provesTermination(NODE_A, NODE_B).wait(2).is(JOB_STATE_RESERVING);
+    assertEquals(1, own.job.getCrashes());
+  }
+
+  @Test
+  public void attemptThatReadsLostDataWhenItsNodeLeavesIsRestarted() {
+    String error = "tensorflow_ignite.errors.FileLostError: /a cannot be read";
+    JobStory story = running().crashes(ROLE_WORKER, 0, error).provesTermination(NODE_A);
+    story.owners.remove(JobStory.node(NODE_B));
+    story.nodeDies(NODE_B);
+    assertEquals(CAUSE_KIND_NODE_LEFT, story.attempt().getCauseKind());
+    story.wait(2).is(JOB_STATE_RESERVING);
+  }
+
+  @Test
+  public void clientThatReadsLostDataIsNotReplaced() {
+    JobStory story = JobStory.parameterServer().observe().startAndRun();
+    story.crashes(ROLE_CLIENT, 0, "tensorflow_ignite.errors.FileLostError: /a cannot be read");
+    story.provesTermination(NODE_A, NODE_B, NODE_C).is(JOB_STATE_FAILED);
+    assertContains(story.job.getCause(), "data lost: ");
+  }
+
+  @Test
+  public void tasksFollowTheirDataAfterAQuietTime() {
+    for (JobStory story : Arrays.asList(reserving(), starting(), running())) {
+      story.dataMoves(NODE_A, 0);
+      story.wait(4).dataMoves(NODE_A, 2);
+      assertNotEquals(JOB_STATE_RESTARTING, story.job.getState());
+      story.wait(4);
+      assertNotEquals(
+          "the second move began a new quiet time", JOB_STATE_RESTARTING, story.job.getState());
+      story.wait(1).is(JOB_STATE_RESTARTING);
+      assertEquals(CAUSE_KIND_DATA_MOVED, story.attempt().getCauseKind());
+      story.provesTermination(NODE_A, NODE_B);
+      assertEquals(2, story.attempt().getNumber());
+    }
+  }
+
+  @Test
+  public void revertedMoveHasNoEffect() {
+    JobStory story = running().dataMoves(NODE_A, 0).wait(3);
+    story.dataMoves(NODE_A, 0, 2).wait(100).is(JOB_STATE_RUNNING);
+  }
+
+  @Test
+  public void moveIsIgnoredOrAwaitsACheckpointIfTheJobSaysSo() {
+    JobStory ignoring =
+        running(JobStory.mirrored().withSpec(spec -> spec.setOnJoin(ON_JOIN_IGNORE)));
+    assertEquals(JOB_STATE_RUNNING, ignoring.dataMoves(NODE_A, 0).wait(1000).job.getState());
+
+    JobStory patient =
+        running(JobStory.mirrored().withSpec(spec -> spec.setOnJoin(ON_JOIN_AT_CHECKPOINT)));
+    patient.task(ROLE_WORKER, 0, checkpointAt(10)).dataMoves(NODE_A, 0).wait(1000);
+    assertEquals(JOB_STATE_RUNNING, patient.job.getState());
+    patient.task(ROLE_WORKER, 0, checkpointAt(20));
+    assertEquals(JOB_STATE_RESTARTING, patient.job.getState());
+  }
+
+  @Test
+  public void restartWithoutAPlacementFailsAfterTheWaitTimeout() {
+    JobStory story = running().crashes(ROLE_WORKER, 0).provesTermination(NODE_A, NODE_B);
+    story.passes(2).observe(PlacementResult.waitFor("3 workers (min_workers=3)"));
+    assertEquals("3 workers (min_workers=3)", story.job.getWaitingFor());
+    story
+        .passes(600)
+        .observe(PlacementResult.waitFor("3 workers (min_workers=3)"))
+        .is(JOB_STATE_FAILED);
+    assertContains(story.job.getCause(), "min_workers=3");
+  }
+
+  @Test
+  public void restartWithoutItsCacheFails() {
+    JobStory story = running().crashes(ROLE_WORKER, 0).provesTermination(NODE_A, NODE_B).passes(2);
+    story
+        .observe(PlacementResult.impossible("cache 'digits' does not exist any more"))
+        .is(JOB_STATE_FAILED);
+    assertContains(story.job.getCause(), "does not exist any more");
+  }
+
+  @Test
+  public void shortScriptMaySucceedBeforeItWasObservedRunning() {
+    JobStory story = starting().all(TASK_STATE_SUCCEEDED);
+    assertEquals(JOB_STATE_SUCCEEDED, story.job.getOutcome());
+  }
+
+  @Test
+  public void parameterServerJobSucceedsWithItsClientAlone() {
+    JobStory story = running(JobStory.parameterServer());
+    story.task(ROLE_CLIENT, 0, TASK_STATE_SUCCEEDED).is(JOB_STATE_ENDING);
+    assertEquals(JOB_STATE_SUCCEEDED, story.job.getOutcome());
+  }
+
+  @Test
+  public void workerOrClientOfAParameterServerJobIsReplacedInPlace() {
+    for (Role role : new Role[] {ROLE_WORKER, ROLE_CLIENT}) {
+      JobStory story = running(JobStory.parameterServer());
+      story.crashes(role, 0).is(JOB_STATE_RUNNING);
+      assertEquals(1, story.attempt().getNumber());
+      assertEquals(1, story.find(role, 0).getIncarnation());
+      assertEquals(TASK_STATE_RESERVED, story.find(role, 0).getStatus().getState());
+      story.observe();
+      assertEquals(
+          "the report of the first incarnation says nothing of the second",
+          TASK_STATE_RESERVED,
+          story.find(role, 0).getStatus().getState());
+      assertContains(history(story), "crashes (1) <= max_crashes (3)");
+    }
+  }
+
+  @Test
+  public void taskThatEndedWithItsAgentIsNotReplacedSinceItsPortIsLost() {
+    JobStory story = running(JobStory.parameterServer());
+    story
+        .task(ROLE_WORKER, 0, failedAt(1_000, "its agent ended").setAgentLost(true))
+        .is(JOB_STATE_RESTARTING);
+  }
+
+  @Test
+  public void replacementsCountAsCrashes() {
+    JobStory story =
+        running(JobStory.parameterServer().withSpec(spec -> spec.setMaxCrashes(1)))
+            .crashes(ROLE_WORKER, 0)
+            .crashes(ROLE_WORKER, 0);
+    assertEquals(JOB_STATE_RESTARTING, story.job.getState());
+    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_FAILED);
+  }
+
+  @Test
+  public void lostParameterServerRestartsTheAttemptWhateverItsExitCode() {
+    JobStory story = running(JobStory.parameterServer());
+    story.meanwhile(ROLE_WORKER, 0, failedAt(1_000, "lost its ps"));
+    story.task(ROLE_PS, 0, TASK_STATE_SUCCEEDED).is(JOB_STATE_RESTARTING);
+  }
+
+  @Test
+  public void outcomeIsDecidedOnce() {
+    JobStory story = running().all(TASK_STATE_SUCCEEDED);
+    story
+        .stopRequested()
+        .nodeLeaves(NODE_A)
+        .provesTermination(NODE_B)
+        .wait(7)
+        .is(JOB_STATE_SUCCEEDED);
+  }
+
+  @Test
+  public void jobInAFinalStateNeverChanges() {
+    Job over = running().all(TASK_STATE_SUCCEEDED).provesTermination(NODE_A, NODE_B).job;
+    JobStory story = running().all(TASK_STATE_SUCCEEDED).provesTermination(NODE_A, NODE_B);
+    assertEquals(
+        over.getState(), story.nodeLeaves(NODE_A).nodeLeaves(NODE_B).wait(1000).job.getState());
+    assertEquals(over.getAttemptsCount(), story.job.getAttemptsCount());
+    assertEquals(over.getEventsList(), story.job.getEventsList());
+  }
+
+  @Test
+  public void eventsAreNumberedFromOneAndKeepTheirNumbersWhenOlderOnesAreRemoved() {
+    Job job = running().job;
+    assertEquals(1, job.getEvents(0).getNumber());
+    long newest = job.getEvents(job.getEventsCount() - 1).getNumber();
+    for (int i = 0; i < 600; i++) {
+      job =
+          JobMachine.apply(
+              job, JobEvent.of(JobEvent.Type.HEALTHY), Timestamps.fromMillis(2_000_000));
+    }
+    assertEquals(500, job.getEventsCount());
+    long number = newest + 600 - 499;
+    for (Event event : job.getEventsList()) {
+      assertEquals(number++, event.getNumber());
+    }
+  }
+
+  @Test
+  public void eventWithoutATransitionIsRejectedWithTheHistory() {
+    Job pending = JobStory.mirrored().job;
+    IllegalStateException e =
+        assertThrows(
+            IllegalStateException.class,
+            () ->
+                JobMachine.apply(
+                    pending, JobEvent.of(JobEvent.Type.TASKS_RUNNING), Timestamps.fromMillis(0)));
+    assertContains(e.getMessage(), "[job=7f3a0000, state=PENDING");
+  }
+
+  private static JobStory reserving() {
+    return JobStory.mirrored().observe();
+  }
+
+  private static JobStory starting() {
+    return reserving().all(TASK_STATE_RESERVED);
+  }
+
+  private static JobStory running() {
+    return running(JobStory.mirrored());
+  }
+
+  private static JobStory running(JobStory story) {
+    return story.observe().startAndRun();
+  }
+
+  private static TaskStatus.Builder failedAt(long millis, String error) {
+    return TaskStatus.newBuilder()
+        .setState(TASK_STATE_FAILED)
+        .setExitCode(1)
+        .setError(error)
+        .setFinishedAt(Timestamps.fromMillis(millis));
+  }
+
+  private static TaskStatus.Builder checkpointAt(long step) {
+    return TaskStatus.newBuilder()
+        .setState(TASK_STATE_RUNNING)
+        .setProgress(Progress.newBuilder().setStep(step).setCheckpointStep(step));
+  }
+
+  private static String history(JobStory story) {
+    return story.job.getEventsList().stream()
+        .map(event -> event.getText())
+        .collect(Collectors.joining("\n"));
+  }
+
+  private static void assertContains(String text, String part) {
+    assertTrue(text, text.contains(part));
+  }
+}

@@ -1,0 +1,246 @@
+package io.tensorflowignite.job.decide;
+
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
+import static org.junit.Assert.assertEquals;
+
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.TensorFlowService;
+import io.tensorflowignite.settings.ClusterSettings;
+import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobKind;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.JobState;
+import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.NodeReport;
+import io.tensorflowignite.v1.Role;
+import io.tensorflowignite.v1.Task;
+import io.tensorflowignite.v1.TaskState;
+import io.tensorflowignite.v1.TaskStatus;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/** A simulated cluster for one job: a test says what nodes report, and checks the job's row. */
+final class JobStory {
+  static final String NODE_A = "aaaaaaaa-0000-0000-0000-000000000000";
+
+  /** Runs the service and owns no partition. */
+  static final String NODE_C = "cccccccc-0000-0000-0000-000000000000";
+
+  static final String NODE_B = "bbbbbbbb-0000-0000-0000-000000000000";
+
+  /** Every transition of every story of this test run. */
+  static final Set<String> EXERCISED = new HashSet<>();
+
+  final Map<Node, List<Integer>> owners = new LinkedHashMap<>();
+  private final List<Node> members = Arrays.asList(node(NODE_A), node(NODE_B), node(NODE_C));
+  private final Set<String> dead = new HashSet<>();
+  private final Set<String> nodes = new HashSet<>(Arrays.asList(NODE_A, NODE_B, NODE_C));
+  private final Map<String, NodeReport> reports = new HashMap<>();
+  private final Set<Integer> lost = new HashSet<>();
+  private long nowMs = 1_000_000;
+  private boolean mapChanges;
+  Job job;
+
+  private static final ClusterSettings SETTINGS = new TensorFlowService().settings();
+
+  JobStory(JobKind kind) {
+    owners.put(node(NODE_A), Arrays.asList(0, 2));
+    owners.put(node(NODE_B), Arrays.asList(1, 3));
+    job =
+        Job.newBuilder()
+            .setId("7f3a0000")
+            .setState(JOB_STATE_PENDING)
+            .setCreatedAt(Timestamps.fromMillis(nowMs))
+            .setSpec(JobSpec.newBuilder().setKind(kind).setCache("digits"))
+            .build();
+  }
+
+  static JobStory mirrored() {
+    return new JobStory(JOB_KIND_MULTI_WORKER_MIRRORED);
+  }
+
+  static JobStory parameterServer() {
+    return new JobStory(JOB_KIND_PARAMETER_SERVER);
+  }
+
+  /** Observes a cluster in which an attempt could start, unless the partition map changes. */
+  JobStory observe() {
+    if (mapChanges) {
+      return observe(PlacementResult.waitFor("the partition map to stay the same"));
+    }
+    return observe(PlacementResult.of(Placement.of(job.getSpec(), owners, node(NODE_B), members)));
+  }
+
+  JobStory observe(PlacementResult placement) {
+    job =
+        JobObserver.step(
+            job,
+            new Observation(
+                Timestamps.fromMillis(nowMs),
+                nodes,
+                dead,
+                reports,
+                lost,
+                placement,
+                JobTimeouts.of(job.getSpec(), SETTINGS)),
+            transition -> EXERCISED.add(transition.toString()));
+    return this;
+  }
+
+  JobStory wait(int seconds) {
+    return passes(seconds).observe();
+  }
+
+  /** Requires a state. */
+  JobStory is(JobState expected) {
+    assertEquals(expected, job.getState());
+    return this;
+  }
+
+  /** Time passes without an observation. */
+  JobStory passes(int seconds) {
+    nowMs += seconds * 1000L;
+    return this;
+  }
+
+  JobStory stopRequested() {
+    job = job.toBuilder().setStopRequested(true).build();
+    return observe();
+  }
+
+  JobStory nodeDies(String node) {
+    dead.add(node);
+    return nodeLeaves(node);
+  }
+
+  /** The partition map changes until the data have moved. */
+  JobStory mapChanges() {
+    mapChanges = true;
+    return this;
+  }
+
+  /** Primary partitions move to a node. */
+  JobStory dataMoves(String node, Integer... partitions) {
+    mapChanges = false;
+    owners.put(node(node), Arrays.asList(partitions));
+    return observe();
+  }
+
+  JobStory partitionsAreLost(Integer... partitions) {
+    lost.addAll(Arrays.asList(partitions));
+    return observe();
+  }
+
+  JobStory withSpec(Consumer<JobSpec.Builder> change) {
+    JobSpec.Builder spec = job.getSpec().toBuilder();
+    change.accept(spec);
+    job = job.toBuilder().setSpec(spec).build();
+    return this;
+  }
+
+  JobStory nodeLeaves(String node) {
+    nodes.remove(node);
+    return observe();
+  }
+
+  JobStory nodeFails(String node, String why) {
+    reports.put(node, report(node).setError(why).build());
+    return observe();
+  }
+
+  JobStory all(TaskState state) {
+    for (Task task : attempt().getTasksList()) {
+      report(task, TaskStatus.newBuilder().setState(state));
+    }
+    return observe();
+  }
+
+  JobStory task(Role role, int index, TaskState state) {
+    return task(role, index, TaskStatus.newBuilder().setState(state));
+  }
+
+  JobStory task(Role role, int index, TaskStatus.Builder status) {
+    report(find(role, index), status);
+    return observe();
+  }
+
+  /** Reports without an observation, so that one observation has several reports. */
+  JobStory meanwhile(Role role, int index, TaskStatus.Builder status) {
+    report(find(role, index), status);
+    return this;
+  }
+
+  JobStory provesTermination(String... which) {
+    for (String node : which) {
+      reports.put(node, report(node).setReached(ATTEMPT_PHASE_STOP).build());
+    }
+    return observe();
+  }
+
+  JobStory startAndRun() {
+    return all(TASK_STATE_RESERVED).all(TASK_STATE_RUNNING);
+  }
+
+  JobStory crashes(Role role, int index) {
+    return crashes(role, index, "exited with code 3 (ValueError: no)");
+  }
+
+  JobStory crashes(Role role, int index, String error) {
+    return task(
+        role,
+        index,
+        TaskStatus.newBuilder()
+            .setState(TASK_STATE_FAILED)
+            .setExitCode(3)
+            .setError(error)
+            .setTraceback("Traceback …\nValueError: no"));
+  }
+
+  Attempt attempt() {
+    return job.getAttempts(job.getAttemptsCount() - 1);
+  }
+
+  Task find(Role role, int index) {
+    return attempt().getTasksList().stream()
+        .filter(task -> task.getRole() == role && task.getIndex() == index)
+        .findFirst()
+        .orElseThrow(AssertionError::new);
+  }
+
+  private void report(Task task, TaskStatus.Builder status) {
+    NodeReport.Builder report = report(task.getNodeId());
+    for (int i = 0; i < report.getTasksCount(); i++) {
+      Task known = report.getTasks(i);
+      if (known.getRole() == task.getRole() && known.getIndex() == task.getIndex()) {
+        report.removeTasks(i);
+        break;
+      }
+    }
+    report.addTasks(task.toBuilder().setStatus(status));
+    reports.put(task.getNodeId(), report.build());
+  }
+
+  private NodeReport.Builder report(String node) {
+    NodeReport known = reports.get(node);
+    return known != null && known.getAttempt() == attempt().getNumber()
+        ? known.toBuilder()
+        : NodeReport.newBuilder().setNodeId(node).setAttempt(attempt().getNumber());
+  }
+
+  static Node node(String id) {
+    return Node.newBuilder().setId(id).setAddress("127.0.0.1:1").build();
+  }
+}

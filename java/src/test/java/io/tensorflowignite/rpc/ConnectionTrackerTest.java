@@ -1,0 +1,41 @@
+package io.tensorflowignite.rpc;
+
+import static org.junit.Assert.assertEquals;
+
+import io.grpc.Attributes;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import org.junit.Test;
+
+public class ConnectionTrackerTest {
+  private final List<String> ended = new ArrayList<>();
+
+  @Test
+  public void actionsRunOnceAtTheEndOfAConnection() {
+    ConnectionTracker.Connection connection = new ConnectionTracker.Connection();
+    connection.onEnd("a", () -> ended.add("a"));
+    connection.onEnd("b", () -> ended.add("b"));
+    connection.runNow("a");
+    connection.runNow("a");
+    assertEquals(Collections.singletonList("a"), ended);
+    connection.end();
+    connection.end();
+    assertEquals(Arrays.asList("a", "b"), ended);
+  }
+
+  @Test
+  public void actionsAfterTheEndRunAtOnce() {
+    ConnectionTracker.Connection connection = new ConnectionTracker.Connection();
+    connection.end();
+    connection.onEnd("late", () -> ended.add("late"));
+    assertEquals(Collections.singletonList("late"), ended);
+  }
+
+  @Test
+  public void aConnectionThatNeverWasReadyEndsQuietly() {
+    new ConnectionTracker().transportTerminated(null);
+    new ConnectionTracker().transportTerminated(Attributes.EMPTY);
+  }
+}

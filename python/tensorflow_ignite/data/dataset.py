@@ -1,0 +1,248 @@
+"""Rows of a cache as a tf.data.Dataset; the only file of `data` that builds graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import tensorflow as tf
+
+from tensorflow_ignite.data import arguments, pyfunc, queries
+from tensorflow_ignite.data.epochs.rows_per_worker import UNEVEN, Uneven
+from tensorflow_ignite.data.epochs.tensor_schema import pack, types_of
+from tensorflow_ignite.data.request import WEIGHT_COLUMN, Request, make_request
+from tensorflow_ignite.data.row_dataset import RowDataset
+from tensorflow_ignite.data.schema_argument import parse_schema
+from tensorflow_ignite.net import credentials as net_credentials
+
+# More batches than any cache has; the reader returns an empty batch at the end.
+_BATCHES = 2**62
+
+
+def dataset(
+    cache: str,
+    *,
+    columns: Sequence[str] | None = None,
+    key: bool = False,
+    label: str | Sequence[str] | None = None,
+    schema: Any = None,
+    where: str | None = None,
+    sql: str | None = None,
+    parameters: Sequence[Any] = (),
+    partitions: Sequence[int] | Literal["all"] | None = None,
+    shuffle: bool | int | None = None,
+    seed: int | None = None,
+    nulls: Literal["error", "default", "mask"] = "error",
+    on_mismatch: Literal["error", "skip"] = "error",
+    uneven: Uneven = "repeat",
+    snapshot: bool | None = None,
+    memory: int | str | None = None,
+    transport: Literal["auto", "shared", "tcp", "flight", "thin"] = "auto",
+    address: str | None = None,
+    credentials: Any = None,
+    batch_bytes: int = 0,
+    accept_data_loss: bool | None = None,
+) -> tf.data.Dataset:
+    """The rows of a cache, one element a row: a dict from column names to tensors.
+
+    With ``label=`` an element is a pair of that dict and the label, as ``fit`` of Keras takes it::
+
+        rows = tfi.dataset("images", columns=["pixels", "label"], label="label", shuffle=True)
+        model.fit(rows.repeat().batch(256), steps_per_epoch=tfi.train.context().steps_per_epoch(256))
+
+    In a job, the job's own cache is read by partitions: the dataset has the rows of the partitions that the attempt
+    assigned to the worker that iterates over it. Any other cache is read whole, and outside a job every cache.
+
+    Numbers and booleans become scalars, lists of a fixed length dense tensors of static shape, other lists
+    tensors ``[None]`` (RaggedTensors when batched), text and bytes ``tf.string``. An iteration needs memory for about
+    three batches of each node that sends rows. ``batch`` directly after this function, or after ``repeat``, cuts
+    batches out of larger ones and does no work for each row: call it before ``map``.
+
+    **Which rows.** Each row that exists during a whole epoch comes exactly once; a row that is put or removed during
+    the epoch may come or not. If the cache is written, the number of rows may differ from the counted one:
+
+    - In a multi-worker-mirrored job, whose workers must take equal steps, an epoch has exactly the agreed number of
+      rows (``uneven``): further rows are left out, missing ones are filled, and the worker logs it once.
+    - In a parameter-server job, and outside a job with ``snapshot=False``, an epoch has the rows that exist, and
+      the cardinality is not known.
+    - Otherwise outside a job the number of rows is fixed when the dataset is made, and a different number is an error.
+
+    With ``where``, ``sql`` or ``on_mismatch="skip"`` the workers of a mirrored job count their rows when the dataset is
+    made, and raise an error if the cache changes meanwhile; ``int(dataset.cardinality())`` is the agreed number.
+
+    **Order.** By partition, unless ``shuffle`` is given. Iterators that are started one after the other are epochs 0,
+    1, 2, … of their dataset in their process; with ``shuffle`` each has another order, which ``seed`` determines.
+
+    **Later epochs.** A snapshot caches the batches of the first epoch that is read to its end; later epochs read them
+    from the memory of this process, without a copy and without the cluster. So they have the rows of that first
+    epoch, also if the cache is written. The snapshot is removed with the dataset.
+
+    **Checkpoints.** ``tf.train.Checkpoint(iterator=iter(dataset))`` saves the position in the epoch, also behind other
+    transformations, and a restored iterator continues with the next row, also in another process. If it would read
+    other partitions, another number of rows, or with other options, it raises AssignmentChangedError (as the text of a
+    tf.errors.OpError).
+
+    Outside a job the environment of the earlier IgniteDataset applies: IGNITE_DATASET_CACHE_NAME names another cache,
+    IGNITE_DATASET_LOCAL=true reads the partitions of the node at the address, IGNITE_DATASET_PART=0,1 these
+    partitions, IGNITE_DATASET_HOST and IGNITE_DATASET_PORT are the address.
+
+    Args:
+        cache: Name of the cache.
+        columns: Columns to read, in this order; None: all.
+        key: Read the cache's key too, as column ``_key``.
+        label: The column to predict: elements become ``(features, label)``. Several columns: the label is
+            a dict of them.
+        schema: Requested types of some columns: a dict from column to a tf.TensorSpec of one row's value, a tf.DType
+            or a pyarrow.DataType, such as ``{"pixels": tf.TensorSpec([28, 28], tf.uint8)}``; or a pyarrow.Schema.
+        where: Condition in SQL over the columns, with a ``?`` for each of ``parameters``; only rows that meet it.
+        sql: SELECT over the cache's table, whose rows are read instead.
+        parameters: Values for the question marks of ``where`` or ``sql``.
+        partitions: Numbers of partitions to read, or ``"all"``; None: see above.
+        shuffle: Number of rows that are shuffled together, a window; True: about 64 MB of rows, at most 65,536. The
+            order of partitions is shuffled as well; in later epochs from a snapshot the order of batches.
+        seed: Seed of the order; None: a random one.
+        nulls: ``"error"``: a null is an error. ``"default"``: zero, False, an empty text or list replaces it.
+            ``"mask"``: as ``"default"``, and a column ``NAME_mask`` is True where there is a value.
+        on_mismatch: A row that does not fit the columns is an ``"error"``, or is left out (``"skip"``).
+        uneven: For the job's own cache in a multi-worker-mirrored job. ``"repeat"``: an epoch has the rows of the
+            worker with the most rows; the others repeat some. ``"drop"``: of the worker with the fewest; the others
+            leave some out. ``"pad"``: of the worker with the most, and each row comes exactly once; missing rows are
+            zeros of weight 0. Elements then have a weight, also outside such jobs: a column ``_weight`` of float32, or
+            with ``label`` a third component, which ``fit`` takes as sample weights.
+        snapshot: Cache batches for later epochs; None: only in a job.
+        memory: Bytes that all snapshots of this process may have together, such as ``"2GB"``; the oldest is removed
+            first, and a dataset without memory is read anew each epoch. None: a quarter of the available memory of the
+            machine, divided by the number of workers on this node.
+        transport: How batches travel. ``"auto"``: through memory shared with a node on the same host, else over
+            separate TCP connections, else over Arrow Flight. ``"shared"``, ``"tcp"`` and ``"flight"`` require one of
+            them. ``"thin"`` reads a cluster without our service by its thin client port, row by row, and slowly.
+        address: ``host:port[,host:port]`` of any nodes; None: TENSORFLOW_IGNITE_ADDRESS, or IGNITE_DATASET_HOST and
+            IGNITE_DATASET_PORT, or localhost:10820. A task of a job always calls the node of its agent.
+        credentials: Identity of the caller and trusted authorities: :class:`tensorflow_ignite.Credentials`,
+            ``(user, password)``, or a dict with some of username, password, token, certfile, keyfile, key_password,
+            cafile, tls, verify; None: those of the task, of the environment, or of a profile. They never leave this
+            process: a remote worker uses its own. See docs/security.md.
+        batch_bytes: Size in bytes, about, of the batches that travel; 0: 4 MiB for rows of a fixed length below
+            64 KiB, else 8 MiB.
+        accept_data_loss: Read the remaining rows if partitions have lost all their copies; otherwise that is a
+            DataLossError. None: as the job says (``--allow-data-loss``), outside a job False.
+
+    Returns:
+        The dataset. Its cardinality is known if the number of rows is known, and no tf.distribute strategy shards it.
+        During iteration an error of a node is a tf.errors.OpError: an epoch is never shorter without an error.
+
+    Raises:
+        InvalidRequestError: If an argument breaks a rule.
+        CacheEmptyError: If a worker of a mirrored job has no row where it needs one.
+        DataLossError: If partitions of the cache have lost all their copies.
+        RowMismatchError: If the workers of a mirrored job cannot agree on their rows.
+        TensorFlowIgniteError: CacheNotFoundError and other errors of a node; if no node answers.
+    """
+    # Inside a tf.function AutoGraph would try to rewrite all functions that this function calls, also those of Arrow.
+    plain = tf.autograph.experimental.do_not_convert
+    labels = plain(arguments.labels)(label, columns, key)
+    condition, select, values = plain(queries.checked)(where, sql, parameters, columns, key)
+    request = plain(make_request)(
+        cache,
+        columns=columns,
+        key=key,
+        partitions=partitions,
+        address=address,
+        batch_bytes=batch_bytes,
+        window=arguments.window(shuffle),
+        seed=arguments.seed(seed),
+        nulls=arguments.one_of("nulls", nulls, ("error", "default", "mask")),
+        on_mismatch=arguments.one_of("on_mismatch", on_mismatch, ("error", "skip")),
+        uneven=arguments.one_of("uneven", uneven, UNEVEN),
+        snapshot=arguments.flag("snapshot", snapshot),
+        memory=arguments.memory(memory),
+        transport=arguments.one_of("transport", transport, ("auto", "shared", "tcp", "flight", "thin")),
+        where=condition,
+        sql=select,
+        parameters=values,
+        schema=plain(parse_schema)(schema),
+        credentials=plain(_store)(credentials),
+        accept_data_loss=arguments.flag("accept_data_loss", accept_data_loss),
+    )
+    pyfunc.register()
+    return plain(_rows)(request, labels)
+
+
+def _store(credentials: Any) -> str:
+    """Stores credentials in this process, under a random name for the graph."""
+    return net_credentials.store(net_credentials.from_argument(credentials))
+
+
+def _rows(request: Request, labels: str | tuple[str, ...] | None) -> tf.data.Dataset:
+    arguments.check_labels(labels, [column.name for column in request.layout], request.cache)
+    numbers = tf.data.Dataset.range(_BATCHES)
+    if tf.executing_eagerly():
+        # Every dataset that is derived from this one holds this object; in a graph it lives as long as the graph.
+        pyfunc.forget_on_collect(numbers, request.name)
+
+    plain = _batches(numbers, request, labels)
+
+    def batches_for(rows: int) -> tf.data.Dataset:
+        resized = request.in_batches_of(rows) if rows else request
+        return plain if resized is request else _batches(numbers, resized, labels)
+
+    return RowDataset(batches_for, request.rows if request.rows >= 0 else tf.data.UNKNOWN_CARDINALITY)
+
+
+def _batches(numbers: tf.data.Dataset, request: Request, labels: str | tuple[str, ...] | None) -> tf.data.Dataset:
+    """Whole batches. The state is the position of a row, so that an iterator can be saved and restored.
+
+    Each function in a dataset costs milliseconds for every new iterator, so there are only two.
+    """
+    layout, text = request.layout, request.to_json()
+    types = [tf.int64, tf.int64, *([tf.float32] * request.weighted), *map(tf.as_dtype, types_of(layout))]
+
+    def batch(state: tuple[tf.Tensor, tf.Tensor], _: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], Any]:
+        handle, following, *arrays = tf.raw_ops.PyFunc(
+            input=[text, *state], token=pyfunc.TOKEN, Tout=types, name="read_cache"
+        )
+        handle.set_shape([pyfunc.HANDLE_NUMBERS])
+        following.set_shape([])
+        return (handle, following), element(arrays)
+
+    def element(arrays: list[tf.Tensor]) -> Any:
+        weights = arrays.pop(0) if request.weighted else None
+        if weights is not None:
+            weights.set_shape([None])
+        return _element(pack(layout, arrays, _tensor), labels, weights)
+
+    begin = np.zeros(pyfunc.HANDLE_NUMBERS, np.int64), np.int64(0)
+    return numbers.scan(begin, batch).take_while(_any_row).with_options(_options())
+
+
+def _any_row(*batch: Any) -> tf.Tensor:
+    """Whether a batch has rows; the batch after the last one has none."""
+    column = tf.nest.flatten(batch)[0]
+    rows = column.nrows() if isinstance(column, tf.RaggedTensor) else tf.shape(column)[0]
+    return rows > 0
+
+
+def _element(row: dict[str, Any], labels: str | tuple[str, ...] | None, weights: tf.Tensor | None) -> Any:
+    if labels is None:
+        return row if weights is None else {**row, WEIGHT_COLUMN: weights}
+    names = (labels,) if isinstance(labels, str) else labels
+    targets = {name: row.pop(name) for name in names}
+    label = targets[labels] if isinstance(labels, str) else targets
+    return (row, label) if weights is None else (row, label, weights)
+
+
+def _tensor(values: tf.Tensor, shape: tuple[int, ...], splits: list[tf.Tensor]) -> Any:
+    values.set_shape([None, *shape])
+    for split in splits:
+        split.set_shape([None])
+    return tf.RaggedTensor.from_nested_row_splits(values, splits, validate=False)
+
+
+def _options() -> tf.data.Options:
+    options = tf.data.Options()
+    # Each worker reads its own rows; the default policy would drop a part of them.
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    # A saved iterator has the position of its next row, which the reader finds again.
+    options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
+    return options

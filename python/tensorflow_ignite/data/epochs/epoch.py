@@ -1,0 +1,275 @@
+"""One epoch: one or more passes over the rows of a process, shuffled, cached, and cut or filled to their number.
+
+Works on streams of record batches, and knows neither cluster nor graph.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from typing import Any
+
+import pyarrow as pa
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.epochs import shuffling
+from tensorflow_ignite.data.epochs.prefetch import Prefetcher, PrefetchThreads, Stream, round_robin
+from tensorflow_ignite.data.epochs.rows_per_worker import OPEN, PAD, STRICT, EpochLength
+from tensorflow_ignite.data.epochs.snapshots import RowBatch, Snapshot, Snapshots, SnapshotWriter
+from tensorflow_ignite.data.epochs.tensor_schema import Column, columns_like, describe, storage_of, zero_of
+from tensorflow_ignite.data.epochs.tensors import ALIGNMENT, arrays_of
+
+_log = logging.getLogger(__name__)
+
+# Size of a batch of rows of weight 0, in bytes, about.
+ZEROS_BYTES = 1 << 20
+
+# Random numbers for the order of cached batches, and for the rows of a window, independent of those for partitions.
+_BATCHES, _ROWS = 1, 2
+
+Batches = Generator[RowBatch, None, None]
+Keep = Callable[[int], bool]
+
+
+@dataclass(frozen=True)
+class SnapshotTarget:
+    """Where the batches of an epoch are cached for later epochs.
+
+    Attributes:
+        snapshots: All snapshots of the process.
+        name: Name of the dataset.
+        limit: Returns the bytes that all snapshots may have together.
+    """
+
+    snapshots: Snapshots
+    name: str
+    limit: Callable[[], int]
+
+
+@dataclass(frozen=True)
+class RowOrder:
+    """The order of the rows of an epoch.
+
+    Attributes:
+        epoch: Number of the epoch.
+        seed: Determines the order, together with the number of the epoch.
+        window: Number of rows that are shuffled together; 0: determined by their size; None: nothing is shuffled.
+        base: Number of the epoch whose cached batches are shuffled; -1: the batches are read.
+    """
+
+    epoch: int = 0
+    seed: int = 0
+    window: int | None = None
+    base: int = -1
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The rows that one iterator reads.
+
+    Attributes:
+        streams: Opens the streams of an epoch. Arguments: its number; a function that says whether a batch of this size
+            will be cached, or None without a snapshot; whether partitions may be followed to new owners, which changes
+            the order of rows.
+        layout: The expected layout of each column.
+        length: Number of rows.
+        order: Order of rows.
+        subject: Names the rows in error texts, such as "cache 'x'".
+        target: Where batches are cached; None: nowhere.
+        snapshot: The snapshot that existed when the epoch began.
+        plan: Stored with the snapshot that this epoch writes.
+        zeros: Schema of rows of weight 0.
+        warn: Logs that the number of rows differs from the counted one, once for a dataset.
+    """
+
+    streams: Callable[[int, Keep | None, bool], list[Stream]]
+    layout: tuple[Column, ...]
+    length: EpochLength
+    order: RowOrder
+    subject: str
+    target: SnapshotTarget | None = None
+    snapshot: Snapshot | None = None
+    plan: Any = None
+    zeros: pa.Schema | None = None
+    warn: Callable[[str], None] = _log.warning
+
+    def batches(self, threads: PrefetchThreads, is_restart: bool) -> Iterator[RowBatch]:
+        """The batches from the first row on.
+
+        Args:
+            threads: The threads that read.
+            is_restart: Whether the consumer has had some of the rows, so that all must come in the same order.
+
+        Raises:
+            TensorFlowIgniteError: If a node fails, or other rows arrive than were expected.
+        """
+        batches = _EpochPass(self, threads, is_restart).batches()
+        if self.order.window is None:
+            return batches
+        # Shuffling copies; a thread does it while the consumer is busy.
+        return iter(threads.start(self._converted(batches), lambda: None))
+
+    def _converted(self, batches: Batches) -> Batches:
+        with closing(batches):
+            for batch in batches:
+                yield replace(batch, arrays=arrays_of(batch.records, self.layout, batch.real))
+
+
+class _EpochPass:
+    """Reads an epoch from its start."""
+
+    def __init__(self, epoch: Epoch, threads: PrefetchThreads, is_restart: bool) -> None:
+        self._epoch = epoch
+        self._threads = threads
+        self._is_restart = is_restart
+        self._snapshot = epoch.snapshot
+        self._writer: SnapshotWriter | None = None
+
+    def batches(self) -> Batches:
+        """Exactly the rows of the epoch's length."""
+        length = self._epoch.length
+        exact = length.fill not in (OPEN, STRICT)
+        yielded = 0
+        for number in count():
+            arrived = 0
+            with closing(self._pass(number)) as batches:
+                for batch in batches:
+                    arrived += batch.rows
+                    if exact:
+                        batch = batch.slice(0, length.rows - yielded)
+                    if batch.rows:
+                        yielded += batch.rows
+                        yield batch
+                    if exact and yielded == length.rows and not (number == 0 and self._must_read_all()):
+                        return
+            if number == 0:
+                self._compare(arrived)
+            if not exact or yielded == length.rows:
+                return
+            if length.fill == PAD:
+                yield from self._zeros(length.rows - yielded)
+                return
+            if not arrived:
+                raise errors.RowMismatchError(
+                    f"{self._epoch.subject} has no row any more, {length.own} were counted. An epoch of this worker "
+                    f"has {length.rows} rows, as on all workers; missing rows are filled by repeating those that "
+                    "exist. Load rows, and start the job again"
+                )
+
+    def _must_read_all(self) -> bool:
+        """Whether rows beyond the length are read: for a snapshot, or because there should be none."""
+        return self._writer is not None or self._epoch.length.own == self._epoch.length.rows
+
+    def _compare(self, arrived: int) -> None:
+        length, subject = self._epoch.length, self._epoch.subject
+        if length.own < 0 or arrived == length.own or length.fill == OPEN:
+            return
+        if length.fill == STRICT:
+            raise errors.RowMismatchError(
+                f"{subject} was not read as expected: {arrived} rows arrived, {length.own} were expected. The number "
+                "of rows of a dataset is fixed when it is made. Make the dataset again once the cache is no longer "
+                "written, or read whatever rows exist in each epoch with snapshot=False"
+            )
+        self._epoch.warn(
+            f"{subject} is written while it is read, or leaves out rows that do not fit "
+            f'(on_mismatch="skip"): {arrived} rows arrived, {length.own} were expected. An epoch has {length.rows} '
+            "rows on every worker; missing rows are filled, further rows are left out"
+        )
+
+    def _pass(self, number: int) -> Batches:
+        order = self._epoch.order
+        if order.window is None:
+            return self._cached_or_read(order.epoch)
+        if order.base < 0:
+            batches: Iterator[RowBatch] = self._cached_or_read(order.epoch)
+        else:
+            batches = iter(shuffling.order(self._base_batches(), order.seed, order.epoch, _BATCHES))
+        windows = shuffling.windows(
+            (batch.records for batch in batches), order.window, order.seed, order.epoch, _ROWS, number
+        )
+        return (RowBatch(records) for records in windows)
+
+    def _base_batches(self) -> tuple[RowBatch, ...]:
+        """All batches of the base epoch; read again if they are not cached any more."""
+        base = self._epoch.order.base
+        if self._snapshot is None or self._snapshot.epoch != base:
+            self._snapshot = Snapshot(tuple(self._read(base)), base, None)
+        return self._snapshot.batches
+
+    def _cached_or_read(self, epoch: int) -> Batches:
+        """The batches in the order of an epoch, from memory if they are cached."""
+        target = self._epoch.target
+        snapshot = self._snapshot or (target.snapshots.get(target.name) if target else None)
+        if snapshot is not None and (self._epoch.order.window is None or snapshot.epoch == epoch):
+            return (batch for batch in snapshot.batches)
+        return self._read(epoch)
+
+    def _read(self, epoch: int) -> Batches:
+        """The batches from their nodes; they become a snapshot if all arrive."""
+        target = self._epoch.target
+        writer = target.snapshots.begin(target.name, target.limit(), self._epoch.subject) if target else None
+        self._writer = writer
+        sources: list[Prefetcher[RowBatch]] = []
+        try:
+            for stream in self._epoch.streams(epoch, writer.is_active if writer else None, not self._is_restart):
+                sources.append(self._threads.start(self._received(stream, writer is not None), stream.cancel))
+            for batch in round_robin(sources):
+                if writer is not None and not writer.add(batch):
+                    writer = self._writer = None
+                yield batch
+            if writer is not None:
+                writer.complete(epoch, self._epoch.plan)
+        finally:
+            if writer is not None:
+                writer.abandon()
+            self._writer = None
+            for source in sources:
+                source.cancel()
+
+    def _received(self, stream: Stream, cached: bool) -> Batches:
+        layout = self._epoch.layout
+        checked: pa.Schema | None = None
+        for records in stream:
+            if checked is None or not records.schema.equals(checked):
+                self._check(records.schema)
+                checked = records.schema
+            if cached:
+                records = _aligned(records)
+            yield RowBatch(records, arrays_of(records, layout) if self._epoch.order.window is None else None)
+
+    def _check(self, schema: pa.Schema) -> None:
+        found = columns_like(schema, self._epoch.layout)
+        if found != self._epoch.layout:
+            raise errors.RowMismatchError(
+                f"{self._epoch.subject} arrives as {describe(found)}, but the dataset was made for "
+                f"{describe(self._epoch.layout)}. The columns of a dataset are fixed when it is made. Make the dataset "
+                f"again"
+            )
+
+    def _zeros(self, rows: int) -> Batches:
+        assert self._epoch.zeros is not None
+        step = max(1, ZEROS_BYTES // max(1, zeros(self._epoch.zeros, 1).nbytes))
+        for begin in range(0, rows, step):
+            yield RowBatch(zeros(self._epoch.zeros, min(step, rows - begin)), None, False)
+
+
+def zeros(schema: pa.Schema, rows: int) -> pa.RecordBatch:
+    """Rows of zeros, empty texts and empty lists."""
+
+    def column(field: pa.Field) -> pa.Array:
+        stored = field.with_type(storage_of(field.type))
+        return pa.repeat(pa.scalar(zero_of(stored), stored.type), rows).cast(field.type)
+
+    return pa.RecordBatch.from_arrays([column(field) for field in schema], schema=schema)
+
+
+def _aligned(records: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows in memory that TensorFlow takes without a copy: one copy here saves one in each later epoch."""
+    buffers = chain.from_iterable(column.buffers() for column in records.columns)
+    if all(buffer is None or not buffer.size or buffer.address % ALIGNMENT == 0 for buffer in buffers):
+        return records
+    # Arrow always copies two batches into new memory, even if one of them is empty.
+    return pa.concat_batches([records, records.slice(0, 0)])

@@ -1,0 +1,217 @@
+"""Batches of an epoch that stay in memory for later epochs, within a limit of bytes; knows no cluster."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+
+from tensorflow_ignite.data.epochs.tensors import Array
+
+_log = logging.getLogger(__name__)
+
+# All tasks of a node may use 1 / MEMORY_DIVISOR of the memory that is available when the first snapshot begins.
+MEMORY_DIVISOR = 4
+
+_CONTROL_GROUP = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class RowBatch:
+    """A batch of rows for TensorFlow.
+
+    Attributes:
+        records: The rows.
+        arrays: The rows as arrays for TensorFlow; None: not converted yet.
+        real: Whether these are rows of the cache; filler rows have weight 0.
+    """
+
+    records: pa.RecordBatch
+    arrays: list[Array] | None = None
+    real: bool = True
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.records.num_rows)
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory that the batch holds, about."""
+        # Texts are Python objects in addition to the record batch.
+        texts = sum(48 * array.size for array in self.arrays or () if array.dtype == object)
+        return int(self.records.get_total_buffer_size()) + texts
+
+    def slice(self, begin: int, rows: int) -> RowBatch:
+        """A part of the rows; the same object if these are all rows."""
+        if begin == 0 and rows >= self.rows:
+            return self
+        return RowBatch(self.records.slice(begin, rows), None, self.real)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All batches of one pass, in its order.
+
+    Attributes:
+        batches: The batches.
+        epoch: Number of the epoch in whose order the batches are.
+        plan: An object of the caller, which belongs to the pass.
+    """
+
+    batches: tuple[RowBatch, ...]
+    epoch: int
+    plan: Any
+
+
+class _SnapshotState:
+    def __init__(self) -> None:
+        self.size = 0
+        self.writer: object | None = None
+        self.snapshot: Snapshot | None = None
+        # An abandoned snapshot is not started again: two datasets would remove each other's snapshots without end.
+        self.abandoned = False
+
+
+class Snapshots:
+    """The snapshots of a process, by the names of their datasets. Any thread may call."""
+
+    def __init__(self) -> None:
+        """Has no snapshot."""
+        # Re-entrant: _grow asks for the size of all snapshots while it holds the lock.
+        self._lock = threading.RLock()
+        self._states: dict[str, _SnapshotState] = {}
+
+    def get(self, name: str) -> Snapshot | None:
+        """The complete snapshot of a dataset, or None."""
+        with self._lock:
+            state = self._states.get(name)
+            return state.snapshot if state else None
+
+    def begin(self, name: str, limit: int, subject: str) -> SnapshotWriter | None:
+        """Starts a snapshot; None if another iterator writes it, or if it was abandoned for lack of memory.
+
+        Args:
+            name: Name of the dataset.
+            limit: Bytes that all snapshots of the process may have together.
+            subject: Names the rows in error texts, such as "cache 'x'".
+        """
+        with self._lock:
+            state = self._states.setdefault(name, _SnapshotState())
+            if state.writer or state.snapshot or state.abandoned:
+                return None
+            state.writer = writer = SnapshotWriter(self, name, limit, subject)
+            return writer
+
+    def drop(self, name: str) -> None:
+        """Removes the snapshot of a dataset that does not exist any more."""
+        with self._lock:
+            self._states.pop(name, None)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all snapshots."""
+        with self._lock:
+            return sum(state.size for state in self._states.values())
+
+    def _grow(self, writer: SnapshotWriter, size: int) -> bool:
+        with self._lock:
+            state = self._state_of(writer)
+            if state is None:
+                return False
+            others = [(name, other) for name, other in self._states.items() if other is not state]
+            while self.size + size > writer.limit:
+                # A dict is in the order of insertion, so the first snapshot is the oldest.
+                oldest = next(((name, other) for name, other in others if other.snapshot), None)
+                if oldest is None:
+                    self._abandon(writer, state, size)
+                    return False
+                others.remove(oldest)
+                _log.warning(
+                    "%s takes the memory of an older snapshot of %s: all snapshots together may have %s (memory=)",
+                    writer.subject,
+                    _bytes(oldest[1].size),
+                    _bytes(writer.limit),
+                )
+                oldest[1].snapshot, oldest[1].size, oldest[1].abandoned = None, 0, True
+            state.size += size
+            return True
+
+    def _abandon(self, writer: SnapshotWriter, state: _SnapshotState, size: int) -> None:
+        _log.warning(
+            "%s is read anew each epoch: its snapshot needs more than %s, and all snapshots of this process may have "
+            "%s. "
+            "Raise memory=, or choose snapshot=False",
+            writer.subject,
+            _bytes(state.size + size - 1),
+            _bytes(writer.limit),
+        )
+        state.writer, state.size, state.abandoned = None, 0, True
+
+    def _end(self, writer: SnapshotWriter, snapshot: Snapshot | None) -> None:
+        with self._lock:
+            state = self._state_of(writer)
+            if state is not None:
+                state.writer, state.snapshot = None, snapshot
+                if snapshot is None:
+                    state.size = 0
+
+    def _state_of(self, writer: SnapshotWriter) -> _SnapshotState | None:
+        with self._lock:
+            state = self._states.get(writer.name)
+            return state if state is not None and state.writer is writer else None
+
+
+class SnapshotWriter:
+    """Collects the batches of one pass for a snapshot."""
+
+    def __init__(self, snapshots: Snapshots, name: str, limit: int, subject: str) -> None:
+        """Made by :meth:`Snapshots.begin`."""
+        self.name, self.limit, self.subject = name, limit, subject
+        self._snapshots = snapshots
+        self._batches: list[RowBatch] = []
+
+    def is_active(self, _: int) -> bool:
+        """Whether batches are still cached, whatever the size of the next one; any thread may call."""
+        return self._snapshots._state_of(self) is not None
+
+    def add(self, batch: RowBatch) -> bool:
+        """Caches a batch; False if the limit does not allow it, and all batches of this snapshot were removed."""
+        if not self._snapshots._grow(self, batch.size):
+            self._batches.clear()
+            return False
+        self._batches.append(batch)
+        return True
+
+    def complete(self, epoch: int, plan: Any) -> None:
+        """Makes the snapshot available to later epochs."""
+        self._snapshots._end(self, Snapshot(tuple(self._batches), epoch, plan))
+
+    def abandon(self) -> None:
+        """Removes the batches of an incomplete pass; does nothing after :meth:`complete`."""
+        self._snapshots._end(self, None)
+        self._batches.clear()
+
+
+def default_limit(tasks: int) -> int:
+    """Bytes that the snapshots of one task may have, if this number of tasks shares the machine."""
+    return _available() // MEMORY_DIVISOR // max(1, tasks)
+
+
+def _available() -> int:
+    available = int(psutil.virtual_memory().available)
+    try:
+        limit = (_CONTROL_GROUP / "memory.max").read_text().strip()
+        used = int((_CONTROL_GROUP / "memory.current").read_text())
+    except (OSError, ValueError):
+        return available
+    return available if limit == "max" else max(0, min(available, int(limit) - used))
+
+
+def _bytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"

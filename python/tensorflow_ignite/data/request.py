@@ -1,0 +1,367 @@
+"""The request of a dataset: fixed where the graph is built, and the same on every worker; `plan` resolves it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from tensorflow_ignite import errors, task
+from tensorflow_ignite.data import arguments, service_or_thin
+from tensorflow_ignite.data.environment import overrides
+from tensorflow_ignite.data.epochs import rows_per_worker
+from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, EpochLength
+from tensorflow_ignite.data.epochs.tensor_schema import Column, columns_of, layout_of
+from tensorflow_ignite.data.queries import Parameter
+from tensorflow_ignite.data.schema_argument import RequestedSchema
+from tensorflow_ignite.data.transport import flight
+from tensorflow_ignite.net import credentials as net_credentials
+from tensorflow_ignite.net import resolve
+from tensorflow_ignite.task import MULTI_WORKER_MIRRORED, Task
+from tensorflow_ignite.v1 import data_pb2
+
+# The partitions of the job's cache that are assigned to the task that runs the graph.
+ASSIGNED = "assigned"
+ALL = "all"
+# The partitions of the node at the address.
+LOCAL = "local"
+
+# Name of the column that is 1 for rows of the cache, and 0 for rows that only fill an epoch.
+WEIGHT_COLUMN = "_weight"
+
+# Rows of fixed length below SMALL_ROW_BYTES travel in smaller batches than the node's default of 8 MiB.
+SMALL_ROW_BYTES = 64 << 10
+SMALL_ROWS_BATCH_BYTES = 4 << 20
+LARGE_ROWS_BATCH_BYTES = 8 << 20
+# Maximum size of batches that have a multiple of the rows of the script's batches.
+LARGEST_BATCH_BYTES = 64 << 20
+
+_NULLS = {"error": data_pb2.NULLS_ERROR, "default": data_pb2.NULLS_DEFAULT, "mask": data_pb2.NULLS_KEEP}
+_MISMATCHES = {"error": data_pb2.MISMATCH_ERROR, "skip": data_pb2.MISMATCH_SKIP}
+# In this order, because bool is a subclass of int.
+_PARAMETER_FIELDS = {bool: "bool_value", int: "int_value", float: "double_value", str: "string_value"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """The request of a dataset; travels inside the graph as JSON, and is the same on every worker.
+
+    Attributes:
+        cache: Name of the cache.
+        columns: Names of the columns; empty: all, or those of ``sql``.
+        key: Whether the key comes first, as column ``_key``.
+        partitions: ``"assigned"``, ``"all"``, ``"local"`` or numbers of partitions.
+        address: ``host:port[,host:port]`` of the script, for processes outside a job.
+        batch_bytes: Size of a batch in bytes, about; 0: the node chooses.
+        schema: Types of the columns that the cluster resolved or the reader requests, an Arrow schema as an IPC message
+            in base 64; empty: those of the cache.
+        nulls: How nulls are treated: ``"error"``, ``"default"`` or ``"mask"``.
+        on_mismatch: How rows that do not fit the schema are treated: ``"error"`` or ``"skip"``.
+        where: Condition in SQL; empty: every row.
+        sql: SELECT whose rows are read; empty: those of the cache.
+        parameters: Values for the question marks of ``where`` or ``sql``.
+        window: Number of rows that are shuffled together; 0: determined by their size; None: nothing is shuffled.
+        seed: Seed of the order of rows; None: each process draws a random one.
+        snapshot: Whether batches are cached for later epochs.
+        memory: Bytes that all snapshots of a process may have; -1: a part of the available memory.
+        transport: Name of the transport.
+        credentials: The name under which this process stores the script's credentials; never a secret.
+        weighted: Whether each row has a weight.
+        length: Length of an epoch, as counted when the dataset was made.
+        layout: The layout of each column in the graph.
+        zeros: Schema of rows that fill an epoch, an Arrow schema as an IPC message in base 64; empty: not needed.
+        name: Identifies the dataset, also among datasets of the same rows.
+        batch_rows: Maximum number of rows of a batch; 0: limited by the bytes only.
+        accept_data_loss: Whether the remaining rows are read if partitions have lost all their copies.
+    """
+
+    cache: str
+    columns: tuple[str, ...]
+    key: bool
+    partitions: str | tuple[int, ...]
+    address: str | None
+    batch_bytes: int
+    schema: str = ""
+    nulls: str = "error"
+    on_mismatch: str = "error"
+    where: str = ""
+    sql: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    window: int | None = None
+    seed: int | None = None
+    snapshot: bool = False
+    memory: int = -1
+    transport: str = "auto"
+    credentials: str = ""
+    weighted: bool = False
+    length: EpochLength = NOT_COUNTED
+    layout: tuple[Column, ...] = ()
+    zeros: str = ""
+    name: str = field(default_factory=lambda: secrets.token_hex(8))
+    batch_rows: int = 0
+    accept_data_loss: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of an epoch; -1: not known before they are read."""
+        return self.length.rows
+
+    def to_json(self) -> str:
+        """The request as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Request:
+        """The request of :meth:`to_json`."""
+        fields = json.loads(text)
+        for name in ("columns", "partitions", "parameters"):
+            fields[name] = tuple(fields[name]) if isinstance(fields[name], list) else fields[name]
+        fields["layout"] = layout_of(fields["layout"])
+        fields["length"] = EpochLength(**fields["length"])
+        return cls(**fields)
+
+    def command(self, partitions: Sequence[int] = (), uncounted: bool = False) -> data_pb2.ReadCommand:
+        """The command that reads these partitions; without partitions it reads all."""
+        return data_pb2.ReadCommand(
+            cache=self.cache,
+            columns=self.columns,
+            key=self.key,
+            partitions=partitions,
+            batch_bytes=self.batch_bytes,
+            batch_rows=self.batch_rows,
+            schema=base64.b64decode(self.schema),
+            nulls=_NULLS[self.nulls],
+            on_mismatch=_MISMATCHES[self.on_mismatch],
+            where=self.where,
+            sql=self.sql,
+            parameters=[_parameter(value) for value in self.parameters],
+            uncounted=uncounted,
+            accept_data_loss=self.accept_data_loss,
+        )
+
+    def in_batches_of(self, rows: int) -> Request:
+        """The same request, with batches that can be cut into batches of ``rows`` rows without a copy.
+
+        Returns the request itself if the size of a row is not known, or if such a batch is too large.
+        """
+        row = _row_bytes(self.layout)
+        if row == 0:
+            return self
+        size = self.batch_bytes or LARGE_ROWS_BATCH_BYTES
+        if rows * row > LARGEST_BATCH_BYTES:
+            return self
+        whole = rows * max(1, size // (rows * row))
+        # Validity bits need further bytes; the number of rows, not the size, must end a batch.
+        return replace(self, batch_rows=whole, batch_bytes=max(size, whole * row + whole * row // 8))
+
+    def arrow_of_zeros(self) -> bytes:
+        """The schema of rows that fill an epoch, as an IPC message; empty: not needed."""
+        return base64.b64decode(self.zeros)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether it may leave out rows of the partitions, or reads other rows."""
+        return bool(self.where or self.sql) or self.on_mismatch == "skip"
+
+
+def _parameter(value: Parameter) -> data_pb2.Parameter:
+    name = next((name for kind, name in _PARAMETER_FIELDS.items() if isinstance(value, kind)), None)
+    fields: dict[str, Any] = {name: value} if name else {}
+    return data_pb2.Parameter(**fields)
+
+
+def make_request(
+    cache: str,
+    *,
+    columns: Sequence[str] | None,
+    key: bool,
+    partitions: Sequence[int] | str | None,
+    address: str | None,
+    batch_bytes: int,
+    window: int | None = None,
+    seed: int | None = None,
+    nulls: str = "error",
+    on_mismatch: str = "error",
+    uneven: rows_per_worker.Uneven = "repeat",
+    snapshot: bool | None = False,
+    memory: int = -1,
+    transport: str = "auto",
+    where: str = "",
+    sql: str = "",
+    parameters: Sequence[Parameter] = (),
+    schema: RequestedSchema | None = None,
+    credentials: str = "",
+    accept_data_loss: bool | None = None,
+) -> Request:
+    """Makes the request of a dataset from its arguments, the job, the environment and the cluster's answer.
+
+    Returns:
+        The request with its number of rows and its layout.
+
+    Raises:
+        InvalidRequestError: If an argument breaks a rule.
+        TensorFlowIgniteError: Any error of a node; if no node answers.
+    """
+    names = arguments.columns(columns)
+    batch_bytes = arguments.not_negative("batch_bytes", batch_bytes)
+    here = task.current()
+    requested_partitions = arguments.partitions(partitions, ALL)
+    if here.in_job and transport == service_or_thin.THIN and requested_partitions is None and cache == here.cache:
+        raise errors.InvalidRequestError(
+            f'transport="thin" cannot read the partitions of cache {cache!r} that the job assigned. It is for clusters '
+            f'without our service, and a job runs on a cluster with it. Remove transport=, or use partitions="all"'
+        )
+    if here.in_job:
+        if requested_partitions is None:
+            requested_partitions = ASSIGNED if cache == here.cache else ALL
+    else:
+        environment = overrides()
+        cache = environment.cache or cache
+        requested_partitions = environment.partitions or (LOCAL if environment.local else requested_partitions or ALL)
+    request = Request(
+        cache=cache,
+        columns=names,
+        key=key,
+        partitions=requested_partitions,
+        address=address,
+        batch_bytes=batch_bytes,
+        schema=base64.b64encode(schema.message if schema else b"").decode(),
+        nulls=nulls,
+        on_mismatch=on_mismatch,
+        where=where,
+        sql=sql,
+        parameters=tuple(parameters),
+        window=window,
+        seed=seed,
+        snapshot=here.in_job if snapshot is None else snapshot,
+        memory=memory,
+        transport=transport,
+        credentials=credentials,
+        weighted=uneven == "pad",
+        accept_data_loss=accepts_data_loss(accept_data_loss),
+    )
+    description = describe(request, address_of(request), request.command(named_partitions(request, here)))
+    if here.in_job and partitions is None and cache != here.cache == _resolved_cache(request, description):
+        # The script names the SQL table of the job's cache.
+        request = replace(request, cache=here.cache, partitions=ASSIGNED)
+        description = describe(request, address_of(request), request.command(named_partitions(request, here)))
+    layout = columns_of(description.schema, nulls, schema.tensors if schema else None)
+    if request.weighted and any(column.name == WEIGHT_COLUMN for column in layout):
+        raise errors.InvalidRequestError(
+            f'cache {cache!r} has a column {WEIGHT_COLUMN!r}, which uneven="pad" adds. Choose other columns with '
+            "columns=[...]"
+        )
+    return replace(
+        _with_resolved_schema(request, description),
+        batch_bytes=batch_bytes or _batch_bytes(layout),
+        length=_length(request, here, description.rows, uneven, snapshot),
+        layout=layout,
+        zeros=base64.b64encode(description.schema.serialize().to_pybytes()).decode() if request.weighted else "",
+    )
+
+
+def accepts_data_loss(argument: bool | None) -> bool:
+    """Whether a reader accepts lost partitions: by its argument, or else if its job does."""
+    return task.current().allow_data_loss if argument is None else argument
+
+
+def _with_resolved_schema(request: Request, description: flight.Description) -> Request:
+    """The request with the columns and types that the cluster resolved, so that no epoch resolves them again."""
+    if request.transport == service_or_thin.THIN or not description.endpoints:
+        return request
+    command = description.endpoints[0].command
+    return replace(
+        request,
+        cache=_resolved_cache(request, description),
+        columns=tuple(command.columns),
+        schema=base64.b64encode(command.schema).decode(),
+    )
+
+
+def _resolved_cache(request: Request, description: flight.Description) -> str:
+    """The name of the cache, where the request may have that of its SQL table."""
+    return description.endpoints[0].command.cache if description.endpoints else request.cache
+
+
+def _batch_bytes(layout: Sequence[Column]) -> int:
+    """Small rows are read fastest in batches that fit a processor's cache; large rows in fewer messages."""
+    return SMALL_ROWS_BATCH_BYTES if 0 < _row_bytes(layout) < SMALL_ROW_BYTES else 0
+
+
+def _row_bytes(layout: Sequence[Column]) -> int:
+    """Bytes of the tensors of one row; 0 if rows differ in size."""
+    row = 0
+    for column in layout:
+        if column.children or column.ragged or column.dtype == "string":
+            return 0
+        row += np.dtype(column.dtype).itemsize * math.prod(column.shape)
+    return row
+
+
+def _length(
+    request: Request, here: Task, counted: int, uneven: rows_per_worker.Uneven, snapshot: bool | None
+) -> EpochLength:
+    if here.in_job:
+        if here.kind != MULTI_WORKER_MIRRORED or here.own_assignment is None:
+            # The workers read independently, and none needs the number of rows of another.
+            return NOT_COUNTED
+        if request.partitions == ASSIGNED:
+            counts = _count_all(request, here) if request.filtered else [worker.rows for worker in here.assignment]
+            return rows_per_worker.agreed_length(
+                uneven, counts, here.assignment.index(here.own_assignment), request.cache
+            )
+        if request.partitions == ALL and request.cache == here.cache and not request.filtered:
+            # Workers that count at different times may get different numbers; the assignment has one number.
+            counted = sum(worker.rows for worker in here.assignment)
+        return EpochLength(counted, counted, rows_per_worker.WRAP if counted > 0 else rows_per_worker.OPEN)
+    if request.partitions == LOCAL or snapshot is False or request.on_mismatch == "skip":
+        # A node knows which rows fit only when it reads them.
+        return NOT_COUNTED
+    return EpochLength(counted, counted, rows_per_worker.STRICT if counted >= 0 else rows_per_worker.OPEN)
+
+
+def _count_all(request: Request, here: Task) -> list[int]:
+    """Number of rows of each worker that the request selects, equal on all workers.
+
+    Each worker counts the rows of all workers. With different counts the workers would wait for each other without end,
+    so the rows are counted twice, and the counts must be equal.
+    """
+
+    def count(partitions: tuple[int, ...]) -> int:
+        return describe(request, here.node_address, request.command(partitions)).rows if partitions else 0
+
+    first, second = ([count(worker.partitions) for worker in here.assignment] for _ in range(2))
+    if first != second or min(first) < 0:
+        raise errors.RowMismatchError(
+            f"cache {request.cache!r} is written while its rows are counted: rows a worker are {first}, then {second}. "
+            f'With where=, sql= or on_mismatch="skip" all workers of a mirrored job count, and must get equal numbers. '
+            f"Start the job when the cache is not written, or filter with Dataset.filter and give fit steps_per_epoch"
+        )
+    return first
+
+
+def named_partitions(request: Request, here: Task) -> tuple[int, ...]:
+    """The partitions that a request names, or that the job assigned to this task; empty: all."""
+    if isinstance(request.partitions, tuple):
+        return request.partitions
+    own = here.own_assignment
+    return own.partitions if request.partitions == ASSIGNED and own else ()
+
+
+def address_of(request: Request) -> str:
+    """The address of the node to call; for the thin client port the argument of the script."""
+    if request.transport == service_or_thin.THIN:
+        return request.address or ""
+    return resolve.node(request.address)
+
+
+def describe(request: Request, address: str, command: data_pb2.ReadCommand) -> flight.Description:
+    """Asks a node for the columns, the rows and the endpoints of a command."""
+    given = net_credentials.stored(request.credentials)
+    return service_or_thin.describe(request.transport, address, command, given, local=request.partitions == LOCAL)

@@ -1,0 +1,102 @@
+"""A stream that continues on other nodes if its partitions move."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.transport.choice import Stream
+from tensorflow_ignite.data.transport.flight import Endpoint
+from tensorflow_ignite.v1 import data_pb2
+
+# Equal to the time for which a node waits for new owners of the partitions of a node that left.
+SECONDS_TO_SETTLE = 10.0
+# Pause before the next request for the owners of partitions whose owner does not have them yet.
+SECONDS_BETWEEN_QUESTIONS = 0.1
+
+
+class MovedPartitionStream:
+    """The record batches of an endpoint; each partition is read from its owner at that time.
+
+    If a partition moves while a node sends it, the node sends it to its end. At the end the node returns the partitions
+    that moved before it reached them; these are read from their new owners. So each row that exists all the time comes
+    once, but partitions are not in the requested order. One thread iterates; any thread may cancel.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        subject: str,
+        opened: Callable[[Endpoint], Stream],
+        owners: Callable[[data_pb2.ReadCommand], Sequence[Endpoint]],
+    ) -> None:
+        """Opens nothing before iteration.
+
+        Args:
+            endpoint: The node and the command.
+            subject: Names the rows in error texts, such as "cache 'x'".
+            opened: Returns the stream of an endpoint, which opens nothing before iteration either.
+            owners: Returns the present owners of the partitions of a command.
+        """
+        self._endpoint = endpoint
+        self._subject = subject
+        self._opened = opened
+        self._owners = owners
+        # Re-entrant: a finalizer, which the interpreter runs anywhere, may call cancel().
+        self._lock = threading.RLock()
+        self._cancelled = threading.Event()
+        self._stream: Stream | None = None
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Opens one stream after the other and yields their batches; ends early, without an error, when cancelled.
+
+        Raises:
+            PartitionNotLocalError: If the owner of a partition does not have it for 10 s.
+            TensorFlowIgniteError: If a node refuses the call or a stream breaks.
+        """
+        waiting = deque([self._endpoint])
+        missed = 0.0
+        while waiting and not self._cancelled.is_set():
+            endpoint = waiting.popleft()
+            stream = self._begin(endpoint)
+            for batch in stream:
+                yield batch
+                # This frame must not keep the batch alive after its user has released it.
+                del batch
+            moved = list(stream.result.moved) if stream.result else []
+            if not moved:
+                continue
+            if len(moved) < len(endpoint.command.partitions):
+                missed = 0.0
+            elif not missed:
+                missed = time.monotonic()
+            elif time.monotonic() - missed > SECONDS_TO_SETTLE:
+                raise errors.PartitionNotLocalError(
+                    f"{self._subject} was not read to its end: the cluster names the node at {endpoint.address} as the "
+                    f"owner of {len(moved)} partitions, such as {moved[0]}, but that node has not had them for "
+                    f"{SECONDS_TO_SETTLE:.0f} s. Partitions that move are read from their new owners as soon as the "
+                    f"nodes agree on the owners. Read again when the cluster is balanced"
+                )
+            else:
+                self._cancelled.wait(SECONDS_BETWEEN_QUESTIONS)
+            waiting.extend(self._owners(self._endpoint.modified(partitions=moved, uncounted=True).command))
+
+    def cancel(self) -> None:
+        """Ends the stream; returns at once."""
+        with self._lock:
+            self._cancelled.set()
+            if self._stream is not None:
+                self._stream.cancel()
+
+    def _begin(self, endpoint: Endpoint) -> Stream:
+        stream = self._opened(endpoint.modified(follow=True))
+        with self._lock:
+            self._stream = stream
+            if self._cancelled.is_set():
+                stream.cancel()
+        return stream

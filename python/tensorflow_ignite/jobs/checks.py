@@ -1,0 +1,109 @@
+"""Checks of arguments before any call; each function returns the valid value.
+
+Each raises InvalidRequestError, which names the argument, its value and the rule.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+from tensorflow_ignite.errors import InvalidRequestError
+
+_Choice = TypeVar("_Choice", bound=str)
+_MAX_SECONDS = 10 * 365 * 24 * 3600.0
+
+
+def text(what: str, value: str) -> str:
+    """Checks a text: UTF-8 without NUL."""
+    fault = None
+    if not isinstance(value, str):
+        fault = f"is a {type(value).__name__}"
+    elif "\0" in value:
+        fault = "contains a NUL character"
+    else:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            fault = "is not valid UTF-8"
+    if fault:
+        raise InvalidRequestError(
+            f"{what} {value!r} {fault}. Names, arguments and values are text in UTF-8 without NUL. Pass such a text."
+        )
+    return value
+
+
+def names(what: str, given: Sequence[str]) -> tuple[str, ...]:
+    """Checks a list of names of caches."""
+    if isinstance(given, str) or not all(isinstance(name, str) and name for name in given):
+        raise InvalidRequestError(
+            f"{what} {given!r} is not a list of names of caches. A name is text that is not empty. For example: "
+            "['validation']"
+        )
+    return tuple(text(what, name) for name in given)
+
+
+def directory(path: str) -> str:
+    """Checks a directory that is the same for every task; empty: none."""
+    text("checkpoint_directory", path)
+    if path and not os.path.isabs(path) and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", path):
+        raise InvalidRequestError(
+            f"checkpoint_directory {path!r} is a relative path. It would be relative to a folder of each task, which "
+            "is removed when the task ends; checkpoints must be on storage that every node shares. Name an absolute "
+            "path, or a URL such as gs://bucket/folder."
+        )
+    return path
+
+
+def variable(name: str) -> str:
+    """Checks the name of an environment variable."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise InvalidRequestError(
+            f"env {name!r} is not the name of a variable. A name has letters, digits and '_', and begins with no "
+            "digit. Rename the variable."
+        )
+    return name
+
+
+def parameter_servers(ps: int | None, kind: str) -> int:
+    """Returns the number of parameter servers of a job."""
+    if ps is None:
+        return 1 if kind == "parameter-server" else 0
+    if kind != "parameter-server":
+        raise InvalidRequestError(
+            f"ps={ps} has no meaning for a {kind} job. Only a parameter-server job has parameter servers. "
+            "Leave ps out, or submit with kind parameter-server."
+        )
+    return count("ps", ps, 1)
+
+
+def choice(what: str, value: _Choice, choices: tuple[_Choice, ...]) -> _Choice:
+    """Checks that a value is one of the choices."""
+    if value not in choices:
+        raise InvalidRequestError(
+            f"{what} {value!r} does not exist. It is one of {', '.join(choices)}. Name one of these."
+        )
+    return value
+
+
+def count(what: str, number: int, least: int) -> int:
+    """Checks a whole number of at least `least`."""
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**31:
+        raise InvalidRequestError(
+            f"{what} {number!r} is not a possible number. It is at least {least}. Pass {least} or more."
+        )
+    return number
+
+
+def seconds(what: str, duration: float, *, zero: bool = False) -> float:
+    """Checks a duration in seconds."""
+    if not (math.isfinite(duration) and (duration > 0 or (zero and duration == 0)) and duration <= _MAX_SECONDS):
+        least = "0 or more" if zero else "more than 0"
+        raise InvalidRequestError(
+            f"{what} {duration!r} is not a valid duration. It is {least} seconds, at most ten years. Pass such a "
+            "number."
+        )
+    return float(duration)

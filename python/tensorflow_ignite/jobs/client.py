@@ -1,0 +1,471 @@
+"""Submitting and following jobs from Python.
+
+import tensorflow_ignite as tfi
+
+with tfi.connect("localhost:10820") as client:
+    job = client.submit("train.py", cache="images", args=["--epochs", "3"])
+    for line in job.logs(follow=True):
+        print(f"[{line.role} {line.index}] {line.text}")
+    job.wait()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, cast
+
+from tensorflow_ignite.base.messages import enum_text
+from tensorflow_ignite.errors import (
+    InvalidRequestError,
+    JobFailedError,
+    JobNotFoundError,
+    JobStoppedError,
+    RequestTimeoutError,
+)
+from tensorflow_ignite.jobs import checks
+from tensorflow_ignite.jobs.archive import Archive, pack
+from tensorflow_ignite.jobs.logs import LineAssembler, LogLine
+from tensorflow_ignite.net.resolve import find_credentials, resolve
+from tensorflow_ignite.net.rpc import NodeConnection
+from tensorflow_ignite.spec import (
+    JOB_KINDS,
+    ON_JOIN,
+    QUORUMS,
+    ROLES,
+    Event,
+    Job,
+    JobKind,
+    JobSpec,
+    Node,
+    OnJoin,
+    Quorum,
+    Role,
+)
+from tensorflow_ignite.v1 import job_pb2
+
+_CHUNK = 1024 * 1024
+# Shortest timeout of a submission, in seconds: the node checks the cache and the agents of the cluster.
+_SUBMIT_TIMEOUT = 30.0
+# Slowest expected upload, in bytes per second.
+_UPLOAD_RATE = 2 * 1024 * 1024
+
+
+def connect(address: str | None = None, *, timeout: float = 10.0, credentials: Any = None) -> Client:
+    """Connects to a cluster through one of its nodes.
+
+    Args:
+        address: ``"host:port[,host:port]"``; the first node that answers is used, and the next one when it fails.
+            None: in a task of a job, the node that it runs beside; else the environment variable
+            TENSORFLOW_IGNITE_ADDRESS; else that of the profile; else ``localhost:10820``.
+        timeout: Seconds to connect, and for each later call at one address.
+        credentials: Credentials of the calls: :class:`tensorflow_ignite.Credentials`, ``(user, password)``, or a dict
+            with some of username, password, token, certfile, keyfile, key_password, cafile and tls. None: those of the
+            task, the environment, or a profile; see docs/security.md.
+
+    Returns:
+        A client; close it, or use it in a ``with`` block.
+
+    Raises:
+        InvalidRequestError: The address or the credentials are malformed, or a file of the credentials cannot be used.
+        ConnectionFailedError: No node answers at any address, or the node and the credentials do not agree on TLS.
+        UnauthenticatedError: The node requires credentials, and these are missing or wrong.
+    """
+    addresses = resolve(address)
+    resolved = find_credentials(credentials, addresses)
+    return Client(NodeConnection(addresses, checks.seconds("timeout", timeout), credentials=resolved), timeout)
+
+
+class Client:
+    """A connection to a cluster; returned by `connect`. Safe to use from several threads.
+
+    Every method raises `ConnectionFailedError` if no node answers, and `RequestTimeoutError` if an answer does not come
+    in time.
+    """
+
+    def __init__(self, connection: NodeConnection, timeout: float) -> None:
+        """Wraps a connection, and closes it in `close`."""
+        self._connection = connection
+        self._timeout = timeout
+
+    @property
+    def address(self) -> str:
+        """``"host:port"`` of the node of the next call."""
+        return self._connection.address
+
+    def submit(
+        self,
+        code: str | os.PathLike[str] | Archive,
+        *,
+        cache: str,
+        script: str | None = None,
+        kind: JobKind = "multi-worker-mirrored",
+        args: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        name: str | None = None,
+        ps: int | None = None,
+        checkpoint_directory: str | None = None,
+        start_timeout: float | None = None,
+        stop_grace: float | None = None,
+        max_crashes: int | None = None,
+        min_workers: int | None = None,
+        wait_timeout: float | None = None,
+        on_join: OnJoin = "restart",
+        allow_data_loss: bool = False,
+        quorum: Quorum = "majority",
+        more_caches: Sequence[str] = (),
+        allow_plaintext: bool = False,
+    ) -> JobHandle:
+        """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
+
+        Args:
+            code: A script, a folder or a .zip archive (`tensorflow_ignite.jobs.archive.pack`), or an `Archive`.
+            cache: The cache whose partitions are split over the workers.
+            script: The script inside a folder or archive; None: its main.py, else its train.py.
+            kind: ``"multi-worker-mirrored"``: the script runs on every worker; ``"parameter-server"``: workers and
+                parameter servers are plain TensorFlow servers, and the script runs once, as their coordinator.
+            args: Arguments of the script.
+            env: Variables that are added to the environment of every task.
+            name: Any text that identifies the job for people; None: the script's name without its suffix.
+            ps: Number of parameter servers of a parameter-server job; None: 1.
+            checkpoint_directory: Directory for checkpoints, on storage that every node shares: an absolute path, or a
+                URL of a file system that TensorFlow supports. None: the job's directory in the cluster,
+                ``ignite:///jobs/ID/checkpoints``.
+            start_timeout: Seconds from the placement until every task runs; None: the service's setting.
+            stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
+            max_crashes: Number of crashes that are followed by a restart, counted from 0 after a healthy time; None: 3.
+            min_workers: Smallest number of workers with which an attempt starts; None: 1.
+            wait_timeout: Longest wait, in seconds, for an assignment; None: the service's setting.
+            on_join: Reaction when a node joins or partitions move while the tasks run: ``"restart"`` after a quiet
+                time, ``"ignore"``, or ``"at-checkpoint"``: restart after the next checkpoint.
+            allow_data_loss: Start, and continue, with the remaining rows if partitions of a cache have lost all their
+                copies. Datasets in its tasks accept that too.
+            quorum: ``"majority"``: start another attempt only if more than half of the nodes that were last seen
+                together are here, not counting nodes that are proven dead, so that at most one side of a cut network
+                continues; ``"none"``: start on the remaining nodes.
+            more_caches: Further caches that the tasks may read, in a cluster that requires credentials.
+            allow_plaintext: Run although the cluster requires TLS: TensorFlow's connections between tasks are not
+                encrypted, so gradients and weights can be read in the network.
+
+        Returns:
+            The job, which continues when this client is closed.
+
+        Raises:
+            CodeNotFoundError: The code, or the script in it, does not exist.
+            CodeInvalidError: The code breaks a rule of archives, or the script has a syntax error.
+            CacheNotFoundError: The cluster has no such cache.
+            CacheEmptyError: The cache has no rows.
+            DataLossError: Partitions of a cache have lost all their copies.
+            NoAgentError: No node can run tasks.
+            PermissionDeniedError: The caller may not submit jobs, or its tasks may not read the caches.
+            ClusterNotActiveError: The cluster is not activated.
+            InvalidRequestError: Another argument breaks a rule.
+        """
+        archive = code if isinstance(code, Archive) else None
+        spec = JobSpec(
+            name=checks.text("name", name or ""),
+            kind=checks.choice("kind", kind, JOB_KINDS),
+            cache=checks.text("cache", cache),
+            code_digest="",
+            script=script or "",
+            args=tuple(checks.text(f"argument {number}", arg) for number, arg in enumerate(args, 1)),
+            env={checks.variable(key): checks.text(f"env {key}", value) for key, value in (env or {}).items()},
+            ps_count=checks.parameter_servers(ps, kind),
+            start_timeout=None if start_timeout is None else checks.seconds("start_timeout", start_timeout),
+            stop_grace=None if stop_grace is None else checks.seconds("stop_grace", stop_grace, zero=True),
+            checkpoint_directory=checks.directory(checkpoint_directory or ""),
+            max_crashes=None if max_crashes is None else checks.count("max_crashes", max_crashes, 0),
+            min_workers=0 if min_workers is None else checks.count("min_workers", min_workers, 1),
+            wait_timeout=None if wait_timeout is None else checks.seconds("wait_timeout", wait_timeout),
+            on_join=checks.choice("on_join", on_join, ON_JOIN),
+            quorum=checks.choice("quorum", quorum, QUORUMS),
+            allow_data_loss=bool(allow_data_loss),
+            more_caches=checks.names("more_caches", more_caches),
+            allow_plaintext=bool(allow_plaintext),
+        )
+        if not cache:
+            raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")
+        if archive is None:
+            archive = pack(code, script)  # type: ignore[arg-type]
+        message = spec.to_proto()
+        message.code_digest = archive.digest
+        message.script = archive.script
+        message.name = spec.name or os.path.splitext(os.path.basename(archive.script))[0]
+        self._upload(archive)
+        request = job_pb2.SubmitJobRequest(request_id=str(uuid.uuid4()), spec=message)
+        response = self._connection.call("SubmitJob", lambda: request, timeout=max(self._timeout, _SUBMIT_TIMEOUT))
+        return JobHandle(self._connection, Job.from_proto(response.job))
+
+    def jobs(self) -> list[Job]:
+        """Returns every job in the job table, newest first."""
+        response = self._connection.call("ListJobs", job_pb2.ListJobsRequest)
+        return [Job.from_proto(job) for job in response.jobs]
+
+    def job(self, job_id: str) -> JobHandle:
+        """Finds a job.
+
+        Args:
+            job_id: Its id, or a unique prefix of at least 4 characters.
+
+        Returns:
+            The job.
+
+        Raises:
+            JobNotFoundError: There is no such job.
+        """
+        request = job_pb2.GetJobRequest(job_id=checks.text("job id", job_id))
+        return JobHandle(self._connection, Job.from_proto(self._connection.call("GetJob", lambda: request).job))
+
+    def nodes(self) -> list[Node]:
+        """Returns the nodes of the cluster that run the service, in the order in which they joined."""
+        response = self._connection.call("ListNodes", job_pb2.ListNodesRequest)
+        return sorted((Node.from_proto(node) for node in response.nodes), key=lambda node: node.order)
+
+    def accept_data_loss(self, cache: str) -> tuple[int, ...]:
+        """Accepts for all callers that partitions of a cache have lost all their copies.
+
+        From now on the remaining rows are the whole cache. To accept it only once, see ``allow_data_loss`` of `submit`,
+        and ``accept_data_loss`` of `tensorflow_ignite.dataset` and `tensorflow_ignite.read_table`.
+
+        Args:
+            cache: Name of the cache.
+
+        Returns:
+            The partitions that were lost; none if the cache is whole.
+
+        Raises:
+            CacheNotFoundError: The cluster has no such cache.
+            PermissionDeniedError: The caller may not write to the cache.
+        """
+        request = job_pb2.AcceptDataLossRequest(cache=checks.text("cache", cache))
+        response = self._connection.call("AcceptDataLoss", lambda: request, timeout=max(self._timeout, _SUBMIT_TIMEOUT))
+        return tuple(response.partitions)
+
+    def close(self) -> None:
+        """Closes the connection; jobs continue. May be repeated."""
+        self._connection.close()
+
+    def __enter__(self) -> Client:
+        """Returns itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes the connection."""
+        self.close()
+
+    def _upload(self, archive: Archive) -> None:
+        data = memoryview(archive.data)
+
+        def requests() -> Iterator[job_pb2.UploadCodeRequest]:
+            for start in range(0, len(data), _CHUNK):
+                yield job_pb2.UploadCodeRequest(
+                    digest=archive.digest if start == 0 else "", chunk=bytes(data[start : start + _CHUNK])
+                )
+
+        allowed = max(self._timeout, _SUBMIT_TIMEOUT) + len(data) / _UPLOAD_RATE
+        self._connection.call("UploadCode", requests, timeout=allowed)
+
+
+class JobHandle:
+    """One job of a cluster; returned by `Client.submit` and `Client.job`.
+
+    Attributes:
+        id: The job's full id.
+    """
+
+    def __init__(self, connection: NodeConnection, job: Job) -> None:
+        """Sets the connection and the present state of the job."""
+        self._connection = connection
+        self._status = job
+        self.id = job.id
+
+    def __repr__(self) -> str:
+        """Returns id and state."""
+        return f"JobHandle(id={self.id!r}, state={self._status.state!r})"
+
+    @property
+    def status(self) -> Job:
+        """The newest state that a method of this handle has received; `refresh` gets the present one."""
+        return self._status
+
+    def refresh(self) -> Job:
+        """Gets the present state of the job from the cluster."""
+        request = job_pb2.GetJobRequest(job_id=self.id)
+        self._status = Job.from_proto(self._connection.call("GetJob", lambda: request).job)
+        return self._status
+
+    def watch(self, timeout: float | None = None) -> Iterator[Job]:
+        """Yields the job now, and again after each change, until its state is final.
+
+        Args:
+            timeout: Seconds until the state is final; None: no limit.
+
+        Yields:
+            The job; the last one is in a final state.
+
+        Raises:
+            RequestTimeoutError: The state was not final in time.
+        """
+        last: Job | None = None
+        request = job_pb2.WatchJobRequest(job_id=self.id)
+        messages = self._connection.follow(
+            "WatchJob", request, timeout=timeout, is_complete=lambda: last is not None and last.is_over
+        )
+        try:
+            for message in messages:
+                job = Job.from_proto(message.job)
+                if job != last:  # a stream that was opened again begins with the present state
+                    self._status = last = job
+                    yield job
+                if job.is_over:
+                    return
+        except RequestTimeoutError:
+            raise self._not_over(timeout) from None
+
+    def wait(self, timeout: float | None = None, *, raise_on_failure: bool = True) -> Job:
+        """Waits until the job is in a final state, and its processes are proven gone.
+
+        Args:
+            timeout: Seconds; None: no limit.
+            raise_on_failure: Raise an error if the job did not succeed.
+
+        Returns:
+            The job in its final state.
+
+        Raises:
+            JobFailedError: The job failed; the error carries the job, and its text the first traceback.
+            JobStoppedError: The job was stopped.
+            RequestTimeoutError: The state was not final in time; the job continues.
+        """
+        for _ in self.watch(timeout):
+            pass
+        if raise_on_failure and self._status.state != "succeeded":
+            raise _failure(self._status)
+        return self._status
+
+    def logs(
+        self,
+        *,
+        follow: bool = False,
+        role: Role | None = None,
+        index: int | None = None,
+        attempt: int | None = None,
+    ) -> Iterator[LogLine]:
+        """Yields the output of the job's tasks, line by line, from the first line on, also after the job's end.
+
+        Args:
+            follow: Continue until the job is in a final state and its output is complete; otherwise end with the output
+                so far.
+            role: Only tasks of this role.
+            index: Only tasks of this index.
+            attempt: Only this attempt, counted from 1.
+
+        Yields:
+            The lines; those of one task in order, those of different tasks in the order of their arrival.
+
+        Raises:
+            InvalidRequestError: There is no such role or index.
+        """
+        if role is not None:
+            checks.choice("role", role, ROLES)
+        if index is not None:
+            checks.count("index", index, 0)
+        if attempt is not None:
+            checks.count("attempt", attempt, 1)
+        request = job_pb2.StreamLogsRequest(
+            job_id=self.id,
+            follow=follow,
+            role=f"ROLE_{role.upper()}" if role else None,
+            index=index,
+            attempt=attempt or 0,
+        )
+        return self._lines(request)
+
+    def events(self, *, follow: bool = False) -> Iterator[Event]:
+        """Yields the job's history, oldest first; the cluster keeps the newest 500 events of a job.
+
+        Args:
+            follow: Continue until the job is in a final state; otherwise end with the events so far.
+
+        Yields:
+            Each event once.
+        """
+        newest = 0
+        for job in self.watch() if follow else (self.refresh(),):
+            for event in job.events:
+                if event.number > newest:
+                    newest = event.number
+                    yield event
+
+    def stop(self, *, wait: bool = True, timeout: float | None = None) -> Job:
+        """Stops the job.
+
+        Args:
+            wait: Wait until its processes are proven gone.
+            timeout: Seconds to wait; None: no limit.
+
+        Returns:
+            The job: in its final state, or without ``wait`` in its present one.
+
+        Raises:
+            JobFinishedError: The job is already in a final state.
+            RequestTimeoutError: Its processes were not proven gone in time.
+        """
+        request = job_pb2.StopJobRequest(job_id=self.id)
+        self._status = Job.from_proto(self._connection.call("StopJob", lambda: request).job)
+        return self.wait(timeout, raise_on_failure=False) if wait else self._status
+
+    def remove(self, *, force: bool = False) -> None:
+        """Removes a job in a final state with its files: its checkpoints in the cluster, output and code.
+
+        The cluster removes each job itself after the retention time. Checkpoints outside the cluster stay. May be
+        repeated.
+
+        Args:
+            force: Also a job whose row the node cannot read, or whose row a later version has written; its tasks end.
+
+        Raises:
+            JobUnreadableError: It is such a job, and ``force`` is not set.
+            JobNotFinishedError: The job is not in a final state, or another such job keeps its checkpoints among the
+                job's files.
+        """
+        request = job_pb2.RemoveJobRequest(job_id=self.id, force=force)
+        # The job existed when this handle was made: another caller, or an earlier attempt of this call, removed it.
+        with contextlib.suppress(JobNotFoundError):
+            self._connection.call("RemoveJob", lambda: request)
+
+    def _lines(self, request: job_pb2.StreamLogsRequest) -> Iterator[LogLine]:
+        assembler = LineAssembler()
+        pieces = self._connection.follow(
+            "StreamLogs",
+            request,
+            # A node that shuts down may end its streams regularly; the output is complete only after the job.
+            is_complete=lambda: not request.follow or self.refresh().is_over,
+            on_restart=assembler.restart,
+        )
+        for piece in pieces:
+            task_role = cast("Role", enum_text(piece, "role"))
+            yield from assembler.add(
+                piece.attempt, task_role, piece.index, piece.data, piece.dropped_bytes, piece.incarnation
+            )
+        yield from assembler.finish()
+
+    def _not_over(self, timeout: float | None) -> RequestTimeoutError:
+        job = self._status
+        waiting = f", waiting for {job.waiting_for}" if job.waiting_for else ""
+        return RequestTimeoutError(
+            f"job {job.id} is not over after {timeout:g} s: it is {job.state}{waiting}. The wait has ended at its "
+            f"timeout, and the job continues. See its state: tensorflow-ignite describe {job.id}"
+        )
+
+
+def _failure(job: Job) -> JobFailedError:
+    how, kind = ("was stopped", JobStoppedError) if job.state == "stopped" else ("failed", JobFailedError)
+    text = f"job {job.id} {how} (exit code {job.exit_code}): {job.cause or 'no cause was reported'}"
+    text += f"\nSee: tensorflow-ignite describe {job.id}"
+    return kind(f"{text}\n\n{job.traceback.rstrip()}" if job.traceback else text, job=job)

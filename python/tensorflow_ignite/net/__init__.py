@@ -1,0 +1,1 @@
+"""Nodes: which ones, who calls them, connections to them, and calls."""

@@ -1,0 +1,153 @@
+"""The task that this process is: its context and its token, read once from the context file."""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass
+
+from google.protobuf import json_format
+
+from tensorflow_ignite.base.messages import enum_text, from_json
+from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.v1 import agent_pb2
+
+#: Names the file that the job wrote for this task; not set outside a job.
+CONTEXT_VARIABLE = "TENSORFLOW_IGNITE_CONTEXT"
+
+MULTI_WORKER_MIRRORED = "multi-worker-mirrored"
+PARAMETER_SERVER = "parameter-server"
+
+
+@dataclass(frozen=True)
+class WorkerAssignment:
+    """The partitions of the job's cache that one worker reads, frozen for the attempt.
+
+    Attributes:
+        index: The worker's index.
+        node_id: Id of the node that the worker runs beside.
+        partitions: Numbers of the partitions, ascending.
+        rows: Rows in these partitions when they were counted.
+    """
+
+    index: int
+    node_id: str
+    partitions: tuple[int, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task of a job, or a process outside any job.
+
+    Attributes:
+        in_job: Whether a job started this process.
+        job_id: Id of the job; empty outside.
+        job_name: Its name; empty outside.
+        attempt: Number of the attempt, from 1; 0 outside.
+        role: ``client``, ``worker`` or ``ps``; ``worker`` outside.
+        index: Index within the role.
+        incarnation: Number of the process within the attempt.
+        kind: ``multi-worker-mirrored`` or ``parameter-server``; empty outside.
+        cache: The cache that is split over the workers; empty outside.
+        node_address: ``host:port`` of the node that the task runs beside; empty outside.
+        assignment: One entry for each worker, in the order of their indices; empty outside.
+        assignment_digest: Identifies the assignment; empty outside.
+        checkpoint_directory: Directory of the job's checkpoints, by default in the cluster; empty outside.
+        num_workers: Number of workers of the attempt; 1 outside.
+        allow_data_loss: Whether the job goes on with the remaining rows of caches that have lost partitions.
+    """
+
+    in_job: bool = False
+    job_id: str = ""
+    job_name: str = ""
+    attempt: int = 0
+    role: str = "worker"
+    index: int = 0
+    incarnation: int = 0
+    kind: str = ""
+    cache: str = ""
+    node_address: str = ""
+    assignment: tuple[WorkerAssignment, ...] = ()
+    assignment_digest: str = ""
+    checkpoint_directory: str = ""
+    num_workers: int = 1
+    allow_data_loss: bool = False
+
+    @property
+    def task(self) -> str:
+        """Name of this process for messages: ``worker 0 of job 7f3a``."""
+        return f"{self.role} {self.index} of job {self.job_id}" if self.in_job else "a process outside any job"
+
+    @property
+    def own_assignment(self) -> WorkerAssignment | None:
+        """The partitions that this task reads; None for roles that read none, and outside a job."""
+        if self.role != "worker":
+            return None
+        return next((worker for worker in self.assignment if worker.index == self.index), None)
+
+
+def current() -> Task:
+    """Returns the task that this process is; outside a job, a single worker.
+
+    Raises:
+        TensorFlowIgniteError: The context file cannot be read.
+    """
+    path = os.environ.get(CONTEXT_VARIABLE)
+    return _read(path)[0] if path else Task()
+
+
+def task_token() -> tuple[str, str]:
+    """Returns the task's token, a secret, and ``host:port`` of the node that accepts it; empty texts outside a job.
+
+    The token is not an attribute of `Task`, because scripts print a task and send it to other processes.
+
+    Raises:
+        TensorFlowIgniteError: The context file cannot be read.
+    """
+    path = os.environ.get(CONTEXT_VARIABLE)
+    if not path:
+        return "", ""
+    _, token, node_address = _read(path)
+    return token, node_address
+
+
+def _parse(path: str) -> agent_pb2.TaskContext:
+    message = agent_pb2.TaskContext()
+    try:
+        with open(path, encoding="utf-8") as file:
+            from_json(file.read(), message)
+    except (OSError, ValueError, json_format.ParseError) as error:
+        raise TensorFlowIgniteError(
+            f"the context of this task cannot be read from {path}: {error}. The environment variable "
+            f"{CONTEXT_VARIABLE} names the file that its job wrote for it. Unset it to run outside a job"
+        ) from None
+    return message
+
+
+@functools.lru_cache(maxsize=1)
+def _read(path: str) -> tuple[Task, str, str]:
+    """Returns the task, its token, and the address of its node."""
+    message = _parse(path)
+    workers = tuple(
+        WorkerAssignment(worker.index, worker.node_id, tuple(worker.partitions), worker.rows)
+        for worker in sorted(message.workers, key=lambda worker: worker.index)
+    )
+    task = Task(
+        in_job=True,
+        job_id=message.job_id,
+        job_name=message.job_name,
+        attempt=message.attempt,
+        role=enum_text(message, "role"),
+        index=message.index,
+        incarnation=message.incarnation,
+        kind=enum_text(message, "kind"),
+        cache=message.cache,
+        node_address=message.node_address,
+        assignment=workers,
+        assignment_digest=message.assignment_digest,
+        checkpoint_directory=message.checkpoint_directory,
+        num_workers=len(workers),
+        allow_data_loss=message.allow_data_loss,
+    )
+    return task, message.token, message.node_address

@@ -1,0 +1,108 @@
+"""Connections and calls that nobody should make."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import grpc
+import pytest
+from arena import CACHE, SECONDS, Arena
+from streams import OWN_CONNECTION, endpoints
+from usage import ports
+from waiting import await_true
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.testing.leaks import marked_processes
+from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc, tcp_pb2, tcp_pb2_grpc
+
+CONNECTIONS = 1_000
+# More than a node takes of one method.
+CALLS = 2_000
+PER_CONNECTION = 500
+
+
+def rows_ports(arena: Arena) -> dict[str, int]:
+    """Of each node, by its address: the port over which it sends rows."""
+    found = {}
+    for address, command in endpoints(arena.address, CACHE):
+        with grpc.insecure_channel(address, OWN_CONNECTION) as channel:
+            call = tcp_pb2_grpc.TcpRowsServiceStub(channel).ReadOverTcp(tcp_pb2.ReadOverTcpRequest(command=command))
+            found[address] = next(call).connection.port
+            call.cancel()
+    return found
+
+
+@contextlib.contextmanager
+def silent_connections(port: int) -> Iterator[None]:
+    """A thousand connections that say one byte; those that are refused or closed do not matter."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(CONNECTIONS):
+            with contextlib.suppress(ConnectionError):
+                connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=SECONDS))
+                connection.sendall(b"\0")
+        yield
+
+
+@pytest.mark.parametrize("whose", ["node", "agent"])
+def test_a_thousand_connections_of_one_byte_block_nobody_else(arena: Arena, whose: str) -> None:
+    agents = [process.pid for process in marked_processes(arena.cluster.directory) if ".agent" in process.command]
+    listening = {
+        "node": [int(arena.address.rpartition(":")[2])],
+        "agent": [port for agent in agents[:1] for port in ports(agent)],
+    }
+    for port in listening[whose]:
+        with silent_connections(port):
+            assert tfi.read_table(CACHE, address=arena.address).num_rows > 0
+            with tfi.connect(arena.address) as client:
+                assert len(client.nodes()) == len(arena.cluster.nodes)
+
+
+def test_readers_over_tcp_are_served_beside_silent_connections(arena: Arena) -> None:
+    with silent_connections(rows_ports(arena)[arena.address]):
+        assert tfi.read_table(CACHE, transport="tcp", address=arena.address).num_rows > 0
+        arena.victim.check()
+
+
+@pytest.fixture
+def channel(arena: Arena) -> Iterator[grpc.Channel]:
+    """To the oldest node."""
+    with grpc.insecure_channel(arena.address, OWN_CONNECTION) as opened:
+        yield opened
+
+
+def test_unknown_methods_and_giant_headers_are_refused(arena: Arena, channel: grpc.Channel) -> None:
+    for method in ("/x/y", "/tensorflow_ignite.v1.NodeApiService/Shutdown", "/" + "x" * 4_000 + "/y"):
+        with pytest.raises(grpc.RpcError) as unknown:
+            channel.unary_unary(method, None, None)(b"", timeout=SECONDS)
+        assert unknown.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    stub = job_pb2_grpc.NodeApiServiceStub(channel)
+    for size, reason in ((8_000, "431"), (1_000_000, "Header size exceeded max allowed size")):
+        with pytest.raises(grpc.RpcError, match=reason):
+            stub.ListNodes(job_pb2.ListNodesRequest(), metadata=[("x-large", "x" * size)], timeout=SECONDS)
+    assert stub.ListNodes(job_pb2.ListNodesRequest(), timeout=SECONDS, wait_for_ready=True).nodes
+
+
+@pytest.mark.parametrize("method", ["WatchJob", "StreamLogs"])
+def test_thousands_of_watchers_leave_room_for_others(arena: Arena, method: str) -> None:
+    requests = {
+        "WatchJob": job_pb2.WatchJobRequest(job_id=arena.victim.job_id),
+        "StreamLogs": job_pb2.StreamLogsRequest(job_id=arena.victim.job_id, follow=True),
+    }
+    calls = []
+    with contextlib.ExitStack() as stack:
+        for _ in range(CALLS // PER_CONNECTION):
+            opened = stack.enter_context(grpc.insecure_channel(arena.address, OWN_CONNECTION))
+            stub = job_pb2_grpc.NodeApiServiceStub(opened)
+            calls += [getattr(stub, method)(requests[method]) for _ in range(PER_CONNECTION)]
+        await_true(lambda: any(not call.is_active() for call in calls), "no call is refused", SECONDS)
+        refused = [call.details() for call in calls if not call.is_active()]
+        assert all(f"running calls of tensorflow_ignite.v1.NodeApiService/{method}" in reason for reason in refused)
+        assert all("Try again later, or call another node. [code=LIMIT_EXCEEDED]" in reason for reason in refused)
+        with tfi.connect(arena.address) as client:
+            assert len(client.nodes()) == len(arena.cluster.nodes)
+        assert tfi.read_table(CACHE, address=arena.address).num_rows > 0
+        arena.victim.check()
+        for call in calls:
+            call.cancel()

@@ -1,0 +1,125 @@
+"""Too many jobs, too much in a job, and scripts that misbehave."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+import pytest
+from arena import CACHE, SECONDS, Arena
+from jobs import cli
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite import errors
+from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
+
+JOBS = 1_000
+AT_ONCE = 100
+# No worker can be placed, and nobody waits: such a job fails without a process.
+UNPLACEABLE = {"min_workers": 1_000, "wait_timeout": 0.001}
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """A script that does nothing."""
+    path = tmp_path / "nothing.py"
+    path.write_text("")
+    return path
+
+
+def test_a_thousand_jobs_in_the_table(arena: Arena, script: Path) -> None:
+    with tfi.connect(",".join(arena.addresses)) as client:
+        template = client.submit(script, cache=CACHE, args=["x" * 1_000] * 10, **UNPLACEABLE)
+        with pytest.raises(errors.JobFailedError):
+            template.wait(SECONDS)
+        with grpc.insecure_channel(arena.address) as channel:
+            stub = job_pb2_grpc.NodeApiServiceStub(channel)
+            spec = stub.GetJob(job_pb2.GetJobRequest(job_id=template.id)).job.spec
+            spec.checkpoint_directory = ""
+
+            def submit(number: int) -> str:
+                request = job_pb2.SubmitJobRequest(spec=spec, request_id=str(uuid.uuid4()))
+                job_id: str = stub.SubmitJob(request, timeout=SECONDS).job.id
+                return job_id
+
+            begin = time.monotonic()
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                ids = [template.id, *pool.map(submit, range(JOBS - 1))]
+            print("submitted", time.monotonic() - begin)
+        arena.victim.check()
+        listed = cli("ps", "--json", address=arena.address)
+        assert listed.returncode == 0, listed.stderr
+        assert listed.stdout.count('"id"') >= JOBS
+        deadline = time.monotonic() + 120
+        while not all(job.is_over for job in client.jobs() if job.id in set(ids)):
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
+        print("over", time.monotonic() - begin)
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(lambda job_id: client.job(job_id).remove(), ids))
+        print("removed", time.monotonic() - begin)
+        assert [job.id for job in client.jobs()] == [arena.victim.job_id]
+
+
+@pytest.mark.parametrize("count", [100_000, 1_000_000])
+def test_a_job_with_too_many_arguments_is_refused_or_runs(arena: Arena, script: Path, count: int) -> None:
+    with tfi.connect(arena.address) as client:
+        if count > 100_000:
+            with pytest.raises(errors.TensorFlowIgniteError, match=r"(at most|larger than)"):
+                client.submit(script, cache=CACHE, args=["x" * 100] * count)
+        else:
+            handle = client.submit(script, cache=CACHE, args=["x"] * count, max_crashes=0)
+            assert handle.wait(SECONDS).state.lower() == "succeeded"
+            handle.remove()
+
+
+def test_code_of_a_gigabyte_is_refused(arena: Arena) -> None:
+    digest = "0" * 64
+
+    def chunks() -> Iterator[job_pb2.UploadCodeRequest]:
+        for _ in range(1_024):
+            yield job_pb2.UploadCodeRequest(digest=digest, chunk=bytes(1 << 20))
+
+    with grpc.insecure_channel(arena.address) as channel:
+        stub = job_pb2_grpc.NodeApiServiceStub(channel)
+        with pytest.raises(grpc.RpcError) as refused:
+            stub.UploadCode(chunks(), timeout=SECONDS)
+    assert "[code=" in (refused.value.details() or "")
+
+
+_FORKS = """
+import os
+import time
+while True:
+    if os.fork() == 0:
+        time.sleep(100)
+"""
+
+
+def test_a_script_that_forks_without_end(arena: Arena, tmp_path: Path) -> None:
+    path = tmp_path / "forks.py"
+    path.write_text(_FORKS)
+    with tfi.connect(arena.address) as client:
+        handle = client.submit(path, cache=CACHE, max_crashes=0)
+        with pytest.raises(errors.JobFailedError, match=r"had \d+ processes.*\(taskProcesses\).*raise taskProcesses"):
+            handle.wait(SECONDS)
+        handle.remove()
+
+
+@pytest.mark.parametrize("command", ["ps", "describe"])
+def test_control_characters_do_not_reach_the_terminal(arena: Arena, script: Path, command: str) -> None:
+    evil = "\x1b]0;owned\x07\x1b[31m\x9b2J\r\n\u202e"
+    with tfi.connect(arena.address) as client:
+        with pytest.raises(errors.InvalidRequestError, match="control characters"):
+            client.submit(script, cache=CACHE, name=evil)
+        handle = client.submit(script, cache=CACHE, args=[evil], env={"X": evil}, **UNPLACEABLE)
+        with pytest.raises(errors.JobFailedError):
+            handle.wait(SECONDS)
+        shown = cli(command, *([handle.id] if command == "describe" else []), address=arena.address)
+        assert shown.returncode == 0
+        handle.remove()
+    assert not [character for character in shown.stdout if character in "\x1b\x07\x9b\r\u202e"]

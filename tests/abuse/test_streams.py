@@ -1,0 +1,143 @@
+"""Readers that do not read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import grpc
+import numpy as np
+import pytest
+from arena import MIB, SECONDS, Arena
+from google.protobuf.wrappers_pb2 import BytesValue
+from streams import OWN_CONNECTION, endpoints
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.v1 import shared_pb2, shared_pb2_grpc, tcp_pb2, tcp_pb2_grpc
+
+STREAMS = 1_000
+PER_CONNECTION = 250
+BYTES = 16 * MIB
+
+
+@pytest.fixture(scope="module")
+def rows(arena: Arena) -> Iterator[str]:
+    """A cache of 16 MiB, much more than a connection holds."""
+    with arena.cache("unread"):
+        tfi.load("unread", {"value": np.zeros((BYTES >> 13, 1 << 10))}, partitions=4, address=arena.address)
+        yield "unread"
+
+
+@contextlib.contextmanager
+def channels(address: str) -> Iterator[list[grpc.Channel]]:
+    """Connections for all streams."""
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(grpc.insecure_channel(address, OWN_CONNECTION))
+            for _ in range(STREAMS // PER_CONNECTION)
+        ]
+
+
+def others_are_served(arena: Arena, cache: str) -> None:
+    """The victim, and who comes now, over each way."""
+    arena.victim.check()
+    for transport in ("tcp", "flight"):
+        assert tfi.read_table(cache, transport=transport, address=arena.address).num_rows == BYTES >> 13
+
+
+def test_a_thousand_flight_streams_that_nobody_reads(arena: Arena, rows: str) -> None:
+    address, command = endpoints(arena.address, rows)[0]
+    ticket = command.SerializeToString()
+    # Encoded as Flight's Ticket is: one field of bytes, with the number 1.
+    message = BytesValue(value=ticket).SerializeToString()
+    with channels(address) as opened:
+        calls = []
+        for channel in opened:
+            read = channel.unary_stream("/arrow.flight.protocol.FlightService/DoGet", None, None)
+            calls += [read(message) for _ in range(PER_CONNECTION)]
+        try:
+            others_are_served(arena, rows)
+        finally:
+            for call in calls:
+                call.cancel()
+
+
+def test_a_thousand_tcp_streams_that_nobody_reads(arena: Arena, rows: str) -> None:
+    address, command = endpoints(arena.address, rows)[0]
+    with channels(address) as opened, contextlib.ExitStack() as stack:
+        calls = []
+        for channel in opened:
+            stub = tcp_pb2_grpc.TcpRowsServiceStub(channel)
+            for _ in range(PER_CONNECTION):
+                call = stub.ReadOverTcp(tcp_pb2.ReadOverTcpRequest(command=command))
+                calls.append(call)
+                connection = next(call).connection
+                stream = stack.enter_context(
+                    socket.create_connection((address.partition(":")[0], connection.port), timeout=SECONDS)
+                )
+                stream.sendall(connection.token)
+        try:
+            others_are_served(arena, rows)
+        finally:
+            for call in calls:
+                call.cancel()
+
+
+def test_a_thousand_streams_into_memory_that_nobody_offers(arena: Arena, rows: str) -> None:
+    address, command = endpoints(arena.address, rows)[0]
+    start = shared_pb2.ReadIntoMemoryStart(command=command, pid=os.getpid(), nonce=os.urandom(32))
+    end = threading.Event()
+
+    def requests() -> Iterator[shared_pb2.ReadIntoMemoryRequest]:
+        yield shared_pb2.ReadIntoMemoryRequest(start=start)
+        end.wait()
+
+    with channels(address) as opened:
+        calls = []
+        for channel in opened[:2]:
+            stub = shared_pb2_grpc.SharedMemoryServiceStub(channel)
+            calls += [stub.ReadIntoMemory(requests()) for _ in range(PER_CONNECTION)]
+        try:
+            others_are_served(arena, rows)
+        finally:
+            end.set()
+            for call in calls:
+                call.cancel()
+
+
+_READER = """
+import sys
+from tensorflow_ignite.data.plan import make_plan
+from tensorflow_ignite.data.request import make_request
+from tensorflow_ignite.data.transport.choice import open_stream
+
+request = make_request(sys.argv[2], columns=None, key=False, partitions=None, address=sys.argv[1], batch_bytes=1 << 20)
+plan = make_plan(request)
+streams = [iter(open_stream(endpoint, plan.subject, transport=sys.argv[3])) for endpoint in plan.endpoints]
+for stream in streams:
+    next(stream)
+print("reading", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("transport", ["shared", "tcp", "flight"])
+def test_a_reader_that_freezes_amid_its_streams(arena: Arena, rows: str, transport: str) -> None:
+    reader = subprocess.Popen(
+        [sys.executable, "-c", _READER, arena.address, rows, transport],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "reading\n"
+        reader.send_signal(signal.SIGSTOP)
+        others_are_served(arena, rows)
+        reader.kill()
