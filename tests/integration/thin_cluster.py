@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -126,6 +127,7 @@ def start(directory: Path, ports: PortBlock, number: int, *, authentication: boo
     # The last ports of the block are nobody's else.
     port = ports.last - number
     xml = configuration(ports, f"node {number}", service=False)
+    xml = re.sub(r'<property name="clientConnectorConfiguration">.*?</bean>\s*</property>', "", xml, flags=re.DOTALL)
     more = CLIENT.format(port=port, tls=tls) + (_AUTHENTICATION if authentication else "")
     more += _FEW_PARTITIONS.format(caches="".join(_CACHES))
     xml = xml.replace('<property name="localHost"', f'{more}<property name="localHost"')

@@ -183,7 +183,10 @@ def test_processes_that_use_too_much_memory_together_are_killed(agent: Agent) ->
 def test_task_with_too_many_processes_is_killed_with_all_of_them(agent: Agent) -> None:
     source = "import subprocess, time\nfor _ in range(6): subprocess.Popen(['sleep', '600'])\ntime.sleep(600)"
     status = run(agent, source, {"processes": 4})
-    assert "worker 0 was killed: it had 7 processes; a task may have 4 at a time (taskProcesses)" in status.error
+    # The agent may look while they still start.
+    assert re.search(
+        r"worker 0 was killed: it had [567] processes; a task may have 4 at a time \(taskProcesses\)", status.error
+    )
     assert not agent.living()
 
 
