@@ -21,6 +21,15 @@ final class BlockingCauses {
 
   /** A sentence without its full stop. */
   static String describe(Ignite ignite, String cacheName) {
+    String observed = observed(ignite, cacheName);
+    return observed.isEmpty()
+        ? "This node observes no cause; another node may hold a lock or not answer, and its log"
+            + " has the cause"
+        : observed;
+  }
+
+  /** A sentence without its full stop; empty if this node observes no cause. */
+  static String observed(Ignite ignite, String cacheName) {
     GridCacheSharedContext<?, ?> shared = ((IgniteEx) ignite).context().cache().context();
     List<String> causes = new ArrayList<>();
     GridDhtPartitionsExchangeFuture exchange = shared.exchange().lastTopologyFuture();
@@ -47,10 +56,7 @@ final class BlockingCauses {
               + "' has lost the partitions "
               + MessageText.some(new ArrayList<>(cache.lostPartitions())));
     }
-    return causes.isEmpty()
-        ? "This node observes no cause; another node may hold a lock or not answer, and its log"
-            + " has the cause"
-        : "Causes that this node observes: " + String.join("; ", causes);
+    return causes.isEmpty() ? "" : "Causes that this node observes: " + String.join("; ", causes);
   }
 
   private static Optional<IgniteInternalTx> oldestTransaction(GridCacheSharedContext<?, ?> shared) {

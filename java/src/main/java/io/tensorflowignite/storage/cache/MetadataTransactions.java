@@ -71,7 +71,9 @@ public final class MetadataTransactions {
    * @param operation its name in errors, with a capital letter
    */
   public <R> R run(String operation, Function<MetadataRecords, R> body) {
-    return translate(operation, () -> repeat(operation, deadlineMs, left -> once(body, left)));
+    return translate(
+        operation,
+        () -> repeat(operation, deadlineMs, this::observedCauses, left -> once(body, left)));
   }
 
   /**
@@ -106,7 +108,7 @@ public final class MetadataTransactions {
 
   /** Reads this node's copy again and again until the body finds it consistent. */
   public <R> R readConsistent(String operation, Function<MetadataRecords, R> body) {
-    return repeat(operation, deadlineMs, left -> read(operation, body));
+    return repeat(operation, deadlineMs, this::observedCauses, left -> read(operation, body));
   }
 
   /**
@@ -115,10 +117,11 @@ public final class MetadataTransactions {
    * @param attempt gets the milliseconds that are left
    */
   public static <R> R repeat(String operation, LongFunction<R> attempt) {
-    return repeat(operation, DEADLINE_MS, attempt);
+    return repeat(operation, DEADLINE_MS, () -> "", attempt);
   }
 
-  private static <R> R repeat(String operation, long deadlineMs, LongFunction<R> attempt) {
+  private static <R> R repeat(
+      String operation, long deadlineMs, Supplier<String> causes, LongFunction<R> attempt) {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
     for (long pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
@@ -132,7 +135,7 @@ public final class MetadataTransactions {
           throw e;
         }
         if (left <= pause) {
-          throw conflict(operation, deadlineMs, e);
+          throw conflict(operation, deadlineMs, causes.get(), e);
         }
       } catch (RuntimeException e) {
         boolean retryable =
@@ -165,6 +168,10 @@ public final class MetadataTransactions {
     return result;
   }
 
+  private String observedCauses() {
+    return BlockingCauses.observed(ignite, caches.filesName());
+  }
+
   private <R> R translate(String operation, Supplier<R> body) {
     return CacheErrors.translate(
         operation,
@@ -176,7 +183,7 @@ public final class MetadataTransactions {
   }
 
   private static TensorFlowIgniteException conflict(
-      String operation, long deadlineMs, RuntimeException cause) {
+      String operation, long deadlineMs, String causes, RuntimeException cause) {
     boolean moved = X.hasCause(cause, ClusterTopologyException.class);
     boolean rolledBack = cause instanceof TransactionRollbackException;
     String reason =
@@ -184,12 +191,12 @@ public final class MetadataTransactions {
             ? "nodes joined or left in each attempt"
             : rolledBack
                 ? "Ignite rolled it back: " + MessageText.reason(cause)
-                : "other callers changed the same files during each attempt";
+                : "other callers changed or locked the same files during each attempt";
     return new TensorFlowIgniteException(
         ERROR_CODE_FILE_CHANGED,
         String.format(
-            "%s did not succeed: %s. A change is retried for %d s. Try again.",
-            operation, reason, deadlineMs / 1000),
+            "%s did not succeed: %s. %sA change is retried for %d s. Try again.",
+            operation, reason, causes.isEmpty() ? "" : causes + ". ", deadlineMs / 1000),
         cause);
   }
 
