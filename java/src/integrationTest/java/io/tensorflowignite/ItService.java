@@ -26,6 +26,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -83,9 +84,9 @@ public class ItService {
     System.clearProperty("tensorflow.ignite.python");
     SETTINGS.keySet().forEach(System::clearProperty);
     List<String> left =
-        Thread.getAllStackTraces().keySet().stream()
-            .map(Thread::getName)
-            .filter(name -> name.startsWith("tensorflow-ignite-"))
+        Thread.getAllStackTraces().entrySet().stream()
+            .filter(thread -> thread.getKey().getName().startsWith("tensorflow-ignite-"))
+            .map(thread -> thread.getKey() + " in " + Arrays.toString(thread.getValue()))
             .collect(Collectors.toList());
     assertEquals("threads of the service are left", Collections.emptyList(), left);
   }

@@ -35,18 +35,14 @@ public class ItLoops {
     node.close();
   }
 
-  /**
-   * Thread.stop throws an Error in a thread, as a lack of memory does. It does so while the thread
-   * waits for its next pass, since an Error in the initializer of a class breaks the whole process.
-   */
+  /** What an Error does to a loop is shown without a node, in LoopTest. */
   @Test
-  @SuppressWarnings("deprecation")
-  public void anErrorInALoopIsListedAndTheLoopGoesOn() {
+  public void anInterruptionOfALoopIsListedAndTheLoopGoesOn() {
     assertJobIsServed("before00");
     for (String name : List.of("service", "node-runner")) {
       Thread thread = thread(name);
       Await.until("thread " + name + " waits", () -> waits(thread));
-      thread.stop();
+      thread.interrupt();
     }
     for (String name : List.of("reconciler", "node runner")) {
       Await.until(

@@ -10,6 +10,7 @@ import io.tensorflowignite.v1.ErrorCode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.Ignition;
@@ -98,6 +99,8 @@ public class ItMemoryReserve {
     assertEquals(2, NODES.get(0).cluster().nodes().size());
 
     cache.clear();
+    // The next write does not measure again if the last measurement is too recent.
+    LockSupport.parkNanos(2 * RegionAccounts.REFUSED_AGE_NANOS);
     memory.put(Purpose.DATA, cache, "key", new byte[1 << 20], "a value");
     cache.destroy();
   }
