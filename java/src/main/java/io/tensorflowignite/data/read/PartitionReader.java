@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.read;
 
+import java.util.Iterator;
 import java.util.List;
 import javax.cache.Cache;
 import javax.cache.CacheException;
@@ -12,13 +13,16 @@ import org.apache.ignite.cache.query.ScanQuery;
 public final class PartitionReader implements RowReader {
   private final IgniteCache<Object, Object> cache;
   private final PartitionOwners owners;
+  private final ScanMemory memory;
 
   /**
    * @param cache kept binary
    */
-  public PartitionReader(IgniteCache<Object, Object> cache, PartitionOwners owners) {
+  public PartitionReader(
+      IgniteCache<Object, Object> cache, PartitionOwners owners, ScanMemory memory) {
     this.cache = cache;
     this.owners = owners;
+    this.memory = memory;
   }
 
   /**
@@ -40,33 +44,48 @@ public final class PartitionReader implements RowReader {
     }
   }
 
-  private boolean scan(int partition, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
+  private boolean scan(int number, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
       throws InterruptedException {
-    ScanQuery<Object, Object> query = new ScanQuery<>(partition);
-    query.setLocal(true);
     boolean hasRows = false;
-    try (QueryCursor<Cache.Entry<Object, Object>> rows = cache.query(query)) {
-      for (Cache.Entry<Object, Object> row : rows) {
-        hasRows = true;
-        writer.append(row.getKey(), row.getValue());
-        if (writer.isFull() && !sink.send(writer.take())) {
-          return false;
+    try (LocalPartition partition = LocalPartition.reserve(cache, number)) {
+      long bytes = ScanMemory.estimate(partition);
+      boolean inMemory = memory.reserve(bytes);
+      // Without memory for a scan, rows are looked up one by one: slower if they are small.
+      try (QueryCursor<Cache.Entry<Object, Object>> scan = inMemory ? scan(number) : null) {
+        Iterator<Cache.Entry<Object, Object>> rows = inMemory ? scan.iterator() : partition.rows();
+        while (rows.hasNext()) {
+          Cache.Entry<Object, Object> row = rows.next();
+          hasRows = true;
+          writer.append(row.getKey(), row.getValue());
+          if (writer.isFull() && !sink.send(writer.take())) {
+            return false;
+          }
+        }
+      } finally {
+        if (inMemory) {
+          memory.release(bytes);
         }
       }
       if (!hasRows) {
-        // The partition may have moved, with all its rows, before the scan began.
-        ownership.isPrimaryHere(partition);
+        // The partition may have moved, with all its rows, before it was reserved.
+        ownership.isPrimaryHere(number);
       }
       return true;
     } catch (CacheException | IgniteException failure) {
-      if (owners.isPrimaryHere(partition)) {
+      if (owners.isPrimaryHere(number)) {
         throw failure;
       }
       if (hasRows) {
-        throw owners.notPrimaryHere(partition, failure);
+        throw owners.notPrimaryHere(number, failure);
       }
-      ownership.skip(partition, failure);
+      ownership.skip(number, failure);
       return true;
     }
+  }
+
+  private QueryCursor<Cache.Entry<Object, Object>> scan(int partition) {
+    ScanQuery<Object, Object> query = new ScanQuery<>(partition);
+    query.setLocal(true);
+    return cache.query(query);
   }
 }

@@ -11,6 +11,7 @@ import io.tensorflowignite.data.read.OwnershipCheck;
 import io.tensorflowignite.data.read.PartitionOwners;
 import io.tensorflowignite.data.read.PartitionReader;
 import io.tensorflowignite.data.read.RowReader;
+import io.tensorflowignite.data.read.ScanMemory;
 import io.tensorflowignite.data.schema.CacheColumn;
 import io.tensorflowignite.data.schema.CacheLookup;
 import io.tensorflowignite.data.schema.CacheSchema;
@@ -166,7 +167,7 @@ public final class ReadPlan {
     return new OwnershipCheck(owners, command.getFollow());
   }
 
-  public RowReader reader() {
-    return sql == null ? new PartitionReader(cache, owners) : sql.reader(owners);
+  RowReader reader(ScanMemory scans) {
+    return sql == null ? new PartitionReader(cache, owners, scans) : sql.reader(owners);
   }
 }

@@ -7,6 +7,7 @@ import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.read.BatchSink;
 import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.read.OwnershipCheck;
+import io.tensorflowignite.data.read.ScanMemory;
 import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
@@ -34,6 +35,7 @@ public final class RowStreams {
   private final CacheLosses losses;
   private final long maxBatchBytes;
   private final LongSupplier freeBytes;
+  private final ScanMemory scans = new ScanMemory();
   private final AtomicInteger streams = new AtomicInteger();
 
   /**
@@ -78,7 +80,7 @@ public final class RowStreams {
     streams.incrementAndGet();
     try (BatchWriter writer = plan.writer(allocator, this::batchBytes)) {
       OwnershipCheck ownership = plan.ownershipCheck();
-      plan.reader().read(plan.partitions(), ownership, writer, sink);
+      plan.reader(scans).read(plan.partitions(), ownership, writer, sink);
       // A partition that was lost meanwhile may have been read when it was empty already.
       plan.requireWhole();
       return ReadResult.newBuilder()

@@ -1,0 +1,53 @@
+package io.tensorflowignite.data.read;
+
+import java.util.Iterator;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The part of the heap that Ignite's scans may hold. An open scan holds all rows of one page of the
+ * index: with rows of 1 MB, some hundred MB. Thread-safe.
+ */
+public final class ScanMemory {
+  /** Open scans may hold this fraction of the heap. */
+  private static final int HEAP_DIVISOR = 4;
+
+  /** Rows of a page of 4 KiB. */
+  private static final int PAGE_ROWS = 340;
+
+  /** The size of a partition's rows is estimated by so many of them. */
+  private static final int SAMPLE = 4;
+
+  private final AtomicLong free;
+
+  public ScanMemory() {
+    this(Runtime.getRuntime().maxMemory() / HEAP_DIVISOR);
+  }
+
+  ScanMemory(long bytes) {
+    free = new AtomicLong(bytes);
+  }
+
+  /** The most bytes that a scan of the partition holds, as estimated by its first rows. */
+  static long estimate(LocalPartition partition) {
+    long largest = 0;
+    Iterator<Integer> sizes = partition.sizes();
+    for (int i = 0; i < SAMPLE && sizes.hasNext(); i++) {
+      largest = Math.max(largest, sizes.next());
+    }
+    return largest * Math.min(PAGE_ROWS, partition.size());
+  }
+
+  /** Returns whether the bytes are reserved; if so, they must be released. */
+  boolean reserve(long bytes) {
+    long left = free.addAndGet(-bytes);
+    if (left < 0) {
+      free.addAndGet(bytes);
+      return false;
+    }
+    return true;
+  }
+
+  void release(long bytes) {
+    free.addAndGet(bytes);
+  }
+}
