@@ -4,6 +4,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.read.ReadTurns;
 import io.tensorflowignite.v1.Segment;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -64,7 +65,7 @@ public final class SegmentQueue implements AutoCloseable {
    */
   MappedSegment take(long bytes) throws InterruptedException {
     while (true) {
-      Segment offer = await();
+      Segment offer = ReadTurns.pause(this::await);
       if (offer.getBytes() >= bytes) {
         MappedSegment known = mapped.get(offer.getId());
         return known == null ? map(offer) : same(known, offer);

@@ -7,6 +7,7 @@ import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.read.BatchSink;
 import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.read.OwnershipCheck;
+import io.tensorflowignite.data.read.ReadTurns;
 import io.tensorflowignite.data.read.ScanMemory;
 import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.v1.ReadCommand;
@@ -36,6 +37,7 @@ public final class RowStreams {
   private final long maxBatchBytes;
   private final LongSupplier freeBytes;
   private final ScanMemory scans = new ScanMemory();
+  private final ReadTurns turns = new ReadTurns();
   private final AtomicInteger streams = new AtomicInteger();
 
   /**
@@ -77,10 +79,16 @@ public final class RowStreams {
    */
   public ReadResult read(ReadPlan plan, BufferAllocator allocator, BatchSink sink)
       throws InterruptedException {
+    turns.begin();
     streams.incrementAndGet();
     try (BatchWriter writer = plan.writer(allocator, this::batchBytes)) {
       OwnershipCheck ownership = plan.ownershipCheck();
-      plan.reader(scans).read(plan.partitions(), ownership, writer, sink);
+      plan.reader(scans)
+          .read(
+              plan.partitions(),
+              ownership,
+              writer,
+              batch -> ReadTurns.pause(() -> sink.send(batch)));
       // A partition that was lost meanwhile may have been read when it was empty already.
       plan.requireWhole();
       return ReadResult.newBuilder()
@@ -88,6 +96,7 @@ public final class RowStreams {
           .addAllMoved(ownership.moved())
           .build();
     } finally {
+      turns.end();
       streams.decrementAndGet();
     }
   }
