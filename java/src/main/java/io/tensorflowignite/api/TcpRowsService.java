@@ -21,6 +21,8 @@ import io.tensorflowignite.v1.ReadOverTcpResponse;
 import io.tensorflowignite.v1.ReadResult;
 import io.tensorflowignite.v1.TcpConnection;
 import io.tensorflowignite.v1.TcpRowsServiceGrpc;
+import java.io.IOException;
+import java.net.StandardSocketOptions;
 import java.nio.channels.SocketChannel;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
@@ -30,6 +32,14 @@ import org.apache.arrow.memory.BufferAllocator;
 public final class TcpRowsService extends TcpRowsServiceGrpc.TcpRowsServiceImplBase {
   private static final String CALL = "TcpRowsService.ReadOverTcp";
   private static final long CONNECT_MILLIS = 10_000;
+
+  /**
+   * Above so many streams, a further connection has a small buffer in the kernel, which otherwise
+   * grows to several MB: the kernel resets connections when its memory for all of them is used up.
+   */
+  private static final int LARGE_BUFFERS = 64;
+
+  private static final int SMALL_BUFFER_BYTES = 256 << 10;
 
   private final TcpPort port;
   private final RowStreams streams;
@@ -88,7 +98,7 @@ public final class TcpRowsService extends TcpRowsServiceGrpc.TcpRowsServiceImplB
       ReadPlan plan,
       TcpPort.ExpectedReader reader,
       ServerCallStreamObserver<ReadOverTcpResponse> answers)
-      throws InterruptedException {
+      throws InterruptedException, IOException {
     answers.onNext(
         ReadOverTcpResponse.newBuilder()
             .setConnection(
@@ -98,6 +108,9 @@ public final class TcpRowsService extends TcpRowsServiceGrpc.TcpRowsServiceImplB
                     .setSchema(UnsafeByteOperations.unsafeWrap(plan.schema().serializeAsMessage())))
             .build());
     SocketChannel channel = reader.await(CONNECT_MILLIS).orElseThrow(this::notConnected);
+    if (streams.open() >= LARGE_BUFFERS) {
+      channel.setOption(StandardSocketOptions.SO_SNDBUF, SMALL_BUFFER_BYTES);
+    }
     try (ReusedArena memory = new ReusedArena(ordinary);
         BufferAllocator allocator = memory.allocator()) {
       TcpBatchSink sink = new TcpBatchSink(channel, memory);

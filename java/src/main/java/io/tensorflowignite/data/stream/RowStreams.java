@@ -101,6 +101,11 @@ public final class RowStreams {
     }
   }
 
+  /** Number of streams that are open. */
+  public int open() {
+    return streams.get();
+  }
+
   /** The largest batch that a stream may begin now. */
   private long batchBytes() {
     long share = freeBytes.getAsLong() / (GROWTH * (streams.get() + SPARE_STREAMS));
