@@ -10,7 +10,17 @@ import typer
 from tensorflow_ignite.cli.events import event_text
 from tensorflow_ignite.cli.jobs import progress_text, state_text
 from tensorflow_ignite.cli.options import Address, JobId, Json, session
-from tensorflow_ignite.cli.render import count, duration, paint, paint_state, print_json, short_id, table, timestamp
+from tensorflow_ignite.cli.render import (
+    count,
+    duration,
+    escaped,
+    paint,
+    paint_state,
+    print_json,
+    short_id,
+    table,
+    timestamp,
+)
 from tensorflow_ignite.spec import Attempt, Job, Task
 
 # How many of a job's newest events are shown.
@@ -45,7 +55,7 @@ def describe(context: typer.Context, job_id: JobId, address: Address = None, jso
     if job.traceback:
         print(f"\n{paint('traceback of the first failure', 'bold')}{_source_of(job)}:")
         for line in job.traceback.rstrip().splitlines():
-            print(f"  {line}")
+            print(f"  {escaped(line)}")
 
 
 def _facts(job: Job) -> list[tuple[str, str]]:
@@ -56,14 +66,14 @@ def _facts(job: Job) -> list[tuple[str, str]]:
         ("state", paint_state(state_text(job))),
         ("waiting for", "" if job.is_over else job.waiting_for),
         ("next attempt", _back_off(job)),
-        ("cause", paint(job.cause, "red") if job.cause else ""),
+        ("cause", paint(escaped(job.cause), "red") if job.cause else ""),
         ("exit code", "" if job.exit_code is None else str(job.exit_code)),
         ("crashes", _budget(job)),
         ("data lost", f"all copies of {count(len(job.lost_partitions), 'partition')}" if job.lost_partitions else ""),
         ("kind", spec.kind + (f", {count(spec.ps_count, 'ps')}" if spec.ps_count else "")),
         ("cache", ", ".join([spec.cache, *spec.more_caches])),
-        ("script", shlex.join([spec.script, *spec.args])),
-        ("env", shlex.join(f"{name}={value}" for name, value in sorted(spec.env.items()))),
+        ("script", escaped(shlex.join([spec.script, *spec.args]))),
+        ("env", escaped(shlex.join(f"{name}={value}" for name, value in sorted(spec.env.items())))),
         ("checkpoints", spec.checkpoint_directory),
         ("rules", _rules(job)),
         ("code", f"sha256 {spec.code_digest}"),
@@ -113,7 +123,7 @@ def _print_attempts(job: Job) -> None:
     for attempt in job.attempts:
         if attempt.cause:
             kind = f"{attempt.cause_kind}: " if attempt.cause_kind else ""
-            print(f"  attempt {attempt.number} ended, {kind}{attempt.cause}")
+            print(f"  attempt {attempt.number} ended, {kind}{escaped(attempt.cause)}")
 
 
 def _attempt_row(job: Job, attempt: Attempt) -> list[str]:
@@ -147,7 +157,7 @@ def _print_tasks(attempt: Attempt) -> None:
     print(table(heads, [_task_row(task) for task in attempt.tasks], indent="  "))
     for task in attempt.tasks:
         if task.status.error:
-            print(f"  {task.name}: {paint(task.status.error, 'red')}")
+            print(f"  {task.name}: {paint(escaped(task.status.error), 'red')}")
 
 
 def _task_row(task: Task) -> list[str]:

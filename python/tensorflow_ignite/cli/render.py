@@ -47,6 +47,11 @@ def paint_state(text: str) -> str:
     return paint(text, colour) if colour else text
 
 
+def escaped(text: str) -> str:
+    """A text on one line: line breaks and control sequences of terminals are escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, indent: str = "") -> str:
     """Lays out rows under heads; columns are as wide as they must be, and nothing is cut off."""
     lines = [heads, *rows]

@@ -153,15 +153,18 @@ def _stored_blocks(files: Files, progress: Callable[[int], object], addresses: s
 
 
 def _paths(files: Files, directory: str) -> Iterator[str]:
-    try:
-        entries = files.list(directory)
-    except StoredFileNotFoundError:
-        return  # removed meanwhile
-    for info in entries:
-        if info.is_directory:
-            yield from _paths(files, info.path)
-        else:
-            yield info.path
+    # Without recursion: directories may be nested deeper than Python's stack.
+    directories = [directory]
+    while directories:
+        try:
+            entries = files.list(directories.pop())
+        except StoredFileNotFoundError:
+            continue  # removed meanwhile
+        for info in entries:
+            if info.is_directory:
+                directories.append(info.path)
+            else:
+                yield info.path
 
 
 def _extents(files: Files, path: str) -> tuple[Extent, ...] | None:

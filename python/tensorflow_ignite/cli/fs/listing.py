@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tensorflow_ignite.cli.fs.completion import path_argument
-from tensorflow_ignite.cli.fs.text import escaped, local_time, size, utc_time
+from tensorflow_ignite.cli.fs.text import local_time, size, utc_time
 from tensorflow_ignite.cli.options import Address, Json
-from tensorflow_ignite.cli.render import count, paint, print_json
+from tensorflow_ignite.cli.render import count, escaped, paint, print_json
 
 if TYPE_CHECKING:
     from tensorflow_ignite.cli.fs.location import Location

@@ -27,8 +27,3 @@ def local_time(seconds: float) -> str:
 def utc_time(seconds: float) -> str:
     """Seconds since the epoch, for programs."""
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat()
-
-
-def escaped(name: str) -> str:
-    """A name on one line: line breaks and control sequences of terminals are escaped."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in name)
