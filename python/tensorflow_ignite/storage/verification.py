@@ -19,7 +19,7 @@ from tensorflow_ignite.errors import (
     StoredIsADirectoryError,
 )
 from tensorflow_ignite.storage.files import Files
-from tensorflow_ignite.storage.info import CheckedBlocks, Extent
+from tensorflow_ignite.storage.info import CheckedBlocks, Extent, FileInfo
 
 FaultKind = Literal["corrupt", "lost", "orphan"]
 
@@ -154,17 +154,22 @@ def _stored_blocks(files: Files, progress: Callable[[int], object], addresses: s
 
 def _paths(files: Files, directory: str) -> Iterator[str]:
     # Without recursion: directories may be nested deeper than Python's stack.
-    directories = [directory]
+    directories = [_entries(files, directory)]
     while directories:
-        try:
-            entries = files.list(directories.pop())
-        except StoredFileNotFoundError:
-            continue  # removed meanwhile
-        for info in entries:
-            if info.is_directory:
-                directories.append(info.path)
-            else:
-                yield info.path
+        info = next(directories[-1], None)
+        if info is None:
+            directories.pop()
+        elif info.is_directory:
+            directories.append(_entries(files, info.path))
+        else:
+            yield info.path
+
+
+def _entries(files: Files, directory: str) -> Iterator[FileInfo]:
+    try:
+        return iter(files.list(directory))
+    except StoredFileNotFoundError:
+        return iter(())  # removed meanwhile
 
 
 def _extents(files: Files, path: str) -> tuple[Extent, ...] | None:
