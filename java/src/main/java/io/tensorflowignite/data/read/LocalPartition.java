@@ -22,6 +22,9 @@ import org.apache.ignite.internal.util.lang.GridCloseableIterator;
  * read one at a time; Ignite's own scans hold all rows of an index page in the heap.
  */
 final class LocalPartition implements AutoCloseable {
+  /** Of a row in a page of the index: its address and the hash of its key. */
+  private static final int ITEM_BYTES = 12;
+
   private final GridCacheContext<?, ?> context;
   private final GridDhtLocalPartition partition;
 
@@ -48,6 +51,11 @@ final class LocalPartition implements AutoCloseable {
   /** Number of rows. */
   long size() {
     return partition.dataStore().cacheSize(context.cacheId());
+  }
+
+  /** Most rows of a page of the index. */
+  int pageRows() {
+    return context.shared().database().pageSize() / ITEM_BYTES;
   }
 
   /**

@@ -38,17 +38,22 @@ public final class ReadTurns {
     free.release();
   }
 
+  int free() {
+    return free.availablePermits();
+  }
+
   /** Waits without the turn of this thread, if it has one. */
   public static <R> R pause(Wait<R> wait) throws InterruptedException {
     ReadTurns held = HELD.get();
     if (held == null) {
       return wait.run();
     }
-    held.free.release();
+    held.end();
     try {
       return wait.run();
     } finally {
       held.free.acquireUninterruptibly();
+      HELD.set(held);
     }
   }
 }

@@ -5,14 +5,11 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The part of the heap that Ignite's scans may hold. An open scan holds all rows of one page of the
- * index: with rows of 1 MB, some hundred MB. Thread-safe.
+ * index: with rows of 1 MB, up to 340 MB. Thread-safe.
  */
 public final class ScanMemory {
   /** Open scans may hold this fraction of the heap. */
   private static final int HEAP_DIVISOR = 4;
-
-  /** Rows of a page of 4 KiB. */
-  private static final int PAGE_ROWS = 340;
 
   /** The size of a partition's rows is estimated by so many of them. */
   private static final int SAMPLE = 4;
@@ -34,7 +31,7 @@ public final class ScanMemory {
     for (int i = 0; i < SAMPLE && sizes.hasNext(); i++) {
       largest = Math.max(largest, sizes.next());
     }
-    return largest * Math.min(PAGE_ROWS, partition.size());
+    return largest * Math.min(partition.pageRows(), partition.size());
   }
 
   /** Returns whether the bytes are reserved; if so, they must be released. */

@@ -53,6 +53,16 @@ public class ReadTurnsTest {
   }
 
   @Test
+  public void aWaitWithinAWaitLeavesOnlyOneTurn() throws Exception {
+    turns.begin();
+    int free = ReadTurns.pause(() -> ReadTurns.pause(turns::free));
+    assertEquals(1, free);
+    assertEquals(0, turns.free());
+    turns.end();
+    assertEquals(1, turns.free());
+  }
+
+  @Test
   public void aThreadWithoutATurnWaitsAsItIs() throws InterruptedException {
     assertEquals("sent", ReadTurns.pause(() -> "sent"));
   }
