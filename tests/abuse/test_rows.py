@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -23,11 +21,6 @@ def test_a_row_of_half_the_region_is_loaded_and_read(arena: Arena, kind: str) ->
         for transport in ("tcp", "flight"):
             rows = tfi.read_table("large", transport=transport, address=arena.address)
             assert rows.column("value")[0].as_py() == value
-    # Ignite keeps the buffer of a thread until the thread writes again, 10 s later or more.
-    for _ in range(4):
-        time.sleep(6)
-        with arena.cache("small"):
-            tfi.load("small", {"value": [b"x"] * 2_000}, partitions=64, address=arena.address)
 
 
 def test_a_row_larger_than_any_batch_is_refused(arena: Arena) -> None:
