@@ -131,7 +131,7 @@ public class ItLocalPartition {
       cache.put(id, new byte[BYTES]);
     }
     try (LocalPartition partition = LocalPartition.reserve(cache, 0)) {
-      long bytes = ScanMemory.estimate(partition);
+      long bytes = ScanMemory.estimate(partition, ScanMemory.rowBytes(partition));
       assertTrue("" + bytes, bytes > 300 * BYTES && bytes < 400 * BYTES);
       ScanMemory memory = new ScanMemory(2 * bytes);
       assertTrue(memory.reserve(bytes));

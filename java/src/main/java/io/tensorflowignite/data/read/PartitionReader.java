@@ -9,11 +9,17 @@ import org.apache.ignite.IgniteException;
 import org.apache.ignite.cache.query.QueryCursor;
 import org.apache.ignite.cache.query.ScanQuery;
 
-/** Scans primary partitions of this node, and sends their rows in batches. */
+/**
+ * Scans primary partitions of this node, and sends their rows in batches. For one stream: not
+ * thread-safe.
+ */
 public final class PartitionReader implements RowReader {
   private final IgniteCache<Object, Object> cache;
   private final PartitionOwners owners;
   private final ScanMemory memory;
+
+  /** Size of the first rows that were found; 0: none yet. */
+  private long rowBytes;
 
   /**
    * @param cache kept binary
@@ -48,7 +54,10 @@ public final class PartitionReader implements RowReader {
       throws InterruptedException {
     boolean hasRows = false;
     try (LocalPartition partition = LocalPartition.reserve(cache, number)) {
-      long bytes = ScanMemory.estimate(partition);
+      if (rowBytes == 0) {
+        rowBytes = ScanMemory.rowBytes(partition);
+      }
+      long bytes = ScanMemory.estimate(partition, rowBytes);
       boolean inMemory = memory.reserve(bytes);
       // Without memory for a scan, rows are looked up one by one: slower if they are small.
       try (QueryCursor<Cache.Entry<Object, Object>> scan = inMemory ? scan(number) : null) {

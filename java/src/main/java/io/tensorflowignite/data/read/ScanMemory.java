@@ -11,7 +11,7 @@ public final class ScanMemory {
   /** Open scans may hold this fraction of the heap. */
   private static final int HEAP_DIVISOR = 4;
 
-  /** The size of a partition's rows is estimated by so many of them. */
+  /** The size of rows is estimated by so many of them. */
   private static final int SAMPLE = 4;
 
   private final AtomicLong free;
@@ -24,14 +24,19 @@ public final class ScanMemory {
     free = new AtomicLong(bytes);
   }
 
-  /** The most bytes that a scan of the partition holds, as estimated by its first rows. */
-  static long estimate(LocalPartition partition) {
+  /** The size of the largest of a partition's first rows; 0: there is none. */
+  static long rowBytes(LocalPartition partition) {
     long largest = 0;
     Iterator<Integer> sizes = partition.sizes();
     for (int i = 0; i < SAMPLE && sizes.hasNext(); i++) {
       largest = Math.max(largest, sizes.next());
     }
-    return largest * Math.min(partition.pageRows(), partition.size());
+    return largest;
+  }
+
+  /** The most bytes that a scan of a partition with rows of a size holds. */
+  static long estimate(LocalPartition partition, long rowBytes) {
+    return rowBytes * Math.min(partition.pageRows(), partition.size());
   }
 
   /** Returns whether the bytes are reserved; if so, they must be released. */
