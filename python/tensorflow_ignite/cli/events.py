@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tensorflow_ignite.cli.options import Address, JobId, session
-from tensorflow_ignite.cli.render import paint, paint_state
+from tensorflow_ignite.cli.render import escaped, paint, paint_state
 from tensorflow_ignite.spec import Event
 
 _STATE_WIDTH = len("restarting")
@@ -49,4 +49,4 @@ def event_text(event: Event) -> str:
     """An event in one line: when, in which attempt, the job's state from then on, what happened."""
     at = "-" if event.at is None else f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}"
     attempt = f"attempt {event.attempt}" if event.attempt else "-"
-    return f"{paint(at, 'dim')}  {attempt:<11}{paint_state(event.state.ljust(_STATE_WIDTH))}  {event.text}"
+    return f"{paint(at, 'dim')}  {attempt:<11}{paint_state(event.state.ljust(_STATE_WIDTH))}  {escaped(event.text)}"
