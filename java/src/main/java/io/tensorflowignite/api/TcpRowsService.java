@@ -34,10 +34,10 @@ public final class TcpRowsService extends TcpRowsServiceGrpc.TcpRowsServiceImplB
   private static final long CONNECT_MILLIS = 10_000;
 
   /**
-   * Above so many streams, a further connection has a small buffer in the kernel, which otherwise
-   * grows to several MB: the kernel resets connections when its memory for all of them is used up.
+   * Number of streams whose send buffers in the kernel may grow to several MB. Further connections
+   * have small ones: the kernel resets connections when its memory for all of them is used up.
    */
-  private static final int LARGE_BUFFERS = 64;
+  private static final int MAX_LARGE_BUFFERS = 64;
 
   private static final int SMALL_BUFFER_BYTES = 256 << 10;
 
@@ -108,7 +108,7 @@ public final class TcpRowsService extends TcpRowsServiceGrpc.TcpRowsServiceImplB
                     .setSchema(UnsafeByteOperations.unsafeWrap(plan.schema().serializeAsMessage())))
             .build());
     SocketChannel channel = reader.await(CONNECT_MILLIS).orElseThrow(this::notConnected);
-    if (streams.open() >= LARGE_BUFFERS) {
+    if (streams.open() >= MAX_LARGE_BUFFERS) {
       channel.setOption(StandardSocketOptions.SO_SNDBUF, SMALL_BUFFER_BYTES);
     }
     try (ReusedArena memory = new ReusedArena(ordinary);

@@ -1,8 +1,5 @@
 package io.tensorflowignite.table;
 
-import static org.apache.ignite.transactions.TransactionConcurrency.PESSIMISTIC;
-import static org.apache.ignite.transactions.TransactionIsolation.REPEATABLE_READ;
-
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.region.MemoryReserve;
 import io.tensorflowignite.region.Purpose;
@@ -18,14 +15,10 @@ import org.apache.ignite.transactions.Transaction;
 
 /** The rows of all jobs, on every node. */
 public final class JobTable {
-  private static final long TRANSACTION_TIMEOUT_MS = 10_000;
-
-  private final Ignite ignite;
   private final MemoryReserve memory;
   private final Rows rows;
 
   public JobTable(Ignite ignite) {
-    this.ignite = ignite;
     this.memory = MemoryReserve.of(ignite);
     this.rows = new Rows(ignite, SystemCache.JOBS);
   }
@@ -63,8 +56,7 @@ public final class JobTable {
    * @return the job after the change; empty when there is no such job, or its row is unreadable.
    */
   public Optional<Job> update(String id, UnaryOperator<Job> change) {
-    try (Transaction tx =
-        ignite.transactions().txStart(PESSIMISTIC, REPEATABLE_READ, TRANSACTION_TIMEOUT_MS, 1)) {
+    try (Transaction tx = rows.begin()) {
       Job before = get(id).filter(JobRow::isReadable).orElse(null);
       if (before == null) {
         return Optional.empty();

@@ -1,8 +1,5 @@
 package io.tensorflowignite.table;
 
-import static org.apache.ignite.transactions.TransactionConcurrency.PESSIMISTIC;
-import static org.apache.ignite.transactions.TransactionIsolation.REPEATABLE_READ;
-
 import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.v1.CacheLoss;
 import java.util.ArrayList;
@@ -14,13 +11,9 @@ import org.apache.ignite.transactions.Transaction;
 
 /** The partitions that caches have lost, and whose loss nobody has accepted, on every node. */
 public final class LossTable {
-  private static final long TRANSACTION_TIMEOUT_MS = 10_000;
-
-  private final Ignite ignite;
   private final Rows rows;
 
   public LossTable(Ignite ignite) {
-    this.ignite = ignite;
     this.rows = new Rows(ignite, SystemCache.LOSSES);
   }
 
@@ -38,8 +31,7 @@ public final class LossTable {
 
   /** Adds partitions to those that the cache has lost before; may be repeated. */
   public void add(CacheLoss loss) {
-    try (Transaction tx =
-        ignite.transactions().txStart(PESSIMISTIC, REPEATABLE_READ, TRANSACTION_TIMEOUT_MS, 1)) {
+    try (Transaction tx = rows.begin()) {
       CacheLoss before = get(loss.getDeploymentId()).orElse(loss);
       TreeSet<Integer> partitions = new TreeSet<>(before.getPartitionsList());
       partitions.addAll(loss.getPartitionsList());

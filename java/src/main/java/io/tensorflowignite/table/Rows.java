@@ -1,5 +1,8 @@
 package io.tensorflowignite.table;
 
+import static org.apache.ignite.transactions.TransactionConcurrency.PESSIMISTIC;
+import static org.apache.ignite.transactions.TransactionIsolation.REPEATABLE_READ;
+
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
@@ -12,23 +15,33 @@ import java.util.function.Predicate;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CachePeekMode;
+import org.apache.ignite.transactions.Transaction;
 
 /**
  * The rows of one system cache, each on its own. Every client of Ignite can write into the cache,
  * so a key or a value may be anything: a row that cannot be read concerns only itself.
  */
 final class Rows {
+  private static final long TRANSACTION_TIMEOUT_MS = 10_000;
+
+  private final Ignite ignite;
   private final MemoryReserve memory;
   private final IgniteCache<Object, Object> cache;
 
   /** Objects of classes that this node lacks stay serialized. */
   Rows(Ignite ignite, SystemCache systemCache) {
+    this.ignite = ignite;
     this.memory = MemoryReserve.of(ignite);
     this.cache = systemCache.open(ignite).withKeepBinary();
   }
 
   IgniteCache<Object, Object> cache() {
     return cache;
+  }
+
+  /** Begins a transaction that changes one row: a row that it reads is locked until it ends. */
+  Transaction begin() {
+    return ignite.transactions().txStart(PESSIMISTIC, REPEATABLE_READ, TRANSACTION_TIMEOUT_MS, 1);
   }
 
   /** The value of a key; null: there is none. */

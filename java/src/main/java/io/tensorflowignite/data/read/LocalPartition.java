@@ -22,7 +22,7 @@ import org.apache.ignite.internal.util.lang.GridCloseableIterator;
  * read one at a time; Ignite's own scans hold all rows of an index page in the heap.
  */
 final class LocalPartition implements AutoCloseable {
-  /** Of a row in a page of the index: its address and the hash of its key. */
+  /** Size of an entry in a page of the index: a row's address and the hash of its key. */
   private static final int ITEM_BYTES = 12;
 
   private final GridCacheContext<?, ?> context;

@@ -58,10 +58,10 @@ public final class PartitionReader implements RowReader {
         rowBytes = ScanMemory.rowBytes(partition);
       }
       long bytes = ScanMemory.estimate(partition, rowBytes);
-      boolean inMemory = memory.reserve(bytes);
+      boolean hasMemory = memory.reserve(bytes);
       // Without memory for a scan, rows are looked up one by one: slower if they are small.
-      try (QueryCursor<Cache.Entry<Object, Object>> scan = inMemory ? scan(number) : null) {
-        Iterator<Cache.Entry<Object, Object>> rows = inMemory ? scan.iterator() : partition.rows();
+      try (QueryCursor<Cache.Entry<Object, Object>> scan = hasMemory ? scan(number) : null) {
+        Iterator<Cache.Entry<Object, Object>> rows = hasMemory ? scan.iterator() : partition.rows();
         while (rows.hasNext()) {
           Cache.Entry<Object, Object> row = rows.next();
           hasRows = true;
@@ -71,7 +71,7 @@ public final class PartitionReader implements RowReader {
           }
         }
       } finally {
-        if (inMemory) {
+        if (hasMemory) {
           memory.release(bytes);
         }
       }

@@ -11,7 +11,7 @@ public final class ScanMemory {
   /** Open scans may hold this fraction of the heap. */
   private static final int HEAP_DIVISOR = 4;
 
-  /** The size of rows is estimated by so many of them. */
+  /** Number of rows whose size is looked at for an estimate. */
   private static final int SAMPLE = 4;
 
   private final AtomicLong free;
