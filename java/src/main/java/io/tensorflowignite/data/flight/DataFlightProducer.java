@@ -134,7 +134,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
         awaitSchema(stream, context);
         LoadCommand command = loadCommand(stream.getDescriptor());
         requireWrite(command);
-        CacheLoader loader = new CacheLoader(ignite, schemas, store, executor);
+        CacheLoader loader = new CacheLoader(ignite, schemas, store);
         FlightBatches batches = new FlightBatches(stream, command.getSealed());
         LoadResult result = loader.load(command, batches);
         acknowledge(result, acknowledgements);

@@ -9,7 +9,6 @@ import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.v1.LoadCommand;
 import io.tensorflowignite.v1.LoadResult;
 import java.util.OptionalLong;
-import java.util.concurrent.ExecutorService;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.ignite.Ignite;
 
@@ -20,14 +19,11 @@ public final class CacheLoader {
   private final Ignite ignite;
   private final SchemaResolver schemas;
   private final SchemaStore store;
-  private final ExecutorService executor;
 
-  public CacheLoader(
-      Ignite ignite, SchemaResolver schemas, SchemaStore store, ExecutorService executor) {
+  public CacheLoader(Ignite ignite, SchemaResolver schemas, SchemaStore store) {
     this.ignite = ignite;
     this.schemas = schemas;
     this.store = store;
-    this.executor = executor;
   }
 
   public LoadResult load(LoadCommand command, BatchSource batches) {
@@ -44,7 +40,7 @@ public final class CacheLoader {
   }
 
   private long stream(LoadPlan plan, LoadTarget target, BatchSource batches) {
-    RowStreamer streamer = new RowStreamer(ignite, executor, plan, target);
+    RowStreamer streamer = new RowStreamer(ignite, plan, target);
     try {
       for (VectorSchemaRoot batch = batches.next(); batch != null; batch = batches.next()) {
         streamer.add(batch);

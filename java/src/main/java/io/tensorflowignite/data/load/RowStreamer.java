@@ -3,6 +3,7 @@ package io.tensorflowignite.data.load;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.MismatchException;
@@ -13,9 +14,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
@@ -25,7 +26,8 @@ import org.apache.ignite.lang.IgniteFuture;
 
 /**
  * Writes batches into a cache through Ignite's data streamer. Creating an object takes about as
- * long as storing it, so several threads share the rows of a batch.
+ * long as storing it, so several threads share the rows of a batch. They end with the load: as long
+ * as a thread lives, Ignite keeps the buffer in which it has created its largest object.
  */
 final class RowStreamer {
   /** Approximate bytes of rows that the streamer collects for a node before it sends them. */
@@ -39,24 +41,25 @@ final class RowStreamer {
   private static final int PARALLEL_SENDS = 8;
   private static final int MAX_THREADS = 8;
 
+  private static final ThreadFactory THREADS =
+      new ThreadFactoryBuilder().setNameFormat("tensorflow-ignite-load-%d").setDaemon(true).build();
+
   private final Ignite ignite;
-  private final ExecutorService executor;
   private final LoadPlan plan;
   private final LoadTarget target;
   private final IgniteDataStreamer<Object, Object> streamer;
   private final CacheSpread spread;
 
   private final Set<PendingRows> pending = ConcurrentHashMap.newKeySet();
-  private final int threads;
+  private final int threads = Math.min(MAX_THREADS, Runtime.getRuntime().availableProcessors());
+  private final ExecutorService executor = Executors.newFixedThreadPool(threads, THREADS);
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
   private long rows;
 
-  RowStreamer(Ignite ignite, ExecutorService executor, LoadPlan plan, LoadTarget target) {
+  RowStreamer(Ignite ignite, LoadPlan plan, LoadTarget target) {
     this.ignite = ignite;
-    this.executor = executor;
     this.plan = plan;
     this.target = target;
-    threads = Math.min(MAX_THREADS, Runtime.getRuntime().availableProcessors());
     streamer = ignite.dataStreamer(target.cache());
     streamer.keepBinary(true);
     streamer.allowOverwrite(!target.isNew());
@@ -77,23 +80,22 @@ final class RowStreamer {
     }
     PendingRows memory = reserve(batch);
     int parts = Math.min(threads, count);
-    List<Future<?>> others = new ArrayList<>();
-    for (int part = 1; part < parts; part++) {
-      int from = (int) ((long) count * part / parts);
-      int to = (int) ((long) count * (part + 1) / parts);
-      others.add(start(() -> add(batch, from, to, memory)));
-    }
+    List<Future<?>> started = new ArrayList<>();
     RuntimeException error = null;
     try {
-      add(batch, 0, count / Math.max(1, parts), memory);
-    } catch (RuntimeException first) {
-      error = first;
+      for (int part = 0; part < parts; part++) {
+        int from = (int) ((long) count * part / parts);
+        int to = (int) ((long) count * (part + 1) / parts);
+        started.add(executor.submit(() -> add(batch, from, to, memory)));
+      }
+    } finally {
+      // Also when the JVM cannot start a thread: the others read from the batch.
+      for (Future<?> part : started) {
+        RuntimeException next = errorOf(part);
+        error = error == null ? next : error;
+      }
+      memory.done();
     }
-    for (Future<?> other : others) {
-      RuntimeException next = errorOf(other);
-      error = error == null ? next : error;
-    }
-    memory.done();
     if (error != null) {
       throw error;
     }
@@ -116,6 +118,7 @@ final class RowStreamer {
     try {
       streamer.close(false);
     } finally {
+      executor.shutdown();
       release();
     }
   }
@@ -203,16 +206,6 @@ final class RowStreamer {
             memory.done();
           }
         });
-  }
-
-  private Future<?> start(Runnable part) {
-    FutureTask<?> task = new FutureTask<>(part, null);
-    try {
-      executor.execute(task);
-    } catch (RejectedExecutionException stopping) {
-      task.run();
-    }
-    return task;
   }
 
   /** Waits for a part even if interrupted: its thread reads from the batch. */
