@@ -132,9 +132,8 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     requirePermissions(spec);
     requireRequestId(request);
     Job job =
-        jobs.all().stream()
+        jobs.get(jobId(request))
             .filter(known -> known.getRequestId().equals(request.getRequestId()))
-            .findFirst()
             .orElse(null);
     if (job != null) {
       guard.watch(job);
@@ -192,11 +191,14 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     }
   }
 
+  /** Computed from the request: the same call to two nodes at once makes one job. */
+  private static String jobId(SubmitJobRequest request) {
+    return MessageText.shortId(
+        UUID.nameUUIDFromBytes(request.getRequestIdBytes().toByteArray()).toString());
+  }
+
   private Job insert(SubmitJobRequest request) {
-    // The id is computed from the request: the same call to two nodes at once makes one job.
-    String id =
-        MessageText.shortId(
-            UUID.nameUUIDFromBytes(request.getRequestIdBytes().toByteArray()).toString());
+    String id = jobId(request);
     JobSpec.Builder spec = request.getSpec().toBuilder();
     if (spec.getCheckpointDirectory().isEmpty()) {
       spec.setCheckpointDirectory(JobPaths.checkpoints(id));
@@ -394,13 +396,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
    * @param require throws if the caller lacks the permission for the found job
    */
   private Job find(String id, Predicate<Job> may, Consumer<Job> require) {
-    List<Job> known =
-        jobs.all().stream()
-            .filter(
-                job ->
-                    job.getId().equals(id)
-                        || (id.length() >= MIN_PREFIX && job.getId().startsWith(id)))
-            .collect(Collectors.toList());
+    List<Job> known = jobs.get(id).map(List::of).orElseGet(() -> withPrefix(id));
     List<Job> matches = known.stream().filter(may).collect(Collectors.toList());
     if (matches.size() > 1) {
       throw TensorFlowIgniteException.of(
@@ -417,6 +413,14 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
             .orElseGet(() -> known.stream().findFirst().orElseThrow(() -> notFound(id)));
     require.accept(found);
     return found;
+  }
+
+  private List<Job> withPrefix(String prefix) {
+    return prefix.length() < MIN_PREFIX
+        ? List.of()
+        : jobs.all().stream()
+            .filter(job -> job.getId().startsWith(prefix))
+            .collect(Collectors.toList());
   }
 
   private static TensorFlowIgniteException notFound(String id) {

@@ -6,14 +6,30 @@ import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 /** A value of the job table as a job. */
 final class JobRow {
-  private JobRow() {}
+  private final Object value;
+  private final Job job;
 
-  /** The job of a row; if the row cannot be read, a job in state UNREADABLE with the reason. */
-  static Job read(Object key, Object value) {
+  JobRow(Object key, Object value) {
+    this.value = value;
+    this.job = read(key, value);
+  }
+
+  /** The job; if the row cannot be read, a job in state UNREADABLE with the reason. */
+  Job job() {
+    return job;
+  }
+
+  /** Whether the value of the row's key is still the same. */
+  boolean isOf(Object other) {
+    return Objects.deepEquals(value, other);
+  }
+
+  private static Job read(Object key, Object value) {
     String id = Rows.text(key);
     if (!(value instanceof byte[])) {
       return unreadable(id, "it is a " + value.getClass().getName() + " instead of bytes");
@@ -26,10 +42,6 @@ final class JobRow {
     } catch (InvalidProtocolBufferException e) {
       return unreadable(id, "its " + bytes.length + " bytes are no job: " + e.getMessage());
     }
-  }
-
-  static boolean isReadable(Job job) {
-    return job.getState() != JobState.JOB_STATE_UNREADABLE;
   }
 
   /** Other bytes may happen to be a message too, so a row is checked for what each job has. */

@@ -5,11 +5,16 @@ import io.tensorflowignite.region.MemoryReserve;
 import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.region.Reservation;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobState;
+import java.lang.ref.SoftReference;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.transactions.Transaction;
 
@@ -18,6 +23,9 @@ public final class JobTable {
   private final MemoryReserve memory;
   private final Rows rows;
 
+  /** The rows of the last {@link #all}: most are still the same at the next call. */
+  private volatile SoftReference<Map<Object, JobRow>> last = new SoftReference<>(Map.of());
+
   public JobTable(Ignite ignite) {
     this.memory = MemoryReserve.of(ignite);
     this.rows = new Rows(ignite, SystemCache.JOBS);
@@ -25,14 +33,20 @@ public final class JobTable {
 
   /** A job; in state UNREADABLE, with the reason as its cause, if its row cannot be read. */
   public Optional<Job> get(String id) {
-    return Optional.ofNullable(rows.get(id)).map(value -> JobRow.read(id, value));
+    return Optional.ofNullable(rows.get(id)).map(value -> new JobRow(id, value).job());
   }
 
   /** All jobs of this node's copy, in no order; those with unreadable rows as {@link #get}. */
   public List<Job> all() {
-    List<Job> all = new ArrayList<>();
-    rows.forEachLocal((key, value) -> all.add(JobRow.read(key, value)));
-    return all;
+    Map<Object, JobRow> known = last.get();
+    Map<Object, JobRow> all = new HashMap<>();
+    rows.forEachLocal(
+        (key, value) -> {
+          JobRow row = known == null ? null : known.get(key);
+          all.put(key, row != null && row.isOf(value) ? row : new JobRow(key, value));
+        });
+    last = new SoftReference<>(all);
+    return all.values().stream().map(JobRow::job).collect(Collectors.toCollection(ArrayList::new));
   }
 
   /**
@@ -57,7 +71,7 @@ public final class JobTable {
    */
   public Optional<Job> update(String id, UnaryOperator<Job> change) {
     try (Transaction tx = rows.begin()) {
-      Job before = get(id).filter(JobRow::isReadable).orElse(null);
+      Job before = get(id).filter(JobTable::isReadable).orElse(null);
       if (before == null) {
         return Optional.empty();
       }
@@ -68,6 +82,10 @@ public final class JobTable {
       tx.commit();
       return Optional.of(after);
     }
+  }
+
+  private static boolean isReadable(Job job) {
+    return job.getState() != JobState.JOB_STATE_UNREADABLE;
   }
 
   /** A row that does not grow needs no memory, so that it can be written even in a full region. */
