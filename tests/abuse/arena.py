@@ -20,7 +20,7 @@ from tensorflow_ignite.testing.leaks import marked_processes
 
 MIB = 1 << 20
 SECONDS = 60.0
-# Threads that have nothing to do end after half a minute.
+# Threads that have nothing to do end after 10 seconds, those of a connection that is gone after half a minute.
 RETURN_SECONDS = 45.0
 CACHE = "victim"
 ROWS = 20_000

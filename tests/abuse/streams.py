@@ -1,4 +1,4 @@
-"""What a cluster says of a cache's rows: who sends them, and what he is asked for."""
+"""The endpoints of a cache's rows, and connections for streams that nobody reads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pyarrow.flight as flight
 
 from tensorflow_ignite.v1 import data_pb2
 
-#: Options of a channel: gRPC shares connections of one process to one address otherwise.
-OWN_CONNECTION = (("grpc.use_local_subchannel_pool", 1),)
+#: Options of a channel. gRPC shares connections of one process to one address otherwise, and takes in megabytes that nobody reads.
+OWN_CONNECTION = (("grpc.use_local_subchannel_pool", 1), ("grpc.http2.bdp_probe", 0))
 
 
 def endpoints(address: str, cache: str) -> list[tuple[str, data_pb2.ReadCommand]]:

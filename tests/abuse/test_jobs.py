@@ -33,7 +33,7 @@ def script(tmp_path: Path) -> Path:
 
 def test_a_thousand_jobs_in_the_table(arena: Arena, script: Path) -> None:
     with tfi.connect(",".join(arena.addresses)) as client:
-        template = client.submit(script, cache=CACHE, args=["x" * 1_000] * 10, **UNPLACEABLE)
+        template = client.submit(script, cache=CACHE, args=["x" * 100] * 10, **UNPLACEABLE)
         with pytest.raises(errors.JobFailedError):
             template.wait(SECONDS)
         with grpc.insecure_channel(arena.address) as channel:
@@ -46,10 +46,8 @@ def test_a_thousand_jobs_in_the_table(arena: Arena, script: Path) -> None:
                 job_id: str = stub.SubmitJob(request, timeout=SECONDS).job.id
                 return job_id
 
-            begin = time.monotonic()
             with ThreadPoolExecutor(AT_ONCE) as pool:
                 ids = [template.id, *pool.map(submit, range(JOBS - 1))]
-            print("submitted", time.monotonic() - begin)
         arena.victim.check()
         listed = cli("ps", "--json", address=arena.address)
         assert listed.returncode == 0, listed.stderr
@@ -58,10 +56,8 @@ def test_a_thousand_jobs_in_the_table(arena: Arena, script: Path) -> None:
         while not all(job.is_over for job in client.jobs() if job.id in set(ids)):
             assert time.monotonic() < deadline
             time.sleep(0.5)
-        print("over", time.monotonic() - begin)
         with ThreadPoolExecutor(16) as pool:
             list(pool.map(lambda job_id: client.job(job_id).remove(), ids))
-        print("removed", time.monotonic() - begin)
         assert [job.id for job in client.jobs()] == [arena.victim.job_id]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from arena import MIB, SECONDS, Arena
+from usage import thin
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -21,6 +22,16 @@ def test_a_row_of_half_the_region_is_loaded_and_read(arena: Arena, kind: str) ->
         for transport in ("tcp", "flight"):
             rows = tfi.read_table("large", transport=transport, address=arena.address)
             assert rows.column("value")[0].as_py() == value
+        _confirm_messages(arena)
+
+
+def _confirm_messages(arena: Arena) -> None:
+    """Sends messages between the nodes. Ignite keeps a message until it is confirmed, with each 32nd to the same node."""
+    for node in arena.cluster.nodes:
+        with arena.cache("messages"), thin(node) as client:
+            cache = client.get_or_create_cache("messages")
+            for key in range(150):
+                cache.put(key, key)
 
 
 def test_a_row_larger_than_any_batch_is_refused(arena: Arena) -> None:

@@ -46,7 +46,7 @@ public final class ApiServer implements AutoCloseable {
   /** Threads for calls. Streams that wait for their receivers do not use them. */
   private static final int THREADS = 128;
 
-  private static final int THREAD_IDLE_S = 30;
+  private static final int THREAD_IDLE_S = 10;
 
   /** Two blocks of a file: the next block arrives while the last one is stored. */
   private static final int WINDOW_BYTES = 4 << 20;
