@@ -37,7 +37,7 @@ prepared:
 
 # Lanes side by side: many tests wait while others compute. What several lanes need is built before.
 test: prepared ## Run everything.
-	@$(MAKE) --no-print-directory --jobs=3 integration-python test-java lint-python lint-proto unit-python
+	@$(MAKE) --no-print-directory --jobs=3 integration-python test-java lint-python lint-proto unit-python abuse
 	@echo 'make test: ok'
 
 test-java: $(TOOLS)
