@@ -6,7 +6,7 @@ import pyarrow.flight as flight
 
 from tensorflow_ignite.v1 import data_pb2
 
-#: Options of a channel. gRPC shares connections of one process to one address otherwise, and takes in megabytes that nobody reads.
+#: Options of a channel. Else gRPC shares connections of one process to one address, and receives megabytes in advance.
 OWN_CONNECTION = (("grpc.use_local_subchannel_pool", 1), ("grpc.http2.bdp_probe", 0))
 
 

@@ -26,7 +26,7 @@ def test_a_row_of_half_the_region_is_loaded_and_read(arena: Arena, kind: str) ->
 
 
 def _confirm_messages(arena: Arena) -> None:
-    """Sends messages between the nodes. Ignite keeps a message until it is confirmed, with each 32nd to the same node."""
+    """Sends messages between the nodes. Ignite keeps a message until its node confirms it, with each 32nd."""
     for node in arena.cluster.nodes:
         with arena.cache("messages"), thin(node) as client:
             cache = client.get_or_create_cache("messages")

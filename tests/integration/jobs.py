@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.jobs.client import JobHandle
 from tensorflow_ignite.spec import Job
+from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.node_process import LocalNode
 
 SCRIPTS = Path(__file__).with_name("scripts")
 # Far more than a job needs on a busy machine: what is late is wrong.
@@ -69,6 +71,15 @@ def await_files(handle: JobHandle, *paths: Path) -> list[str]:
 def read(folder: Path, name: str) -> Any:
     """The JSON that a task left in a file."""
     return json.loads((folder / name).read_text())
+
+
+def kill_at_once(cluster: LocalCluster, nodes: Sequence[LocalNode]) -> None:
+    """They are frozen before they are killed, so that none takes over from the other."""
+    for node in nodes:
+        cluster.suspend_node(node)
+    for node in nodes:
+        cluster.kill_node(node)
+    cluster.await_settled()
 
 
 def partition_of(cache: str, partitions: int, address: str) -> dict[int, int]:

@@ -6,19 +6,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
 import numpy as np
 import pytest
+from jobs import kill_at_once
 from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors, train
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
-from tensorflow_ignite.testing.node_process import LocalNode
 
 tf = pytest.importorskip("tensorflow")
 
@@ -123,15 +123,6 @@ def test_without_backups_a_killed_node_takes_its_blocks_and_no_names(tmp_path: P
         cluster.kill_node(cluster.nodes[1])
         cluster.await_settled()
         assert_lost(files, cluster.nodes[0].address or "", paths)
-
-
-def kill_at_once(cluster: LocalCluster, nodes: Sequence[LocalNode]) -> None:
-    """They are frozen before they are killed, so that none takes over from the other."""
-    for node in nodes:
-        cluster.suspend_node(node)
-    for node in nodes:
-        cluster.kill_node(node)
-    cluster.await_settled()
 
 
 def test_with_two_backups_two_nodes_killed_at_once_take_nothing(nodes: LocalCluster) -> None:

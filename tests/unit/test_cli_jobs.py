@@ -319,7 +319,7 @@ def test_logs_are_printed_from_the_first_line_also_after_the_end(cli, node) -> N
     assert (code, err) == (0, "")
     assert out == (
         "[worker 0] one\n"
-        "[worker 1 attempt 2] (here 2,000 bytes of output were dropped)\n"
+        "[worker 1 attempt 2] (here 2,000 bytes of output were dropped or lost)\n"
         "[worker 1 attempt 2] � two\n"
         "[worker 0] no end\n"
     )

@@ -20,7 +20,7 @@ class LogLine:
         role: The task's role.
         index: The task's index within its role.
         text: The line without its end; bytes that are not UTF-8 are replaced.
-        dropped_bytes: Output of this task that was dropped before this line.
+        dropped_bytes: Output of this task that was dropped or lost before this line.
         incarnation: Incarnation of the task: 0 is its first process in the attempt.
     """
 

@@ -184,11 +184,13 @@ class WatchResponse(_message.Message):
     def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., status: _Optional[_Union[_job_pb2.TaskStatus, _Mapping]] = ..., log: _Optional[_Union[LogChunk, _Mapping]] = ...) -> None: ...
 
 class LogChunk(_message.Message):
-    __slots__ = ("sequence", "data", "dropped_bytes")
+    __slots__ = ("sequence", "data", "dropped_bytes", "position")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     DROPPED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     data: bytes
     dropped_bytes: int
-    def __init__(self, sequence: _Optional[int] = ..., data: _Optional[bytes] = ..., dropped_bytes: _Optional[int] = ...) -> None: ...
+    position: int
+    def __init__(self, sequence: _Optional[int] = ..., data: _Optional[bytes] = ..., dropped_bytes: _Optional[int] = ..., position: _Optional[int] = ...) -> None: ...

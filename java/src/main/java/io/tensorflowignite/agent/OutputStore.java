@@ -70,15 +70,12 @@ final class OutputStore {
 
   private static final class Stored {
     final TaskKey task;
-    final LogChunk next;
+    final long sequence;
     final long cost;
 
-    /**
-     * @param next the start of the output if this chunk is removed
-     */
-    Stored(TaskKey task, LogChunk next, long cost) {
+    Stored(TaskKey task, long sequence, long cost) {
       this.task = task;
-      this.next = next;
+      this.sequence = sequence;
       this.cost = cost;
     }
   }
@@ -136,7 +133,11 @@ final class OutputStore {
 
   /** Returns false if the cluster has no memory for the chunk. */
   private boolean put(Part part, TaskKey task, Process process, LogChunk chunk) {
-    LogChunk numbered = chunk.toBuilder().setSequence(process.next).build();
+    LogChunk numbered =
+        chunk.toBuilder()
+            .setSequence(process.next)
+            .setPosition(process.position - process.dropped + chunk.getDroppedBytes())
+            .build();
     try {
       logs.put(task, numbered);
     } catch (TensorFlowIgniteException e) {
@@ -145,15 +146,9 @@ final class OutputStore {
       }
       return false;
     }
-    process.next++;
-    long end = process.position - process.dropped + chunk.getDroppedBytes();
-    LogChunk next =
-        LogChunk.newBuilder()
-            .setSequence(process.next)
-            .setDroppedBytes(end + chunk.getData().size())
-            .build();
     long cost = CHUNK_BYTES + chunk.getData().size();
-    part.stored.add(new Stored(task, next, cost));
+    part.stored.add(new Stored(task, process.next, cost));
+    process.next++;
     part.bytes += cost;
     if (part.bytes > part.limit) {
       removeOldest(part);
@@ -162,18 +157,18 @@ final class OutputStore {
   }
 
   private void removeOldest(Part part) {
-    Map<TaskKey, LogChunk> starts = new LinkedHashMap<>();
+    Map<TaskKey, Long> starts = new LinkedHashMap<>();
     while (part.stored.size() > 1 && part.bytes > part.limit - part.limit / REMOVED_DIVISOR) {
       Stored oldest = part.stored.remove();
       part.bytes -= oldest.cost;
-      starts.put(oldest.task, oldest.next);
+      starts.put(oldest.task, oldest.sequence + 1);
     }
     starts.forEach(
         (task, start) -> {
           Process process = part.processes.get(task);
           try {
             logs.removeOldest(task, process.first, start);
-            process.first = start.getSequence();
+            process.first = start;
           } catch (RuntimeException e) {
             // The next removal includes these chunks. The new chunk is stored, and must not be
             // stored again because of this.

@@ -22,22 +22,19 @@ public final class LogReader {
     return position;
   }
 
-  /** The next chunks with the dropped bytes before each; empty: no more are stored yet. */
+  /** The next chunks with the bytes before each that are dropped or lost; empty: no more yet. */
   public List<LogChunk> next() {
     List<LogChunk> chunks = logs.read(task, next);
-    long dropped = 0;
-    if (chunks.isEmpty()) {
-      LogChunk start = logs.start(task);
-      if (start.getSequence() <= next) {
-        return chunks;
+    if (chunks.isEmpty() || chunks.get(0).getSequence() > next) {
+      long start = logs.start(task);
+      if (start > next) {
+        next = start;
+        chunks = logs.read(task, start);
       }
-      dropped = start.getDroppedBytes() - position;
-      chunks = logs.read(task, start.getSequence());
     }
     List<LogChunk> answer = new ArrayList<>();
     for (LogChunk chunk : chunks) {
-      long before = chunk.getDroppedBytes() + dropped;
-      dropped = 0;
+      long before = Math.max(chunk.getDroppedBytes(), chunk.getPosition() - position);
       answer.add(chunk.toBuilder().setDroppedBytes(before).build());
       next = chunk.getSequence() + 1;
       position += before + chunk.getData().size();

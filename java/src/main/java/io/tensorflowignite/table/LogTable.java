@@ -1,5 +1,6 @@
 package io.tensorflowignite.table;
 
+import com.google.common.collect.Sets;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.region.Purpose;
@@ -10,12 +11,15 @@ import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import javax.cache.Cache;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
@@ -24,7 +28,9 @@ import org.apache.ignite.cache.query.ScanQuery;
 
 /**
  * The output of tasks in numbered chunks, until their job is in a final state. The chunks outlive
- * the task and its node. The first ones may have been removed; then the task has a start.
+ * the task and its node; each may be lost with the nodes that store it. The first ones may have
+ * been removed; then the task has a start. Starts and gaps are few and small, so they are with the
+ * reports, which have a copy on every node.
  */
 public final class LogTable {
   private static final int CHUNKS_PER_READ = 32;
@@ -35,10 +41,12 @@ public final class LogTable {
   private static final long FIRST_GAP = -2;
 
   private final Rows rows;
+  private final Rows replicated;
   private final IgniteCache<Object, Object> cache;
 
   public LogTable(Ignite ignite) {
     this.rows = new Rows(ignite, SystemCache.LOGS);
+    this.replicated = new Rows(ignite, SystemCache.REPORTS);
     this.cache = rows.cache();
   }
 
@@ -54,27 +62,30 @@ public final class LogTable {
   }
 
   /**
-   * At most 32 chunks in order, from the chunk with number `sequence` up to the first missing
-   * chunk. An unreadable chunk is a gap.
+   * The chunks in order among the 32 from the chunk with number `sequence`. One that is missing
+   * before another is lost or removed. An unreadable chunk is a gap.
    */
   List<LogChunk> read(TaskKey task, long sequence) {
-    List<String> keys = new ArrayList<>();
-    for (int i = 0; i < CHUNKS_PER_READ; i++) {
-      keys.add(key(task, sequence + i));
+    Map<Object, Long> numbers = new LinkedHashMap<>();
+    for (long number = sequence; number < sequence + CHUNKS_PER_READ; number++) {
+      numbers.put(key(task, number), number);
     }
-    Map<Object, Object> found = cache.getAll(new LinkedHashSet<Object>(keys));
-    List<LogChunk> chunks = new ArrayList<>();
-    for (String key : keys) {
-      Object value = found.get(key);
-      if (value == null) {
-        break;
-      }
-      long number = sequence + chunks.size();
-      chunks.add(
-          Rows.read(LogChunk.parser(), value, chunk -> chunk.getSequence() == number)
-              .orElseGet(() -> unreadable(number, value)));
+    Map<Object, Object> found = new HashMap<>(cache.getAll(numbers.keySet()));
+    long last = found.keySet().stream().mapToLong(numbers::get).max().orElse(sequence - 1);
+    numbers.values().removeIf(number -> number > last);
+    if (found.size() < numbers.size()) {
+      // Nodes answer one after the other: an earlier chunk may have been stored after one's answer.
+      found.putAll(cache.getAll(Sets.difference(numbers.keySet(), Set.copyOf(found.keySet()))));
     }
-    return chunks;
+    numbers.keySet().retainAll(found.keySet());
+    return numbers.entrySet().stream()
+        .map(chunk -> chunk(chunk.getValue(), found.get(chunk.getKey())))
+        .collect(Collectors.toList());
+  }
+
+  private static LogChunk chunk(long number, Object value) {
+    return Rows.read(LogChunk.parser(), value, chunk -> chunk.getSequence() == number)
+        .orElseGet(() -> unreadable(number, value));
   }
 
   private static LogChunk unreadable(long number, Object value) {
@@ -105,20 +116,18 @@ public final class LogTable {
     return keys;
   }
 
-  /**
-   * The first chunk that is left: its `sequence`, and as `droppedBytes` the bytes of all output
-   * before it. The default: no chunk has been removed.
-   */
-  LogChunk start(TaskKey task) {
-    return message(task, START).orElseGet(LogChunk::getDefaultInstance);
+  /** The number of the first chunk that has not been removed. */
+  long start(TaskKey task) {
+    return message(task, START).map(LogChunk::getSequence).orElse(0L);
   }
 
   /** Removes the chunks from number first (inclusive) up to a new start (exclusive). */
-  public void removeOldest(TaskKey task, long first, LogChunk start) {
+  public void removeOldest(TaskKey task, long first, long start) {
     // The start is written before, so that a reader of a missing chunk knows where to go on.
-    rows.put(Purpose.DECISION, key(task, START), start.toByteArray(), "the start of an output");
+    byte[] row = LogChunk.newBuilder().setSequence(start).build().toByteArray();
+    replicated.put(Purpose.DECISION, key(task, START), row, "the start of an output");
     Set<Object> keys = new TreeSet<>();
-    for (long sequence = first; sequence < start.getSequence(); sequence++) {
+    for (long sequence = first; sequence < start; sequence++) {
       keys.add(key(task, sequence));
     }
     cache.removeAll(keys);
@@ -141,12 +150,12 @@ public final class LogTable {
   public void putGap(TaskKey task, int number, long position, long droppedBytes) {
     LogChunk gap =
         LogChunk.newBuilder().setSequence(position).setDroppedBytes(droppedBytes).build();
-    rows.put(Purpose.DECISION, key(task, FIRST_GAP - number), gap.toByteArray(), "a gap");
+    replicated.put(Purpose.DECISION, key(task, FIRST_GAP - number), gap.toByteArray(), "a gap");
   }
 
   /** A row that is no chunk of output; empty: there is none, or it is unreadable. */
   private Optional<LogChunk> message(TaskKey task, long number) {
-    return Rows.read(LogChunk.parser(), rows.get(key(task, number)), any -> true);
+    return Rows.read(LogChunk.parser(), replicated.get(key(task, number)), any -> true);
   }
 
   public void removeGaps(TaskKey task) {
@@ -154,23 +163,26 @@ public final class LogTable {
     for (int number = gaps(task).size() - 1; number >= 0; number--) {
       keys.add(key(task, FIRST_GAP - number));
     }
-    cache.removeAll(keys);
+    replicated.cache().removeAll(keys);
   }
 
   /** Removes the chunks of a task. */
   public void remove(TaskKey task) {
-    long sequence = start(task).getSequence();
-    for (int count = read(task, sequence).size(); count > 0; count = read(task, sequence).size()) {
+    long start = start(task);
+    List<LogChunk> chunks = read(task, start);
+    while (!chunks.isEmpty()) {
       Set<Object> keys = new LinkedHashSet<>();
-      for (int i = 0; i < count; i++) {
-        keys.add(key(task, sequence++));
-      }
+      chunks.forEach(chunk -> keys.add(key(task, chunk.getSequence())));
       cache.removeAll(keys);
+      chunks = read(task, chunks.get(chunks.size() - 1).getSequence() + 1);
     }
-    cache.remove(key(task, START));
+    replicated.cache().remove(key(task, START));
   }
 
-  /** Removes all output of a job whose tasks are not known; reads the whole cache for that. */
+  /**
+   * Removes all output of a job whose tasks are not known; reads the whole cache for that. Starts
+   * and gaps go with the job's reports.
+   */
   public void removeAll(String jobId) {
     try (QueryCursor<Cache.Entry<Object, Object>> entries = cache.query(new ScanQuery<>())) {
       for (Cache.Entry<Object, Object> entry : entries) {
