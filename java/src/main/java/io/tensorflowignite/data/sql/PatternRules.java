@@ -11,6 +11,13 @@ final class PatternRules {
   private static final double MAX_STEPS = 1e9;
   // The assumed length of a column's text.
   private static final int ROW_CHARACTERS = 1000;
+
+  /**
+   * Of a regular expression. Java prepares it in steps that grow with the square of its length, and
+   * H2 lets it do so for each row.
+   */
+  private static final int MAX_CHARACTERS = 1000;
+
   private static final Set<Character> CLASSES = Set.of('d', 'D', 'w', 'W', 's', 'S', 'b', 'B');
 
   private PatternRules() {}
@@ -37,6 +44,13 @@ final class PatternRules {
 
   /** Checks a regular expression that is matched with the argument at an index. */
   static void regularExpression(FunctionCall call, int at, String pattern) {
+    if (pattern.length() > MAX_CHARACTERS) {
+      throw call.refused(
+          String.format("its pattern has %,d characters", pattern.length()),
+          String.format(
+              "a regular expression has at most %,d characters; use a shorter one",
+              MAX_CHARACTERS));
+    }
     int repetitions = 0;
     boolean inClass = false;
     for (int i = 0; i < pattern.length(); i++) {

@@ -157,6 +157,7 @@ public class SqlSizesTest {
     assertRefused("name LIKE ?", "has 5 (", "%a%a%a%a%a");
     assertRefused("REPEAT('a', 16000) LIKE '%a%a%ab'", "its pattern takes about");
     assertRefused("name REGEXP '(x+x+)+y'", "its pattern has a group");
+    assertRefused("name REGEXP ?", "at most 1,000 characters", "a".repeat(1001));
     assertRefused("name REGEXP 'a*b*c*d'", "its pattern takes about");
     assertRefused("name REGEXP '^a?a?a?a?aaaa'", "its pattern takes about");
     assertRefused("name REGEXP 'a{2}{3}'", "a repetition of a repetition");
