@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
 import pytest
-from arena import CACHE, SECONDS, Arena
+from arena import CACHE, MIB, SECONDS, Arena
 from jobs import cli
 
 import tensorflow_ignite as tfi
@@ -103,6 +104,34 @@ def test_a_script_that_forks_without_end(arena: Arena, tmp_path: Path) -> None:
         handle = client.submit(path, cache=CACHE, max_crashes=0)
         with pytest.raises(errors.JobFailedError, match=r"had \d+ processes.*\(taskProcesses\).*raise taskProcesses"):
             handle.wait(SECONDS)
+        handle.remove()
+
+
+_PRINTS = """
+import sys
+for number in range(60_000):
+    print(number, "x" * 993)
+sys.exit(1)
+"""
+
+
+def test_a_script_that_prints_more_than_the_memory_in_each_attempt(arena: Arena, tmp_path: Path) -> None:
+    path = tmp_path / "prints.py"
+    path.write_text(_PRINTS)
+    with tfi.connect(arena.address) as client:
+        handle = client.submit(path, cache=CACHE, max_crashes=1, name="prints")
+        with pytest.raises(errors.JobFailedError):
+            handle.wait(SECONDS)
+        job = handle.refresh()
+        assert [attempt.number for attempt in job.attempts] == [1, 2]
+        kept, dropped = Counter[int](), Counter[int]()
+        for line in handle.logs(role="worker"):
+            kept[line.attempt] += len(line.text)
+            dropped[line.attempt] += line.dropped_bytes
+        # The newest output is there. A worker of an attempt may be stopped before it has printed everything.
+        assert kept[1] < kept[2] < 64 * MIB
+        assert kept[2] > 16 * MIB
+        assert dropped[2] > 16 * MIB
         handle.remove()
 
 

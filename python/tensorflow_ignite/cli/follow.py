@@ -82,7 +82,8 @@ def log_text(line: LogLine, stream: TextIO, *, prefix: bool = True) -> str:
         colour = _PREFIX_COLOURS[(line.index + len(line.role)) % len(_PREFIX_COLOURS)]
         mark = paint(f"[{line.role} {line.index}{attempt}{incarnation}]", colour, stream) + " "
     if line.dropped_bytes:
-        text = f"(here {line.dropped_bytes:,} bytes of output were dropped or lost)\n{mark}{text}".removesuffix(f"\n{mark}")
+        gap = f"(here {line.dropped_bytes:,} bytes of output were dropped or lost)"
+        text = f"{gap}\n{mark}{text}" if text else gap
     return mark + text
 
 

@@ -166,6 +166,32 @@ public class ItOutputStore {
     logs.remove(task(1, 1));
   }
 
+  @Test
+  public void newOutputTakesThePlaceOfTheOldestWhereThereIsNoMemory() {
+    IgniteCache<String, byte[]> other = node.getOrCreateCache("rest");
+    OutputStore output = new OutputStore(logs, node.log(), 64 * MIB, task -> 1);
+    for (int number = 0; number < 32; number++) {
+      output.add(task(1, 0), chunk(number));
+    }
+    IgniteCache<String, byte[]> probe = node.getOrCreateCache("probe");
+    for (int key = 0; hasRoom(probe); key++) {
+      other.put("key " + key, new byte[MIB / 4]);
+    }
+    for (int number = 0; number < 8; number++) {
+      output.add(task(2, 0), chunk(number));
+    }
+
+    Found newest = read(task(2, 0));
+    assertEquals(8 * CHUNK, newest.bytes);
+    assertEquals(7, newest.last);
+    Found oldest = read(task(1, 0));
+    assertEquals(31, oldest.last);
+    assertTrue("" + oldest.dropped, oldest.dropped >= 8 * CHUNK && oldest.dropped < 16 * CHUNK);
+    other.destroy();
+    logs.remove(task(1, 0));
+    logs.remove(task(2, 0));
+  }
+
   private static boolean hasRoom(IgniteCache<String, byte[]> cache) {
     try {
       MemoryReserve.of(node).put(Purpose.DATA, cache, "key", new byte[CHUNK], "a value");

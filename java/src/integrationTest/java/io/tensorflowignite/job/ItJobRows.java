@@ -15,6 +15,7 @@ import com.google.protobuf.Timestamp;
 import io.grpc.StatusRuntimeException;
 import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.table.LogReader;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.SystemCache;
@@ -102,7 +103,7 @@ public class ItJobRows {
   public void anUnreadableJobIsRemovedByForceWithItsOutputAndFiles() {
     TaskKey task =
         TaskKey.newBuilder().setJobId("4bytes00").setAttempt(1).setRole(Role.ROLE_WORKER).build();
-    new LogTable(node.ignite).put(task, LogChunk.getDefaultInstance());
+    new LogTable(node.ignite).put(task, LogChunk.getDefaultInstance(), Purpose.DATA);
     node.raw(SystemCache.REPORTS).put("4bytes00/1/" + node.self().getId(), WRONG);
     node.raw(SystemCache.JOBS).put("4bytes00", WRONG);
 
@@ -208,9 +209,9 @@ public class ItJobRows {
     TaskKey task =
         TaskKey.newBuilder().setJobId("gap00000").setAttempt(1).setRole(Role.ROLE_WORKER).build();
     LogTable logs = new LogTable(node.ignite);
-    logs.put(task, LogChunk.newBuilder().setSequence(0).build());
+    logs.put(task, LogChunk.newBuilder().setSequence(0).build(), Purpose.DATA);
     node.raw(SystemCache.LOGS).put("gap00000/1/WORKER/0/0/1", WRONG);
-    logs.put(task, LogChunk.newBuilder().setSequence(2).build());
+    logs.put(task, LogChunk.newBuilder().setSequence(2).build(), Purpose.DATA);
     List<LogChunk> read = new LogReader(logs, task).next();
     assertEquals(3, read.size());
     assertEquals(WRONG.length, read.get(1).getDroppedBytes());

@@ -1,6 +1,7 @@
 package io.tensorflowignite.agent;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LogChunk;
@@ -18,7 +19,9 @@ import org.apache.ignite.IgniteLogger;
 /**
  * Stores the output of this node's tasks. Each node of a job's attempt may store an equal part of
  * the job's limit, over all attempts and processes that it has run; beyond it, the oldest chunks
- * are removed. Output for which the cluster has no memory is dropped, and the next chunk says so.
+ * are removed, and also where the cluster has no memory for a new chunk: the newest output is what
+ * its reader needs. If there is no older output, the new one is dropped, and the next chunk says
+ * so.
  */
 final class OutputStore {
   /** Of a chunk besides its data, so that many small chunks count too. */
@@ -40,6 +43,9 @@ final class OutputStore {
     int attempt;
     long limit;
     long bytes;
+
+    /** Bytes that were removed because memory is full: as many may be stored in their place. */
+    long replaceable;
   }
 
   private static final class Process {
@@ -138,27 +144,56 @@ final class OutputStore {
             .setSequence(process.next)
             .setPosition(process.position - process.dropped + chunk.getDroppedBytes())
             .build();
-    try {
-      logs.put(task, numbered);
-    } catch (TensorFlowIgniteException e) {
-      if (e.code() != ErrorCode.ERROR_CODE_STORAGE_FULL) {
-        throw e;
-      }
+    long cost = CHUNK_BYTES + chunk.getData().size();
+    if (!put(part, task, numbered, cost)) {
       return false;
     }
-    long cost = CHUNK_BYTES + chunk.getData().size();
     part.stored.add(new Stored(task, process.next, cost));
     process.next++;
     part.bytes += cost;
     if (part.bytes > part.limit) {
-      removeOldest(part);
+      removeOldest(part, part.limit - part.limit / REMOVED_DIVISOR);
     }
     return true;
   }
 
-  private void removeOldest(Part part) {
+  /** Returns false if the cluster has no memory for the chunk. */
+  private boolean put(Part part, TaskKey task, LogChunk chunk, long cost) {
+    try {
+      logs.put(task, chunk, chunk.getData().isEmpty() ? Purpose.DECISION : Purpose.DATA);
+      return true;
+    } catch (TensorFlowIgniteException e) {
+      requireFull(e);
+    }
+    if (part.replaceable < cost) {
+      long before = part.bytes;
+      removeOldest(part, before - before / REMOVED_DIVISOR - cost);
+      part.replaceable += before - part.bytes;
+    }
+    if (part.replaceable < cost) {
+      return false;
+    }
+    try {
+      // It may use the reserve, since as much was removed before.
+      logs.put(task, chunk, Purpose.DECISION);
+    } catch (TensorFlowIgniteException e) {
+      requireFull(e);
+      return false;
+    }
+    part.replaceable -= cost;
+    return true;
+  }
+
+  private static void requireFull(TensorFlowIgniteException e) {
+    if (e.code() != ErrorCode.ERROR_CODE_STORAGE_FULL) {
+      throw e;
+    }
+  }
+
+  /** Removes chunks until the rest of the part has at most these bytes, or is one chunk. */
+  private void removeOldest(Part part, long bytes) {
     Map<TaskKey, Long> starts = new LinkedHashMap<>();
-    while (part.stored.size() > 1 && part.bytes > part.limit - part.limit / REMOVED_DIVISOR) {
+    while (part.stored.size() > 1 && part.bytes > bytes) {
       Stored oldest = part.stored.remove();
       part.bytes -= oldest.cost;
       starts.put(oldest.task, oldest.sequence + 1);

@@ -53,11 +53,9 @@ public final class LogTable {
   /**
    * Stores a chunk.
    *
-   * @throws TensorFlowIgniteException STORAGE_FULL: a node has too little memory. A chunk without
-   *     data, which reports a gap only, may use the reserve.
+   * @throws TensorFlowIgniteException STORAGE_FULL: a node has too little memory for the purpose.
    */
-  public void put(TaskKey task, LogChunk chunk) {
-    Purpose purpose = chunk.getData().isEmpty() ? Purpose.DECISION : Purpose.DATA;
+  public void put(TaskKey task, LogChunk chunk, Purpose purpose) {
     rows.put(purpose, key(task, chunk.getSequence()), chunk.toByteArray(), "a task's output");
   }
 
