@@ -40,7 +40,9 @@ def test_a_million_partitions_are_refused(arena: Arena) -> None:
 
 
 def test_partitions_that_need_more_memory_than_there_is_are_refused(arena: Arena) -> None:
-    with pytest.raises(errors.StorageFullError, match=r"65,000 partitions take .* bytes in use.*Set fewer partitions"):
+    with pytest.raises(
+        errors.StorageFullError, match=r"65,000 partitions of cache split .* bytes in use.*Set fewer partitions"
+    ):
         tfi.load("split", {"value": np.arange(10)}, partitions=65_000, address=arena.address)
     assert "split" not in arena.caches()
 
@@ -53,7 +55,7 @@ def test_caches_without_end_are_refused_before_memory_is_full(arena: Arena) -> N
             tfi.load(name, {"value": np.arange(10)}, partitions=4_096, address=arena.address)
 
     with contextlib.ExitStack() as made:
-        with pytest.raises(errors.StorageFullError, match=r"no room for cache .* remove caches"):
+        with pytest.raises(errors.StorageFullError, match=r"no room for the 4,096 partitions .* jobs or caches"):
             load_all(made)
         arena.victim.check()
 

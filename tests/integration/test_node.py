@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tensorflow_ignite.testing import node_configuration
 from tensorflow_ignite.testing.ports import PortBlock
 
 XML = Path(__file__).resolve().parents[2] / "java" / "config" / "tensorflow-ignite.xml"
@@ -126,6 +127,22 @@ def test_a_signal_during_the_start_stops_the_node_in_order(start: Callable[..., 
         os.sched_yield()
     node.process.send_signal(signal.SIGTERM)
     assert node.end()[0] == 0
+
+
+def test_a_node_without_the_data_region_of_the_clusters_caches_says_what_to_add(
+    start: Callable[..., Node], tmp_path: Path
+) -> None:
+    first = start()
+    first.await_event("ready")
+    without = tmp_path / "without.xml"
+    without.write_text(node_configuration())
+    code, errors = start(f"--config={without}", "--host=127.0.0.1").end()
+    # Ignite reports the fatal error and the failed start at the same time.
+    assert code in (1, 70), errors
+    assert "caches of the cluster are in data region 'tensorflow-ignite', which this node's configuration" in errors
+    assert "Add a DataRegionConfiguration named 'tensorflow-ignite' to dataRegionConfigurations" in errors
+    start(f"--config={XML}").await_event("ready")
+    assert first.process.poll() is None
 
 
 def test_the_parents_end_stops_the_node(start: Callable[..., Node]) -> None:

@@ -91,7 +91,7 @@ def test_a_full_memory_is_an_error_and_loses_neither_nodes_nor_files(tmp_path: P
     with LocalCluster(nodes=2, data_region_bytes=128 * MIB) as cluster:
         files = Files.at(tuple(cluster.addresses))
         write(files, "/before", content(1))
-        with pytest.raises(errors.StorageFullError, match=r"There is no room .* Remove files"):
+        with pytest.raises(errors.StorageFullError, match=r"data region 'tensorflow-ignite' of node .* Remove files"):
             write(files, "/large", bytes(200 * MIB))
         assert len(cluster.nodes) == 2
         assert [info.name for info in files.list("/")] == ["before"]

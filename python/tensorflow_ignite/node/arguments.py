@@ -25,7 +25,7 @@ def parse(arguments: Sequence[str]) -> dict[str, Any]:
     add("--jvm-arg", dest="jvm_args", action="append", default=[], metavar="OPTION", help="as in --jvm-arg=-Xmx4g")
     add("--persistent", action="store_const", const=True, help="keep the data on disk, in the work directory")
     add("--activate-at", type=int, default=0, metavar="N", help="activate the cluster when it has N server nodes")
-    add("--data-region-bytes", type=int, metavar="N", help="the most memory for data")
+    add("--data-region-bytes", type=int, metavar="N", help="the most memory for rows, and as much for files and jobs")
     add("--attribute", dest="attributes", action="append", default=[], metavar="NAME=VALUE", help="node attribute")
     add("--parent-pid", type=int, metavar="PID", help="stop when this process ends")
     values = vars(parser.parse_args(arguments))

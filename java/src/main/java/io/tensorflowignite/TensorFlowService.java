@@ -141,7 +141,10 @@ public final class TensorFlowService implements Service {
     storageBackups = backups;
   }
 
-  /** The data region of the caches of files, on every node; null: the default region. */
+  /**
+   * The data region of the caches of files, on every server node; null: as for the other caches of
+   * the service, tensorflow-ignite where every server node has it, or else the default region.
+   */
   public void setStorageDataRegion(String region) {
     storageDataRegion = region;
   }

@@ -15,6 +15,7 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.CacheMode;
+import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.configuration.DataPageEvictionMode;
 import org.apache.ignite.configuration.DataRegionConfiguration;
@@ -103,6 +104,29 @@ public class ItMemoryReserve {
     LockSupport.parkNanos(2 * RegionAccounts.REFUSED_AGE_NANOS);
     memory.put(Purpose.DATA, cache, "key", new byte[1 << 20], "a value");
     cache.destroy();
+  }
+
+  @Test
+  public void partitionsOfANewCacheNeedMemoryOfItsRegionOnEveryNode() {
+    // 40 MiB; the other node has 64 MiB, and half of them are reserved.
+    CacheConfiguration<String, byte[]> many =
+        new CacheConfiguration<String, byte[]>("many")
+            .setCacheMode(CacheMode.REPLICATED)
+            .setAffinity(new RendezvousAffinityFunction(false, 5_120))
+            .setDataRegionName(SMALL);
+
+    TensorFlowIgniteException full =
+        assertThrows(
+            TensorFlowIgniteException.class,
+            () -> PartitionMemory.reserve(NODES.get(0), Purpose.DATA, many));
+
+    assertEquals(ErrorCode.ERROR_CODE_STORAGE_FULL, full.code());
+    String text = full.getMessage();
+    Object other = NODES.get(1).cluster().localNode().consistentId();
+    assertTrue(text, text.contains("the 5,120 partitions of cache many of 41,943,040 bytes"));
+    assertTrue(text, text.contains("data region 'small' of node " + other + " has"));
+    assertTrue(text, text.contains("Set fewer partitions"));
+    PartitionMemory.reserve(NODES.get(0), Purpose.DATA, many.setDataRegionName(null)).close();
   }
 
   @Test

@@ -75,9 +75,21 @@ public final class EmbeddedNode {
       configuration.setGridLogger(NodeLog.into(log));
     }
     ServiceConfiguration service = EmbeddedSettings.configuredService(configuration);
-    EmbeddedNode node = new EmbeddedNode(IgnitionEx.start(configuration, spring), service, log);
+    EmbeddedNode node = new EmbeddedNode(started(configuration, spring), service, log);
     node.listen();
     return node;
+  }
+
+  private static Ignite started(IgniteConfiguration configuration, GridSpringResourceContext spring)
+      throws IgniteCheckedException {
+    try {
+      return IgnitionEx.start(configuration, spring);
+    } catch (IgniteCheckedException failure) {
+      String reason = HaltOnFailure.reason(failure);
+      throw reason.equals(failure.getMessage())
+          ? failure
+          : new IgniteCheckedException(reason, failure);
+    }
   }
 
   public String nodeId() {

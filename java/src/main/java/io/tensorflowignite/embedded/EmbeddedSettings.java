@@ -1,6 +1,7 @@
 package io.tensorflowignite.embedded;
 
 import io.tensorflowignite.TensorFlowService;
+import io.tensorflowignite.region.OwnRegion;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -29,6 +30,8 @@ public final class EmbeddedSettings {
 
   /** Linux doubles it; so 1,000 connections use 256 MB. */
   private static final int THIN_BUFFER_BYTES = 64 * 1024;
+
+  private static final long OWN_REGION_INITIAL_BYTES = 32 << 20;
 
   private static final Pattern PORTS = Pattern.compile(":(\\d+)(?:\\.\\.(\\d+))?$");
 
@@ -73,13 +76,13 @@ public final class EmbeddedSettings {
     return this;
   }
 
-  /** Whether the default data region is stored on disk, in the work directory. */
+  /** Whether the default data region and our own are stored on disk, in the work directory. */
   public EmbeddedSettings persistent(boolean persistent) {
     this.persistent = persistent;
     return this;
   }
 
-  /** The maximum size of the default data region, in bytes. */
+  /** The maximum size of the default data region, and of our own, in bytes. */
   public EmbeddedSettings dataRegionBytes(long bytes) {
     this.dataRegionBytes = bytes;
     return this;
@@ -108,7 +111,7 @@ public final class EmbeddedSettings {
     if (!discovery.isEmpty() || springXml == null) {
       configuration.setDiscoverySpi(discoverySpi());
     }
-    if (persistent != null || dataRegionBytes > 0) {
+    if (springXml == null || persistent != null || dataRegionBytes > 0) {
       applyStorage(configuration);
     }
     if (!attributes.isEmpty()) {
@@ -207,7 +210,21 @@ public final class EmbeddedSettings {
       storage = new DataStorageConfiguration();
       configuration.setDataStorageConfiguration(storage);
     }
-    DataRegionConfiguration region = storage.getDefaultDataRegionConfiguration();
+    apply(storage.getDefaultDataRegionConfiguration());
+    if (springXml == null) {
+      storage.setDataRegionConfigurations(
+          new DataRegionConfiguration()
+              .setName(OwnRegion.NAME)
+              .setInitialSize(OWN_REGION_INITIAL_BYTES));
+    }
+    if (storage.getDataRegionConfigurations() != null) {
+      Arrays.stream(storage.getDataRegionConfigurations())
+          .filter(region -> region.getName().equals(OwnRegion.NAME))
+          .forEach(this::apply);
+    }
+  }
+
+  private void apply(DataRegionConfiguration region) {
     if (persistent != null) {
       region.setPersistenceEnabled(persistent);
     }

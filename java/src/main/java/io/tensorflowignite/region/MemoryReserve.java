@@ -92,6 +92,22 @@ public final class MemoryReserve {
       ToLongFunction<ClusterNode> perNode,
       long bytes,
       String what) {
+    return reserve(purpose, region, nodes, perNode, bytes, what, "Remove");
+  }
+
+  /**
+   * As above.
+   *
+   * @param remedy how the sentence of errors about what can be removed begins
+   */
+  Reservation reserve(
+      Purpose purpose,
+      String region,
+      Collection<ClusterNode> nodes,
+      ToLongFunction<ClusterNode> perNode,
+      long bytes,
+      String what,
+      String remedy) {
     Map<UUID, Long> writes = new HashMap<>();
     Map<UUID, RegionLimit> bounds = new HashMap<>();
     for (ClusterNode node : nodes) {
@@ -108,7 +124,7 @@ public final class MemoryReserve {
     int writers = Math.max(1, context().discovery().aliveServerNodes().size());
     RegionAccounts.Full full = accounts.reserve(purpose, writes, bounds, writers);
     if (full != null) {
-      throw full(purpose, full, bytes, what);
+      throw full(purpose, full, bytes, what, remedy);
     }
     return () -> accounts.release(writes);
   }
@@ -146,14 +162,15 @@ public final class MemoryReserve {
   }
 
   private TensorFlowIgniteException full(
-      Purpose purpose, RegionAccounts.Full full, long bytes, String what) {
+      Purpose purpose, RegionAccounts.Full full, long bytes, String what, String remedy) {
     ClusterNode node = ignite.cluster().node(full.node);
     return TensorFlowIgniteException.of(
         ERROR_CODE_STORAGE_FULL,
         "There is no room for %s of %,d bytes: data region '%s' of node %s has %,d of %,d bytes in"
             + " use. Above %,d bytes in use %s are rejected, since Ignite ends a node whose memory"
-            + " is full. Remove files (`tensorflow-ignite fs du` shows the size of directories),"
-            + " jobs or caches, add nodes, or give the region more memory.",
+            + " is full. %s files (`tensorflow-ignite fs du` shows the size of directories)%s, add"
+            + " nodes, or give the region more memory (its maxSize in the configuration of every"
+            + " node).",
         what,
         bytes,
         full.limit.region,
@@ -161,6 +178,8 @@ public final class MemoryReserve {
         full.used,
         full.limit.size,
         full.limit.bytes(purpose),
-        purpose.plural);
+        purpose.plural,
+        remedy,
+        full.limit.region.equals(OwnRegion.NAME) ? " or jobs" : ", jobs or caches");
   }
 }

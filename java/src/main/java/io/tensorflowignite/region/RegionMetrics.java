@@ -48,12 +48,14 @@ final class RegionMetrics {
    */
   DataRegionConfiguration configuration(UUID node, String region) {
     ClusterNode known = ignite.cluster().node(node);
-    if (known == null) {
-      return null;
-    }
+    return known == null ? null : configuration(known, region);
+  }
+
+  /** As above, and of a node that has left too. */
+  DataRegionConfiguration configuration(ClusterNode node, String region) {
     DataStorageConfiguration storage =
         GridCacheUtils.extractDataStorage(
-            known,
+            node,
             context.marshallerContext().jdkMarshaller(),
             U.resolveClassLoader(context.config()));
     return GridCacheUtils.findDataRegionConfiguration(storage, region);

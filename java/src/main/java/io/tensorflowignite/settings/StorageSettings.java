@@ -13,7 +13,9 @@ public final class StorageSettings implements Serializable {
   /** Copies of each block besides the primary one. */
   public final int backups;
 
-  /** The data region of both caches; null: Ignite's default region. */
+  /**
+   * The data region of the caches; null: the own region where all nodes have it, or the default.
+   */
   public final String dataRegion;
 
   /** The default size of a block, in bytes. */

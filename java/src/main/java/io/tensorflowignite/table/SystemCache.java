@@ -1,5 +1,6 @@
 package io.tensorflowignite.table;
 
+import io.tensorflowignite.region.OwnRegion;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
@@ -69,6 +70,6 @@ public enum SystemCache {
     if (mode == CacheMode.PARTITIONED) {
       configuration.setBackups(BACKUPS);
     }
-    return ignite.getOrCreateCache(configuration);
+    return OwnRegion.getOrCreate(ignite, configuration);
   }
 }

@@ -12,6 +12,9 @@ import io.tensorflowignite.data.schema.ColumnType;
 import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.data.schema.StoredTypes;
+import io.tensorflowignite.region.PartitionMemory;
+import io.tensorflowignite.region.Purpose;
+import io.tensorflowignite.region.Reservation;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ExistingCache;
 import java.util.ArrayList;
@@ -147,8 +150,7 @@ final class LoadTarget {
       configuration.setAffinity(
           new RendezvousAffinityFunction(false, plan.command().getPartitions()));
     }
-    PartitionMemory.require(ignite, configuration);
-    try {
+    try (Reservation room = PartitionMemory.reserve(ignite, Purpose.DATA, configuration)) {
       ignite.createCache(configuration);
     } catch (CacheExistsException raced) {
       throw exists(plan.cache());

@@ -6,6 +6,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.region.OwnRegion;
 import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.DirectoryState;
@@ -16,6 +17,7 @@ import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
 import org.apache.ignite.cache.PartitionLossPolicy;
+import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.CacheConfiguration;
 
 /**
@@ -44,14 +46,8 @@ public final class StorageCaches {
 
   /** Creates the caches and the root directory where they are missing. */
   public void create() {
-    String region = settings.dataRegion;
-    if (region != null && ignite.dataRegionMetrics(region) == null) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
-          "The data region '%s' is not configured on this node. TensorFlowService's property"
-              + " storageDataRegion names a region that every node has. Configure the region on"
-              + " this node, or remove the property.",
-          region);
+    if (settings.dataRegion != null) {
+      requireRegion(settings.dataRegion);
     }
     byte[] root =
         DirectoryState.newBuilder()
@@ -59,7 +55,8 @@ public final class StorageCaches {
             .build()
             .toByteArray();
     IgniteCache<String, byte[]> created =
-        ignite.getOrCreateCache(
+        OwnRegion.getOrCreate(
+            ignite,
             configuration(files)
                 .setCacheMode(CacheMode.REPLICATED)
                 .setPartitionLossPolicy(PartitionLossPolicy.READ_WRITE_SAFE));
@@ -67,14 +64,29 @@ public final class StorageCaches {
     MetadataTransactions.repeat(
         "Creating the store's root directory",
         left -> created.putIfAbsent(MetadataRecords.stateKey(MetadataRecords.ROOT), root));
-    ignite.getOrCreateCache(
+    OwnRegion.getOrCreate(
+        ignite,
         configuration(blocks)
             .setCacheMode(CacheMode.PARTITIONED)
             .setBackups(settings.backups)
             // A block's array never changes, so Ignite need not copy it for readers.
             .setCopyOnRead(false));
-    ignite.getOrCreateCache(
-        configuration(smallFiles).setCacheMode(CacheMode.REPLICATED).setCopyOnRead(false));
+    OwnRegion.getOrCreate(
+        ignite, configuration(smallFiles).setCacheMode(CacheMode.REPLICATED).setCopyOnRead(false));
+  }
+
+  private void requireRegion(String region) {
+    List<ClusterNode> without = OwnRegion.nodesWithout(ignite, region);
+    if (!without.isEmpty()
+        && !ignite.cacheNames().containsAll(List.of(files, blocks, smallFiles))) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "The data region '%s' is not configured on node %s. TensorFlowService's property"
+              + " storageDataRegion names a region that every server node has. Configure the region"
+              + " on that node, or remove the property.",
+          region,
+          without.get(0).consistentId());
+    }
   }
 
   /** The metadata, on every node. */
