@@ -258,6 +258,7 @@ def test_the_example_configuration_passes() -> None:
     config = configuration.read(str(XML))
     (finding,) = configuration.examine(config)
     check(finding, "ok", "starts one service on each node")
+    assert "data region" not in finding.text
     assert [str(ports) for ports in config.discovery] == ["127.0.0.1:47500..47509"]
     assert config.thin_port is None
 
@@ -277,6 +278,13 @@ def test_a_configuration_that_starts_no_service_is_a_fault_with_its_reason(tmp_p
     path.write_text(XML.read_text().replace(old, new))
     (finding,) = configuration.examine(configuration.read(str(path)))
     check(finding, outcome, text)
+
+
+def test_a_configuration_without_a_data_region_of_our_own_says_so(tmp_path) -> None:
+    path = tmp_path / "node.xml"
+    path.write_text(XML.read_text().replace('name="name" value="tensorflow-ignite"', 'name="name" value="other"'))
+    (finding,) = configuration.examine(configuration.read(str(path)))
+    check(finding, "ok", "its files and jobs have no data region of their own")
 
 
 def test_filters_disks_and_ports_of_a_configuration_are_read(tmp_path) -> None:

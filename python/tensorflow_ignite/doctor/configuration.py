@@ -19,6 +19,7 @@ _P = "{http://www.springframework.org/schema/p}"
 _IGNITE = "org.apache.ignite.configuration.IgniteConfiguration"
 _SERVICE = "org.apache.ignite.services.ServiceConfiguration"
 _OURS = "io.tensorflowignite.TensorFlowService"
+_REGION = "org.apache.ignite.configuration.DataRegionConfiguration"
 _FILTER = "org.apache.ignite.util.AttributeNodeFilter"
 _DISCOVERY = "org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi"
 _CLIENTS = "org.apache.ignite.configuration.ClientConnectorConfiguration"
@@ -34,6 +35,7 @@ class Configuration:
         instances: How many beans of class IgniteConfiguration it has.
         services: For each bean of ours: the number of services on each node, and the class of its node filter.
         persistent: Whether a data region is kept on disk.
+        own_region: Whether it has a data region for the project's own caches.
         discovery: The ports of this machine, and the addresses where nodes are looked for.
         thin_port: The port for Ignite's thin clients; None: not in the file.
     """
@@ -43,6 +45,7 @@ class Configuration:
     instances: int = 0
     services: tuple[tuple[str, str], ...] = ()
     persistent: bool = False
+    own_region: bool = False
     discovery: tuple[PortRange, ...] = ()
     thin_port: int | None = None
 
@@ -62,6 +65,7 @@ def read(path: str) -> Configuration:
         instances=sum(1 for _ in _beans(root, _IGNITE)),
         services=tuple((_value(bean, "maxPerNodeCount"), _class_of(bean, "nodeFilter")) for bean in services),
         persistent=any(_value(bean, "persistenceEnabled") == "true" for bean in root.iter()),
+        own_region=any(_value(bean, "name") == "tensorflow-ignite" for bean in _beans(root, _REGION)),
         discovery=_discovery(root),
         thin_port=int(port) if port.isdigit() else None,
     )
@@ -95,7 +99,8 @@ def examine(config: Configuration) -> Iterator[Finding]:
             yield _CONFIGURATION.failed(text, f"Filter by an attribute of the nodes: {_FILTER}")
             return
     disk = "; it keeps data on disk, so the cluster must be activated once" if config.persistent else ""
-    yield _CONFIGURATION.ok(f"{name} starts one service on each node{disk}")
+    memory = "" if config.own_region else "; its files and jobs have no data region of their own (tensorflow-ignite)"
+    yield _CONFIGURATION.ok(f"{name} starts one service on each node{disk}{memory}")
 
 
 def _discovery(root: ElementTree.Element) -> tuple[PortRange, ...]:

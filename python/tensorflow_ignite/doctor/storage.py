@@ -42,9 +42,10 @@ def examine(addresses: Sequence[str], *, timeout: float, credentials: Any = None
         return _STORAGE.failed(
             f"a file of {_BYTES:,} bytes could not be written, read and removed: {error}. Jobs keep their checkpoints "
             "in the cluster unless they name a directory",
-            "Read the logs of the nodes. When a data region is full, give it more memory, or the files another one "
-            "(storageDataRegion of the service's bean); when blocks are lost: tensorflow-ignite fs check. Meanwhile "
-            "submit with --checkpoint-directory on storage that every node shares",
+            "Read the logs of the nodes. When data region 'tensorflow-ignite' is full, remove files or give it more "
+            "memory; when the default one is full, remove caches too, or start a new cluster with both regions on each "
+            "node; when blocks are lost: tensorflow-ignite fs check. Meanwhile submit with "
+            "--checkpoint-directory on storage that every node shares",
         )
     took = 1000 * (time.monotonic() - begin)
     return _STORAGE.ok(f"a file of {_BYTES:,} bytes was written, read and removed in {took:.0f} ms")
