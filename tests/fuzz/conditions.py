@@ -203,7 +203,7 @@ def _send(address: str, count: int, seed: str, answers: Answers, lock: threading
             with lock:
                 answers.counts[code] += 1
                 answers.slowest = max(answers.slowest, (seconds, text))
-                if code in ("unclear", "INTERNAL"):
+                if code in ("unclear", "INTERNAL_ERROR"):
                     answers.unclear.append(f"{text[:300]}: {error}")
 
 

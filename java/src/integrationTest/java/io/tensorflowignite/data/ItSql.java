@@ -95,6 +95,16 @@ public class ItSql extends DataTest {
   }
 
   @Test
+  public void aConditionThatNoKeyCanMeetGivesNoRows() throws Exception {
+    fill(create(sql("none"), 8, 0));
+    for (String where : List.of("_key BETWEEN 0 AND -30", "_key IN (1) AND _key IN (2)", "1 = 0")) {
+      ReadCommand command = command("none").setWhere(where).build();
+      assertEquals(where, 0, cluster.info(command).getRecords());
+      assertEquals(where, List.of(), cluster.readAll(command));
+    }
+  }
+
+  @Test
   public void aCacheIsFoundByTheNameOfItsTable() throws Exception {
     fill(create(sql("named"), 8, 0));
     ignite.createCache(new CacheConfiguration<>("schema"));

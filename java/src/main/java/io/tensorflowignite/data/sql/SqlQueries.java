@@ -78,8 +78,12 @@ final class SqlQueries {
     if (!all) {
       restrict(query, partitions);
     }
-    return SqlErrors.translating(
-        text(), () -> ((Number) cache.query(query).getAll().get(0).get(0)).longValue());
+    return SqlErrors.translating(text(), () -> sum(cache.query(query).getAll()));
+  }
+
+  /** If no key can meet the condition, as in BETWEEN 1 AND 0, Ignite asks no node: no count. */
+  private static long sum(List<List<?>> counts) {
+    return counts.stream().mapToLong(row -> ((Number) row.get(0)).longValue()).sum();
   }
 
   private long countByKey(List<Integer> partitions, PartitionOwners owners, Object[] values) {
