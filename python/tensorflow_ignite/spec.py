@@ -25,6 +25,7 @@ __all__ = [
     "AgentInfo",
     "Attempt",
     "AttemptPhase",
+    "CacheLoss",
     "CauseKind",
     "Event",
     "Job",
@@ -374,6 +375,21 @@ class NodeLoop(Value):
 
 
 @dataclass(frozen=True)
+class CacheLoss(Value):
+    """Partitions of a cache that have lost all their copies, and whose loss nobody has accepted.
+
+    Attributes:
+        cache: The cache.
+        partitions: Their numbers, ascending.
+        lost_at: When the first of them was lost; None: Ignite itself refuses to read them, and keeps no time.
+    """
+
+    cache: str
+    partitions: tuple[int, ...]
+    lost_at: datetime | None
+
+
+@dataclass(frozen=True)
 class Node(Value):
     """One node of the cluster that runs the service.
 
@@ -386,6 +402,7 @@ class Node(Value):
         agent: The report of its agent.
         plugin_version: Of tensorflow-ignite in the node.
         loops: The loops of the node that have failed or are silent; none: all go on.
+        losses: What the service's own caches, of jobs, output and files, have lost; the same for all nodes.
     """
 
     id: str
@@ -396,3 +413,4 @@ class Node(Value):
     agent: AgentInfo
     plugin_version: str
     loops: tuple[NodeLoop, ...] = ()
+    losses: tuple[CacheLoss, ...] = ()

@@ -122,7 +122,21 @@ def test_without_backups_a_killed_node_takes_its_blocks_and_no_names(tmp_path: P
             write(files, path, content(number))
         cluster.kill_node(cluster.nodes[1])
         cluster.await_settled()
-        assert_lost(files, cluster.nodes[0].address or "", paths)
+        address = cluster.address
+        assert_lost(files, address, paths)
+
+        def losses() -> dict[str, int]:
+            (node,) = json.loads(cli("nodes", "--json", "--address", address).stdout)
+            return {loss["cache"]: len(loss["partitions"]) for loss in node["losses"]}
+
+        await_true(lambda: list(losses()) == ["tensorflow-ignite-blocks"], f"other losses: {losses()}", LIMIT)
+        assert losses()["tensorflow-ignite-blocks"] > 100
+        assert "has lost" in cli("nodes", "--address", address).stdout
+        found = cli("doctor", "--json", "--only", "cluster", "--address", address)
+        (finding,) = [each for each in json.loads(found.stdout)["findings"] if each["step"] == "losses"]
+        assert finding["outcome"] == "failed", finding
+        assert cli("accept-data-loss", "tensorflow-ignite-blocks", "--address", address).returncode == 0
+        assert losses() == {}
 
 
 def test_with_two_backups_two_nodes_killed_at_once_take_nothing(nodes: LocalCluster) -> None:

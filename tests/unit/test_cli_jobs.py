@@ -274,7 +274,15 @@ def test_an_unreadable_job_is_listed_with_the_reason_and_one_of_a_later_version_
 def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     agent = job_pb2.AgentInfo(pid=42, python_version="3.11.2", tensorflow_version="2.21.0")
     node.state.nodes = [
-        job_pb2.Node(id="a" * 36, consistent_id="n1", order=1, address="h:10820", host_name="h", agent=agent),
+        job_pb2.Node(
+            id="a" * 36,
+            consistent_id="n1",
+            order=1,
+            address="h:10820",
+            host_name="h",
+            agent=agent,
+            losses=[job_pb2.CacheLoss(cache="tensorflow-ignite-logs", partitions=[1, 5])],
+        ),
         job_pb2.Node(
             id="b" * 36,
             consistent_id="n2",
@@ -293,6 +301,9 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     assert "node bbbbbbbb: its loop 'node runner' has failed 3 times in succession" in out
     assert "OutOfMemoryError: heap" in out
     assert "node bbbbbbbb: its loop 'reconciler' is silent" in out
+    assert "cache tensorflow-ignite-logs has lost 2 partitions: jobs" in out
+    assert "tensorflow-ignite accept-data-loss tensorflow-ignite-logs" in out
+    assert json.loads(cli("nodes", "--json")[1])[0]["losses"][0]["partitions"] == [1, 5]
     assert [found["order"] for found in json.loads(cli("nodes", "--json")[1])] == [1, 2]
 
 

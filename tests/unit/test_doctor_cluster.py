@@ -129,6 +129,14 @@ def test_loops_that_have_failed_or_are_silent_are_named(node) -> None:
     assert "node 2a1b2c3d on h1: loop 'reconciler' has not completed a pass in time" in found.text
 
 
+def test_losses_of_the_caches_of_jobs_and_files_are_named_with_the_remedy(node) -> None:
+    for member in node.state.nodes:
+        member.losses.add(cache="tensorflow-ignite-logs", partitions=[1, 5])
+    found = examine(node.address)["losses"]
+    check(found, "failed", "cache tensorflow-ignite-logs has lost 2 partitions")
+    assert "tensorflow-ignite accept-data-loss tensorflow-ignite-logs" in found.remedy
+
+
 def test_nodes_with_different_plugins_are_named(node) -> None:
     node.state.nodes[1].plugin_version = ""
     check(examine(node.address)["plugin"], "failed", "; unknown on node 1a1b2c3d on h1")
@@ -246,14 +254,14 @@ def test_the_command_prints_steps_remedies_and_a_summary(node, capsys) -> None:
     assert main(["doctor", "--only", "cluster", "--address", node.address]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"the cluster\n  ✓ address              {node.address} answers\n")
-    assert out.endswith("\nno step of 14 failed\n")
+    assert out.endswith("\nno step of 15 failed\n")
     node.state.nodes[2] = member(node, 2, tensorflow_version="2.20.0", python_version="3.11.9")
     assert main(["--address", node.address, "doctor", "--only", "cluster"]) == 1
     out = capsys.readouterr().out
     assert "  ✗ tensorflow versions  nodes differ: " in out
     assert "\n                         → Install the same there: pip install tensorflow==VERSION\n" in out
     assert "  ! python versions      nodes differ: " in out
-    assert out.endswith("\n1 of 14 steps failed, 1 warning\n")
+    assert out.endswith("\n1 of 15 steps failed, 1 warning\n")
 
 
 def test_the_command_gives_json(node, capsys) -> None:

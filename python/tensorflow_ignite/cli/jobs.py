@@ -10,7 +10,7 @@ import typer
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, option, session
 from tensorflow_ignite.cli.render import age, paint, print_json, short_id, table
-from tensorflow_ignite.spec import Job, NodeLoop, Progress, Task
+from tensorflow_ignite.spec import CacheLoss, Job, NodeLoop, Progress, Task
 
 
 def ps(context: typer.Context, address: Address = None, json_output: Json = False) -> None:
@@ -132,6 +132,8 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
             print(f"node {short_id(node.id)} runs no tasks: {paint(node.agent.error, 'red')}")
         for loop in node.loops:
             print(f"node {short_id(node.id)}: {paint(loop_text(loop), 'red')}")
+    for loss in found[0].losses if found else ():
+        print(paint(loss_text(loss), "red"))
 
 
 def loop_text(loop: NodeLoop) -> str:
@@ -141,6 +143,16 @@ def loop_text(loop: NodeLoop) -> str:
         return f"its loop '{loop.name}' is silent{since}"
     failed = f"has failed {loop.failures:,} times in succession{since}" if loop.failures else "had failed, and goes on"
     return f"its loop '{loop.name}' {failed}: {loop.error}"
+
+
+def loss_text(loss: CacheLoss) -> str:
+    """What one of the service's own caches has lost, and what to do."""
+    since = f" {age(loss.lost_at)} ago" if loss.lost_at else ""
+    return (
+        f"cache {loss.cache} has lost {len(loss.partitions):,} partitions{since}: jobs, their output, or files are "
+        "missing. To find damaged files: tensorflow-ignite fs check. To accept the loss: "
+        f"tensorflow-ignite accept-data-loss {loss.cache}"
+    )
 
 
 def newest_tasks(job: Job) -> Sequence[Task]:

@@ -32,6 +32,7 @@ _AGENTS = Step("cluster", "agents")
 _TENSORFLOW = Step("cluster", "tensorflow")
 _REACHABILITY = Step("cluster", "reachability")
 _LOOPS = Step("cluster", "loops")
+_LOSSES = Step("cluster", "losses")
 _ACTIVATE = (
     "Activate it once all its nodes run: control.sh --set-state ACTIVE, or start the nodes with "
     "python -m tensorflow_ignite.node --persistent --activate-at=NODES"
@@ -75,6 +76,7 @@ def examine(
     yield _listed(nodes)
     yield _agents(nodes)
     yield _loops(nodes)
+    yield _losses(nodes)
     yield _tensorflow(nodes)
     yield from _alike(nodes)
     yield _reachable(nodes, timeout, credentials)
@@ -199,6 +201,20 @@ def _loops(nodes: Sequence[Node]) -> Finding:
         f"{_some(texts)}. A node's loops repeat a pass as long as it runs, whatever a pass throws",
         f"Read the log of the node on {_hosts([node for node, _ in faults])}; for a loop 'job ID': tensorflow-ignite "
         "describe ID. Start a node with a silent loop again",
+    )
+
+
+def _losses(nodes: Sequence[Node]) -> Finding:
+    # The same for all nodes.
+    losses = nodes[0].losses if nodes else ()
+    if not losses:
+        return _LOSSES.ok("the caches of jobs and files are whole")
+    texts = [f"cache {loss.cache} has lost {len(loss.partitions):,} partitions" for loss in losses]
+    commands = [f"tensorflow-ignite accept-data-loss {loss.cache}" for loss in losses]
+    return _LOSSES.failed(
+        f"{_some(texts)}. A partition is lost with the last node that has a copy; jobs, output or files are missing",
+        "Find damaged files (tensorflow-ignite fs check), and remove them or write them again. Then accept the loss: "
+        + "; ".join(commands[:_LISTED]),
     )
 
 

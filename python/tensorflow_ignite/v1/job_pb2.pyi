@@ -437,7 +437,7 @@ class NodeReport(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., node_id: _Optional[str] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., reached: _Optional[_Union[AttemptPhase, str]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops")
+    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops", "losses")
     ID_FIELD_NUMBER: _ClassVar[int]
     CONSISTENT_ID_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
@@ -446,6 +446,7 @@ class Node(_message.Message):
     AGENT_FIELD_NUMBER: _ClassVar[int]
     PLUGIN_VERSION_FIELD_NUMBER: _ClassVar[int]
     LOOPS_FIELD_NUMBER: _ClassVar[int]
+    LOSSES_FIELD_NUMBER: _ClassVar[int]
     id: str
     consistent_id: str
     order: int
@@ -454,7 +455,8 @@ class Node(_message.Message):
     agent: AgentInfo
     plugin_version: str
     loops: _containers.RepeatedCompositeFieldContainer[NodeLoop]
-    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ...) -> None: ...
+    losses: _containers.RepeatedCompositeFieldContainer[CacheLoss]
+    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[CacheLoss, _Mapping]]] = ...) -> None: ...
 
 class NodeLoop(_message.Message):
     __slots__ = ("name", "error", "completed_at", "failures")

@@ -6,6 +6,8 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.Await;
+import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.v1.CacheLoss;
 import io.tensorflowignite.v1.ReadCommand;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -128,6 +130,26 @@ public class ItDataLoss {
     assertEquals(rows("safe", others(lost)), read(command("safe").setAcceptDataLoss(true)));
     cluster.losses(0).accept("safe", "");
     assertEquals(rows("safe", others(lost)), read(command("safe")));
+  }
+
+  @Test
+  public void lossesOfOwnCachesAreListedUntilSomebodyAcceptsThem() throws Exception {
+    SystemCache.LOGS.open(cluster.node(0));
+    load("none", 0, configuration -> {});
+    // As the store's blocks without backups: the name is free, the group shows whose they are.
+    load("own", 0, configuration -> configuration.setGroupName(SystemCache.PREFIX + "own"));
+    List<Integer> lost = onlyOn("own", 2);
+
+    stopLastNode();
+
+    cluster.storeLosses();
+    List<CacheLoss> losses = cluster.losses(1).ofSystemCaches();
+    assertEquals(1, losses.size());
+    assertEquals("own", losses.get(0).getCache());
+    assertEquals(lost, losses.get(0).getPartitionsList());
+    assertTrue(losses.get(0).hasLostAt());
+    assertEquals(lost, List.copyOf(cluster.losses(0).accept("own", "")));
+    assertTrue(cluster.losses(1).ofSystemCaches().isEmpty());
   }
 
   /** The node that starts as the third. */

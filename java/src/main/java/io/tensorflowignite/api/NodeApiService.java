@@ -30,8 +30,10 @@ import io.tensorflowignite.storage.tree.FilePath;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.AcceptDataLossRequest;
 import io.tensorflowignite.v1.AcceptDataLossResponse;
+import io.tensorflowignite.v1.CacheLoss;
 import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
 import io.tensorflowignite.v1.Job;
@@ -358,7 +360,8 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   public void listNodes(ListNodesRequest request, StreamObserver<ListNodesResponse> response) {
     guard.nodes();
     List<Node> live = nodes.live();
-    live.replaceAll(this::withLoops);
+    List<CacheLoss> lost = losses.ofSystemCaches();
+    live.replaceAll(node -> withLoops(node).toBuilder().addAllLosses(lost).build());
     answer(response, ListNodesResponse.newBuilder().addAllNodes(live).build());
   }
 
@@ -384,7 +387,12 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   public void acceptDataLoss(
       AcceptDataLossRequest request, StreamObserver<AcceptDataLossResponse> response) {
     String cache = CacheNames.resolve(ignite, request.getCache());
-    guard.writeCache(cache, false, false);
+    if (SystemCache.isSystem(ignite, cache)) {
+      // It holds jobs and files of all users.
+      guard.writeTree("/", TaskKey.getDefaultInstance());
+    } else {
+      guard.writeCache(cache, false, false);
+    }
     SortedSet<Integer> lost = losses.accept(cache, guard.owner());
     answer(response, AcceptDataLossResponse.newBuilder().addAllPartitions(lost).build());
   }
@@ -423,12 +431,17 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
             .collect(Collectors.toList());
   }
 
-  private static TensorFlowIgniteException notFound(String id) {
+  private TensorFlowIgniteException notFound(String id) {
+    boolean lost = !losses.permanent(SystemCache.JOBS.cacheName()).isEmpty();
     return TensorFlowIgniteException.of(
         ERROR_CODE_JOB_NOT_FOUND,
-        "There is no job '%s'. A job is named by its id, or by at least its first %d characters."
+        "There is no job '%s'.%s A job is named by its id, or by at least its first %d characters."
             + " See: tensorflow-ignite ps",
         id,
+        lost
+            ? " Rows of the job table were lost when nodes left (see: tensorflow-ignite nodes), so"
+                + " it may have existed."
+            : "",
         MIN_PREFIX);
   }
 

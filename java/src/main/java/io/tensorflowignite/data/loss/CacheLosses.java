@@ -7,13 +7,16 @@ import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.table.LossTable;
+import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.CacheLoss;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteException;
@@ -52,6 +55,25 @@ public final class CacheLosses {
       return Collections.emptySortedSet();
     }
     return deployment.get().isPersistent() ? found(deployment.get()) : all(cache, deployment.get());
+  }
+
+  /** The losses of the service's own caches, sorted by cache. */
+  public List<CacheLoss> ofSystemCaches() {
+    return ignite.cacheNames().stream()
+        .filter(cache -> SystemCache.isSystem(ignite, cache))
+        .sorted()
+        .flatMap(cache -> Deployment.of(ignite, cache).stream().map(now -> loss(cache, now)))
+        .filter(loss -> loss.getPartitionsCount() > 0)
+        .collect(Collectors.toList());
+  }
+
+  private CacheLoss loss(String cache, Deployment deployment) {
+    return table.get(deployment.id()).orElseGet(CacheLoss::getDefaultInstance).toBuilder()
+        .setCache(cache)
+        .setDeploymentId(deployment.id())
+        .clearPartitions()
+        .addAllPartitions(all(cache, deployment))
+        .build();
   }
 
   /** Throws if one of these partitions has no copy. */

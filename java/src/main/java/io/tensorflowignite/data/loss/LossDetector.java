@@ -4,7 +4,6 @@ import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.table.LossTable;
-import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.CacheLoss;
 import java.util.BitSet;
 import java.util.Collection;
@@ -192,19 +191,16 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
             || type == EventType.EVT_NODE_FAILED);
   }
 
-  /** The groups with users' caches in memory. */
+  /** The groups with caches in memory, users' and the service's own. */
   private Set<CacheGroupDescriptor> groups() {
     return descriptors().map(DynamicCacheDescriptor::groupDescriptor).collect(Collectors.toSet());
   }
 
-  /** The users' caches in memory, as of the last exchange. */
+  /** The caches in memory, as of the last exchange; without Ignite's internal ones. */
   private Stream<DynamicCacheDescriptor> descriptors() {
     return caches.affinity().caches().values().stream()
         .filter(cache -> cache.cacheType().userCache())
-        .filter(cache -> !cache.groupDescriptor().persistenceEnabled())
-        .filter(cache -> !cache.cacheName().startsWith(SystemCache.PREFIX))
-        .filter(
-            cache -> !cache.groupDescriptor().cacheOrGroupName().startsWith(SystemCache.PREFIX));
+        .filter(cache -> !cache.groupDescriptor().persistenceEnabled());
   }
 
   /** The partition maps of a group, also if this node has none of its partitions. */
