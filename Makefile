@@ -83,7 +83,7 @@ integration-python: $(INSTALLED) $(NODES)
 	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder tests/integration
 
 abuse: $(INSTALLED) $(NODES) ## Ask two small nodes for too much of everything, beside a job that must not notice.
-	$(BIN)/pytest tests/abuse
+	$(BIN)/pytest --numprocesses=2 --dist=loadfile tests/abuse
 
 # What takes too long for every change. ROUNDS=10 proves that none of it is luck.
 ROUNDS ?= 1

@@ -374,6 +374,19 @@ class NodeLoop(Value):
     failures: int
 
 
+#: Of the service's own caches, by the last word of their names.
+_CONTENTS = {
+    "jobs": "jobs",
+    "reports": "reports on tasks",
+    "logs": "output of unfinished jobs",
+    "schemas": "types of columns",
+    "losses": "losses of other caches",
+    "files": "directories and names of files",
+    "blocks": "contents of files",
+    "small": "contents of small files",
+}
+
+
 @dataclass(frozen=True)
 class CacheLoss(Value):
     """Partitions of a cache that have lost all their copies, and whose loss nobody has accepted.
@@ -387,6 +400,15 @@ class CacheLoss(Value):
     cache: str
     partitions: tuple[int, ...]
     lost_at: datetime | None
+
+    @property
+    def text(self) -> str:
+        """What is lost, in one sentence without its end."""
+        number = len(self.partitions)
+        return (
+            f"cache {self.cache} ({_CONTENTS.get(self.cache.rpartition('-')[2], 'rows')}) has lost {number:,} "
+            f"{'partition' if number == 1 else 'partitions'}"
+        )
 
 
 @dataclass(frozen=True)

@@ -301,7 +301,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     assert "node bbbbbbbb: its loop 'node runner' has failed 3 times in succession" in out
     assert "OutOfMemoryError: heap" in out
     assert "node bbbbbbbb: its loop 'reconciler' is silent" in out
-    assert "cache tensorflow-ignite-logs has lost 2 partitions: jobs" in out
+    assert "cache tensorflow-ignite-logs (output of unfinished jobs) has lost 2 partitions. To" in out
     assert "tensorflow-ignite accept-data-loss tensorflow-ignite-logs" in out
     assert json.loads(cli("nodes", "--json")[1])[0]["losses"][0]["partitions"] == [1, 5]
     assert [found["order"] for found in json.loads(cli("nodes", "--json")[1])] == [1, 2]

@@ -133,7 +133,7 @@ def test_losses_of_the_caches_of_jobs_and_files_are_named_with_the_remedy(node) 
     for member in node.state.nodes:
         member.losses.add(cache="tensorflow-ignite-logs", partitions=[1, 5])
     found = examine(node.address)["losses"]
-    check(found, "failed", "cache tensorflow-ignite-logs has lost 2 partitions")
+    check(found, "failed", "cache tensorflow-ignite-logs (output of unfinished jobs) has lost 2 partitions")
     assert "tensorflow-ignite accept-data-loss tensorflow-ignite-logs" in found.remedy
 
 

@@ -149,8 +149,7 @@ def loss_text(loss: CacheLoss) -> str:
     """What one of the service's own caches has lost, and what to do."""
     since = f" {age(loss.lost_at)} ago" if loss.lost_at else ""
     return (
-        f"cache {loss.cache} has lost {len(loss.partitions):,} partitions{since}: jobs, their output, or files are "
-        "missing. To find damaged files: tensorflow-ignite fs check. To accept the loss: "
+        f"{loss.text}{since}. To find damaged files: tensorflow-ignite fs check. To accept the loss: "
         f"tensorflow-ignite accept-data-loss {loss.cache}"
     )
 

@@ -209,10 +209,9 @@ def _losses(nodes: Sequence[Node]) -> Finding:
     losses = nodes[0].losses if nodes else ()
     if not losses:
         return _LOSSES.ok("the caches of jobs and files are whole")
-    texts = [f"cache {loss.cache} has lost {len(loss.partitions):,} partitions" for loss in losses]
     commands = [f"tensorflow-ignite accept-data-loss {loss.cache}" for loss in losses]
     return _LOSSES.failed(
-        f"{_some(texts)}. A partition is lost with the last node that has a copy; jobs, output or files are missing",
+        f"{_some([loss.text for loss in losses])}. A partition is lost with the last node that has a copy",
         "Find damaged files (tensorflow-ignite fs check), and remove them or write them again. Then accept the loss: "
         + "; ".join(commands[:_LISTED]),
     )

@@ -1,19 +1,28 @@
 package io.tensorflowignite.storage;
 
 import static io.tensorflowignite.Await.until;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_DATA_LOST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_LOST;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.v1.Extent;
+import io.tensorflowignite.v1.FileInfo;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CacheAtomicityMode;
+import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.CachePeekMode;
+import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
 
 /** Files when a node leaves. */
@@ -106,6 +115,48 @@ public class ItBlockLoss {
       cluster.store(1).tree().remove(StorageTest.removal("/small").build());
       cluster.sweep();
       assertEquals(0, cluster.blocks());
+    }
+  }
+
+  @Test
+  @SuppressWarnings("deprecation")
+  public void aLostDirectoryIsAnErrorUntilTheLossIsAccepted() throws Exception {
+    try (StorageNodes cluster = start(1, 0)) {
+      Ignite first = cluster.nodes.get(0);
+      // As when a node leaves before the next one has received the directories.
+      IgniteCache<String, byte[]> files = cluster.store(0).caches().files();
+      @SuppressWarnings("unchecked")
+      CacheConfiguration<String, byte[]> kept = files.getConfiguration(CacheConfiguration.class);
+      files.destroy();
+      first.createCache(
+          new CacheConfiguration<String, byte[]>("store-files")
+              .setGroupName(kept.getGroupName())
+              .setAtomicityMode(CacheAtomicityMode.TRANSACTIONAL)
+              .setCacheMode(CacheMode.REPLICATED)
+              .setPartitionLossPolicy(kept.getPartitionLossPolicy())
+              .setRebalanceDelay(-1));
+      cluster.store(0).caches().create();
+      write(cluster.store(0));
+      Storage left = cluster.add();
+      stop(cluster, 0);
+
+      TensorFlowIgniteException error =
+          StorageTest.assertFails(ERROR_CODE_DATA_LOST, () -> left.tree().list("/dir", page -> {}));
+      assertTrue(
+          error.getMessage(),
+          error.getMessage().contains("accept-data-loss tensorflow-ignite-files"));
+      StorageTest.assertFails(ERROR_CODE_DATA_LOST, () -> read(left));
+      StorageTest.assertFails(ERROR_CODE_DATA_LOST, () -> write(left));
+      CacheLosses losses = new CacheLosses(cluster.nodes.get(1));
+      assertEquals("store-files", losses.ofSystemCaches().get(0).getCache());
+
+      losses.accept("store-files", "");
+      assertTrue(losses.ofSystemCaches().isEmpty());
+      List<FileInfo> found = new ArrayList<>();
+      left.tree().list("/", found::addAll);
+      assertEquals(List.of(), found);
+      write(left);
+      assertArrayEquals(data, read(left));
     }
   }
 

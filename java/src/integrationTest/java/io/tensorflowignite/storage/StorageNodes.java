@@ -32,15 +32,23 @@ final class StorageNodes implements AutoCloseable {
   private final String name = "storage-" + UUID.randomUUID();
   private final Path work = Files.createTempDirectory("storage-nodes");
   private final LoopbackNodes cluster = new LoopbackNodes(PORTS);
+  private final StorageSettings settings;
 
   StorageNodes(int size, StorageSettings settings) throws IOException {
+    this.settings = settings;
     for (int i = 0; i < size; i++) {
-      Ignite node = Ignition.start(cluster.configuration(name + "-" + i, work));
-      nodes.add(node);
-      stores.add(new Storage(node, settings));
+      add();
     }
     // The first node owns all partitions until Ignite has moved some to the other nodes.
     nodes.forEach(node -> Await.until("each node owns blocks", () -> ownsBlocks(node)));
+  }
+
+  /** Starts one more node; its store. */
+  Storage add() {
+    Ignite node = Ignition.start(cluster.configuration(name + "-" + nodes.size(), work));
+    nodes.add(node);
+    stores.add(new Storage(node, settings));
+    return stores.get(stores.size() - 1);
   }
 
   private boolean ownsBlocks(Ignite node) {

@@ -12,7 +12,11 @@ import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 
-/** The caches of the service, with their names and modes. */
+/**
+ * The caches of the service, with their names and modes. They keep Ignite's partition loss policy
+ * IGNORE: the service must go on with the rows that are left, and write new ones, without a command
+ * of an operator. What is lost is in the table of losses, for {@code nodes} and {@code doctor}.
+ */
 public enum SystemCache {
   JOBS("jobs", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
   REPORTS("reports", CacheMode.REPLICATED, CacheAtomicityMode.ATOMIC),

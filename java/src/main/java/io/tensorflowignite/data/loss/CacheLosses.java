@@ -57,10 +57,11 @@ public final class CacheLosses {
     return deployment.get().isPersistent() ? found(deployment.get()) : all(cache, deployment.get());
   }
 
-  /** The losses of the service's own caches, sorted by cache. */
+  /** The losses of the service's own caches, sorted by cache; rows of nodes come back at once. */
   public List<CacheLoss> ofSystemCaches() {
     return ignite.cacheNames().stream()
         .filter(cache -> SystemCache.isSystem(ignite, cache))
+        .filter(cache -> !cache.equals(SystemCache.NODES.cacheName()))
         .sorted()
         .flatMap(cache -> Deployment.of(ignite, cache).stream().map(now -> loss(cache, now)))
         .filter(loss -> loss.getPartitionsCount() > 0)

@@ -89,7 +89,8 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
     for (CacheLoss loss = unstored.peek(); loss != null; loss = unstored.peek()) {
       log.warning(
           String.format(
-              "Partitions have lost all their copies [cache=%s, count=%d, partitions=%s]",
+              "Partitions have lost all their copies. To accept that: tensorflow-ignite"
+                  + " accept-data-loss %1$s [cache=%1$s, count=%2$d, partitions=%3$s]",
               loss.getCache(),
               loss.getPartitionsCount(),
               MessageText.some(loss.getPartitionsList())));

@@ -63,7 +63,7 @@ public final class CacheErrors {
                 + " failed: every node that held a part of the directories has left the cluster, so"
                 + " nobody knows which files there were. A lost directory does not count as an"
                 + " empty one. If these nodes store data on disk, start them again. To go on"
-                + " without the lost entries: control.sh --cache reset_lost_partitions"
+                + " without the lost entries: tensorflow-ignite accept-data-loss"
                 + " tensorflow-ignite-files (or NAME-files, if storageName is NAME).",
             e);
       }
