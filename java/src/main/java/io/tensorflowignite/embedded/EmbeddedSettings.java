@@ -219,7 +219,7 @@ public final class EmbeddedSettings {
     }
     if (storage.getDataRegionConfigurations() != null) {
       Arrays.stream(storage.getDataRegionConfigurations())
-          .filter(region -> region.getName().equals(OwnRegion.NAME))
+          .filter(region -> OwnRegion.NAME.equals(region.getName()))
           .forEach(this::apply);
     }
   }
