@@ -35,9 +35,11 @@ quickstart: prepared ## Train on a 3-node cluster on this machine, and clean up.
 prepared:
 	@$(MAKE) --no-print-directory --jobs=2 $(INSTALLED) $(NODES)
 
-# Lanes side by side: many tests wait while others compute. What several lanes need is built before.
+# Lanes side by side: many tests wait while others compute. What several lanes need is built before. The abuse has the
+# machine for itself: it asserts that others are served within a minute.
 test: prepared ## Run everything.
-	@$(MAKE) --no-print-directory --jobs=3 integration-python test-java lint-python lint-proto unit-python abuse
+	@$(MAKE) --no-print-directory --jobs=3 integration-python test-java lint-python lint-proto unit-python
+	@$(MAKE) --no-print-directory abuse
 	@echo 'make test: ok'
 
 test-java: $(TOOLS)

@@ -127,7 +127,12 @@ def start(directory: Path, ports: PortBlock, number: int, *, authentication: boo
     # The last ports of the block are nobody's else.
     port = ports.last - number
     xml = configuration(ports, f"node {number}", service=False)
-    xml = re.sub(r'<property name="clientConnectorConfiguration">.*?</bean>\s*</property>', "", xml, flags=re.DOTALL)
+    # Such a node has no data region of ours, and its own thin port.
+    for pattern in (
+        r'<property name="clientConnectorConfiguration">.*?</bean>\s*</property>',
+        r'<property name="dataStorageConfiguration">.*?</list>\s*</property>\s*</bean>\s*</property>',
+    ):
+        xml = re.sub(pattern, "", xml, flags=re.DOTALL)
     more = CLIENT.format(port=port, tls=tls) + (_AUTHENTICATION if authentication else "")
     more += _FEW_PARTITIONS.format(caches="".join(_CACHES))
     xml = xml.replace('<property name="localHost"', f'{more}<property name="localHost"')
