@@ -39,7 +39,7 @@ SWEEP = (1, 16, 256, 2_048)
 THIN_PORTS = range(10_800, 10_901)
 # Ignite brings rows of 1 MiB to the heap a hundred at a time; a young generation of less copies them, and so does a
 # heap that has yet to grow.
-JVM = ("-XX:TieredStopAtLevel=4", "-Xms2g", "-Xmx2g", "-Xmn1400m")
+JVM = ("-XX:TieredStopAtLevel=4", "-XX:+UseG1GC", "-Xms2g", "-Xmx2g", "-Xmn1400m")
 # The bound is the best that can be had.
 BOUND_HEAP = "-Xmx4g"
 REGION_BYTES = 8 << 30

@@ -33,7 +33,7 @@ ROUNDS = 5
 WARM_ROUNDS = 3
 REGION_BYTES = 6 << 30
 # A heap that has its size from the start, as servers have: one that grows costs more than what is measured.
-JVM = ("-XX:TieredStopAtLevel=4", "-Xms1g", "-Xmx1g")
+JVM = ("-XX:TieredStopAtLevel=4", "-XX:+UseG1GC", "-Xms1g", "-Xmx1g")
 # What stays in memory at the most, in checkpoints: the variables and those being restored, a local file's pages, and in
 # each cluster a checkpoint, a file and pyignite's blocks, twice where there is a backup.
 COPIES = 14

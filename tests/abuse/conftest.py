@@ -26,7 +26,7 @@ def starved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     folder = tmp_path_factory.mktemp("starved")
     config = folder / "node.xml"
     config.write_text(node_configuration(taskProcesses=PROCESSES))
-    options = ["-Xmx512m", ATTACH]
+    options = ["-Xmx512m", "-XX:+UseG1GC", ATTACH]
     with (
         small_disk(folder / "disk") as disk,
         LocalCluster(

@@ -43,7 +43,7 @@ def test_a_node_answers_every_message_and_stays_up(tmp_path: Path) -> None:
 
 
 def test_a_node_with_a_small_heap_answers_every_condition_and_stays_up(tmp_path: Path) -> None:
-    with LocalCluster(nodes=1, directory=tmp_path / "cluster", jvm_args=["-Xmx512m"]) as cluster:
+    with LocalCluster(nodes=1, directory=tmp_path / "cluster", jvm_args=["-Xmx512m", "-XX:+UseG1GC"]) as cluster:
         conditions.prepare(cluster.address)
         answers = conditions.fuzz(cluster.address, CONDITIONS, SEED)
         print(f"\nseed     {SEED}\n{answers}")

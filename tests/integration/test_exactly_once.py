@@ -37,7 +37,7 @@ ALL = [cache for caches in MATRIX.values() for cache in caches] + [*GROUPED, FIL
 # Far more than an epoch or a row's life takes.
 SECONDS = 60.0
 # Nine nodes share two processors and the memory of a laptop.
-JVM = ("-Xms64m", "-Xmx384m", "-XX:+UseSerialGC")
+JVM = ("-Xms64m", "-Xmx384m")
 KILLED, JOINED = "one was killed", "another joined"
 SIZES = {"1 node": 1, "2 nodes": 2, "3 nodes": 3, "5 nodes": 5, "9 nodes": 9}
 STAGES = [*SIZES, KILLED, JOINED]

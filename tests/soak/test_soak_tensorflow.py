@@ -33,7 +33,7 @@ WAYS = {
 # An epoch is 3 MiB: a hundred and fifty that are kept, or a tenth of them, are far above this.
 TOLERANCE = Footprint(resident_bytes=24 << 20, threads=2, descriptors=2, segments=1)
 # The heap has its whole size from the start, so that what grows is memory outside it.
-JVM = ("-Xms512m", "-Xmx512m", "-XX:+AlwaysPreTouch")
+JVM = ("-Xms512m", "-Xmx512m", "-XX:+UseG1GC", "-XX:+AlwaysPreTouch")
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,9 @@ _POLL = 0.05
 DATA_REGION_BYTES = 512 * 1024 * 1024
 # Only the JVM's first compiler: half the processor time for a node's start, for programs that end soon anyway.
 JVM_ARGS = ("-Xms256m", "-Xmx1g", "-XX:TieredStopAtLevel=1")
+# Unless an option names another collector: the JVM allows one. It starts a node in a tenth less time than the default.
+COLLECTOR = "-XX:+UseSerialGC"
+_COLLECTORS = re.compile(r"-XX:\+Use\w+GC$")
 
 
 class LocalCluster:
@@ -73,7 +77,8 @@ class LocalCluster:
             data_region_bytes: The most memory for rows, in bytes, on each node, and as much for files and jobs.
             attributes: Node attributes of every node.
             jvm_args: More options for the JVM of every node. Default: ``-Xms256m -Xmx1g
-                -XX:TieredStopAtLevel=1``; for measurements give ``-XX:TieredStopAtLevel=4``.
+                -XX:TieredStopAtLevel=1 -XX:+UseSerialGC``; for measurements give ``-XX:TieredStopAtLevel=4
+                -XX:+UseG1GC``.
             environment: Added to the environment of every node; with TENSORFLOW_IGNITE_TLS_CERTIFICATE and
                 TENSORFLOW_IGNITE_TLS_KEY nodes speak TLS, by a certificate that is good for 127.0.0.1.
             credentials: With which this object asks the nodes whether they are ready; see
@@ -88,7 +93,8 @@ class LocalCluster:
         self._persistent = persistent
         self._data_region_bytes = data_region_bytes
         self._attributes = dict(attributes or {})
-        self._jvm_args = [*JVM_ARGS, *jvm_args]
+        collector = [] if any(_COLLECTORS.match(option) for option in jvm_args) else [COLLECTOR]
+        self._jvm_args = [*JVM_ARGS, *collector, *jvm_args]
         self._environment = dict(environment or {})
         self._credentials = Credentials() if credentials is None else credentials
         self._changed = threading.Condition()
