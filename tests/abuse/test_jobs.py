@@ -53,7 +53,7 @@ def test_a_thousand_jobs_in_the_table(arena: Arena, script: Path) -> None:
         listed = cli("ps", "--json", address=arena.address)
         assert listed.returncode == 0, listed.stderr
         assert listed.stdout.count('"id"') >= JOBS
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 240
         while not all(job.is_over for job in client.jobs() if job.id in set(ids)):
             assert time.monotonic() < deadline
             time.sleep(0.5)

@@ -43,7 +43,7 @@ final class LaterNode implements AutoCloseable {
     List<String> command = new ArrayList<>();
     command.add(System.getProperty("java.home") + "/bin/java");
     Files.readAllLines(Path.of("java/config/add-opens.txt")).forEach(command::add);
-    command.add("-Xmx256m");
+    command.addAll(List.of("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
     command.add("-Djava.net.preferIPv4Stack=true");
     command.add("-cp");
     command.add(
