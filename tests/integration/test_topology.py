@@ -275,15 +275,16 @@ def test_job_that_is_over_is_never_run_again(run: Callable[..., Run], nodes: Loc
     assert not over.tasks()
 
 
-def test_script_that_cannot_be_imported_is_tried_twice_and_no_more(nodes: LocalCluster, tmp_path: Path) -> None:
+def test_script_with_a_typo_is_tried_twice_and_no_more(nodes: LocalCluster, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
-    script.write_text("import no_such_module\n")
-    tfi.load("rows_import", {"x": np.zeros(8, np.float32)}, backups=1, if_exists="replace", address=nodes.address)
+    script.write_text("import math\n\nmath.no_such_function()\n")
+    tfi.load("rows_typo", {"x": np.zeros(8, np.float32)}, backups=1, if_exists="replace", address=nodes.address)
     with tfi.connect(nodes.address) as client:
-        job = client.submit(script, cache="rows_import", stop_grace=1).wait(timeout=60, raise_on_failure=False)
+        job = client.submit(script, cache="rows_typo", stop_grace=1).wait(timeout=60, raise_on_failure=False)
     assert job.state == "failed"
     assert len(job.attempts) == 2
-    assert "ModuleNotFoundError: No module named 'no_such_module'" in job.traceback
+    assert "AttributeError: module 'math' has no attribute 'no_such_function'" in job.traceback
+    assert "raised the same exception 2 times in a row before the first step" in job.cause
 
 
 def test_crashes_exhaust_their_budget(nodes: LocalCluster, tmp_path: Path) -> None:

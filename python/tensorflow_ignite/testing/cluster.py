@@ -74,7 +74,8 @@ class LocalCluster:
             config: Spring XML file of every node; the cluster's own settings win over it.
             python: The interpreter that runs tasks. Default: this one.
             persistent: Keep the data on disk; the cluster activates itself when its first nodes are there.
-            data_region_bytes: The most memory for rows, in bytes, on each node, and as much for files and jobs.
+            data_region_bytes: The most memory for rows, in bytes, on each node; and as much for files and jobs, unless
+                ``config`` has data regions of its own.
             attributes: Node attributes of every node.
             jvm_args: More options for the JVM of every node. Default: ``-Xms256m -Xmx1g
                 -XX:TieredStopAtLevel=1 -XX:+UseSerialGC``; for measurements give ``-XX:TieredStopAtLevel=4

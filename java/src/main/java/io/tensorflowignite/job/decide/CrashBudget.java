@@ -2,10 +2,12 @@ package io.tensorflowignite.job.decide;
 
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobOrBuilder;
 import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Task;
-import io.tensorflowignite.v1.TaskStatus;
 import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The limit of a job's crashes, the back-off after each, and failures that a retry cannot help. */
@@ -15,10 +17,15 @@ final class CrashBudget {
   private static final long LONGEST_PAUSE_MS = 30_000;
   private static final int EARLY_FAILURES = 2;
 
-  /** Errors of Python when the script, or a module that it imports, cannot be loaded. */
-  private static final Pattern IMPORT_ERROR =
+  /** The end of a task's error: the last line of its Python traceback. */
+  private static final Pattern EXCEPTION =
+      Pattern.compile("exited with code \\d+: ((?:[A-Za-z_]\\w*\\.)*(\\w+)(?:: .*)?)$");
+
+  /** Exceptions that the cluster or the network may have caused: a retry may help. */
+  private static final Pattern MAY_PASS =
       Pattern.compile(
-          "\\b(ImportError|ModuleNotFoundError|SyntaxError|IndentationError|TabError)\\b");
+          "(Aborted|Cancelled|DeadlineExceeded|Unavailable|StorageFull|Timeout|BrokenPipe)Error"
+              + "|Connection\\w*Error|MemoryError|ResourceExhaustedError|SystemExit");
 
   /**
    * Errors of Python when a task has read data whose copies are all lost; TensorFlow gives the text
@@ -41,10 +48,30 @@ final class CrashBudget {
     return Math.min(FIRST_PAUSE_MS << doublings, LONGEST_PAUSE_MS);
   }
 
-  /** Whether the script could not be imported, so that no step was done. */
-  static boolean isEarlyFailure(Task task) {
-    TaskStatus status = task.getStatus();
-    return status.getProgress().getStep() == 0 && IMPORT_ERROR.matcher(status.getError()).find();
+  /**
+   * The exception with which a task failed before any task of its attempt had done a step; empty if
+   * a retry may help.
+   */
+  static String earlyException(Attempt attempt, Task task) {
+    Matcher found = EXCEPTION.matcher(task.getStatus().getError());
+    return !found.find()
+            || MAY_PASS.matcher(found.group(2)).matches()
+            || attempt.getTasksList().stream().anyMatch(CrashBudget::hasDoneAStep)
+        ? ""
+        : found.group(1);
+  }
+
+  private static boolean hasDoneAStep(Task task) {
+    Progress progress = task.getStatus().getProgress();
+    return progress.getStep() > progress.getResumedFromStep();
+  }
+
+  /** The number of consecutive failures with this exception, this one included; 0 for "". */
+  static int earlyFailures(JobOrBuilder job, String exception) {
+    if (exception.isEmpty()) {
+      return 0;
+    }
+    return exception.equals(job.getEarlyException()) ? job.getEarlyFailures() + 1 : 1;
   }
 
   /** Whether the task failed because data are lost, which is no fault of the script. */
@@ -54,7 +81,8 @@ final class CrashBudget {
 
   /** Whether the failed task may be started again while the other tasks continue. */
   static boolean allowsReplacement(Job job, Task failed) {
-    boolean early = isEarlyFailure(failed) && job.getEarlyFailures() + 1 >= EARLY_FAILURES;
+    String exception = earlyException(JobMachine.attempt(job), failed);
+    boolean early = earlyFailures(job, exception) >= EARLY_FAILURES;
     return !failed.getStatus().getFailedPermanently()
         && !isDataLoss(failed)
         && !early
@@ -70,14 +98,15 @@ final class CrashBudget {
     if (attempt.getTasksList().stream().anyMatch(task -> task.getStatus().getFailedPermanently())) {
       return Optional.of(text(job, "a retry cannot help: " + attempt.getCause()));
     }
-    if (job.getEarlyFailures() >= EARLY_FAILURES) {
-      String rule = "its script failed to load %d times in a row before the first step%s";
-      return Optional.of(text(job, String.format(rule, job.getEarlyFailures(), last)));
-    }
     if (job.getCrashes() > maxCrashes(job.getSpec())) {
       String rule = "%d crashes exceed max_crashes=%d%s";
       return Optional.of(
           text(job, String.format(rule, job.getCrashes(), maxCrashes(job.getSpec()), last)));
+    }
+    if (job.getEarlyFailures() >= EARLY_FAILURES) {
+      String rule =
+          "its script raised the same exception %d times in a row before the first step%s";
+      return Optional.of(text(job, String.format(rule, job.getEarlyFailures(), last)));
     }
     return Optional.empty();
   }

@@ -82,7 +82,7 @@ final class JobActions {
   }
 
   static void resetCrashCount(Job.Builder job, JobEvent event, Timestamp now) {
-    job.setCrashes(0).setEarlyFailures(0);
+    job.setCrashes(0).setEarlyFailures(0).clearEarlyException();
     addEvent(job, now, event.cause());
   }
 
@@ -145,8 +145,8 @@ final class JobActions {
   }
 
   private static void attribute(Job.Builder job, CauseKind kind, JobEvent event, Timestamp now) {
-    job.setCrashes(Math.max(0, job.getCrashes() - 1)).setEarlyFailures(0).clearNotBefore();
-    job.clearTraceback();
+    job.setCrashes(Math.max(0, job.getCrashes() - 1)).clearNotBefore().clearTraceback();
+    job.setEarlyFailures(0).clearEarlyException();
     current(job).setCauseKind(kind).setCause(event.cause());
     addEvent(job, now, "not counted as a crash, since " + event.cause());
   }
@@ -215,8 +215,8 @@ final class JobActions {
 
   private static void countCrash(Job.Builder job, Task task) {
     job.setCrashes(job.getCrashes() + 1);
-    job.setEarlyFailures(
-        task != null && CrashBudget.isEarlyFailure(task) ? job.getEarlyFailures() + 1 : 0);
+    String exception = task == null ? "" : CrashBudget.earlyException(current(job).build(), task);
+    job.setEarlyFailures(CrashBudget.earlyFailures(job, exception)).setEarlyException(exception);
   }
 
   private static void backOff(Job.Builder job, JobEvent event, Timestamp now) {

@@ -44,6 +44,7 @@ import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.TaskStatus;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.AfterClass;
@@ -209,20 +210,47 @@ public class JobMachineTest {
   }
 
   @Test
-  public void scriptThatCannotBeImportedTwiceInARowFailsTheJob() {
+  public void theSameExceptionTwiceBeforeTheFirstStepFailsTheJob() {
+    String typo = "worker 0 exited with code 1: NameError: name 'x' is not defined";
+    JobStory story = crashesInTwoAttempts(typo, typo).is(JOB_STATE_FAILED);
+    assertContains(
+        story.job.getCause(), "raised the same exception 2 times in a row before the first step");
+  }
+
+  @Test
+  public void otherExceptionsBeforeTheFirstStepAreRetried() {
+    String first = "worker 0 exited with code 1: KeyError: 'a'";
+    crashesInTwoAttempts(first, "worker 0 exited with code 1: KeyError: 'b'")
+        .is(JOB_STATE_RESERVING);
+    for (String mayPass : List.of("a.b.UnavailableError: peer", "ConnectionRefusedError")) {
+      String error = "worker 0 exited with code 1: " + mayPass;
+      crashesInTwoAttempts(error, error).is(JOB_STATE_RESERVING);
+    }
+  }
+
+  @Test
+  public void theSameExceptionAfterAStepIsRetried() {
     JobStory story = running();
     for (int attempt = 1; attempt <= 2; attempt++) {
-      assertEquals(attempt, story.attempt().getNumber());
+      // Only the chief reports; it resumed from step 4 in each attempt.
+      Progress progress = Progress.newBuilder().setResumedFromStep(4).setStep(5).build();
+      story.meanwhile(
+          ROLE_WORKER,
+          0,
+          TaskStatus.newBuilder().setState(TASK_STATE_RUNNING).setProgress(progress));
       story
-          .crashes(ROLE_WORKER, 0, "exited with code 1 (ModuleNotFoundError: No module named 'x')")
+          .crashes(ROLE_WORKER, 1, "worker 1 exited with code 1: ValueError: a row")
           .provesTermination(NODE_A, NODE_B)
-          .wait(1);
-      if (attempt == 1) {
-        story.startAndRun();
-      }
+          .wait(2)
+          .is(JOB_STATE_RESERVING)
+          .startAndRun();
     }
-    assertEquals(JOB_STATE_FAILED, story.job.getState());
-    assertContains(story.job.getCause(), "failed to load 2 times in a row before the first step");
+  }
+
+  private static JobStory crashesInTwoAttempts(String first, String second) {
+    JobStory story = running().crashes(ROLE_WORKER, 0, first);
+    story.provesTermination(NODE_A, NODE_B).wait(1).startAndRun();
+    return story.crashes(ROLE_WORKER, 0, second).provesTermination(NODE_A, NODE_B).wait(2);
   }
 
   @Test
