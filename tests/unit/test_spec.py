@@ -78,6 +78,7 @@ def test_every_field_of_a_message_has_its_attribute(message, view) -> None:
     hidden = {
         "request_id",
         "early_failures",
+        "early_exception",
         "moved_at",
         "moved_digest",
         "moved_checkpoint_step",
