@@ -59,8 +59,10 @@ JobState = Literal[
 Role = Literal["client", "worker", "ps"]
 TaskState = Literal["placed", "reserved", "running", "succeeded", "failed", "stopped", "lost"]
 AttemptPhase = Literal["reserve", "run", "stop"]
-#: Why an attempt ended; a crash and a start that took too long count against max_crashes, the others do not.
-CauseKind = Literal["crash", "node-left", "data-moved", "data-lost", "start-timeout", "stop-request", "done"]
+#: Why an attempt ended; only a crash counts against max_crashes.
+CauseKind = Literal[
+    "crash", "node-left", "data-moved", "data-lost", "start-timeout", "stop-request", "done", "node-failed"
+]
 OnJoin = Literal["restart", "ignore", "at-checkpoint"]
 Quorum = Literal["majority", "none"]
 
@@ -168,6 +170,7 @@ class TaskStatus(Value):
         log_dropped_bytes: Output that was dropped, oldest first, because it exceeded the limit for one task.
         failed_permanently: It failed in a way that no further attempt could change.
         agent_lost: It ended with its agent.
+        node_failed: Its node or agent failed, and not the script.
     """
 
     state: TaskState
@@ -184,6 +187,7 @@ class TaskStatus(Value):
     log_dropped_bytes: int
     failed_permanently: bool
     agent_lost: bool
+    node_failed: bool
 
     @classmethod
     def from_proto(cls, message: Any) -> TaskStatus:
@@ -291,6 +295,7 @@ class Job(Value):
         service_node_id: The node that hosts the job's service.
         waiting_for: What is waited for now, in one line.
         crashes: Crashes since the job was last healthy.
+        node_failures: Consecutive attempts that ended since a node failed, or not every task ran in time.
         not_before: The next attempt does not start before this moment (back-off after a crash).
         lost_partitions: Partitions of the job's cache that lost all their copies since the job began.
         events: What happened, oldest first; the newest 500.
@@ -318,6 +323,7 @@ class Job(Value):
     events: tuple[Event, ...]
     kept_until: datetime | None
     owner: str = ""
+    node_failures: int = 0
 
     @property
     def is_over(self) -> bool:

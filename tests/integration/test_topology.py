@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.spec import Job
@@ -127,12 +128,29 @@ def test_killed_worker_is_a_crash_and_the_job_resumes_from_its_checkpoint(run: C
 
 
 def test_job_outlives_the_agent_of_a_node(run: Callable[..., Run]) -> None:
-    started = run()
+    started = run(max_crashes=0)
     started.until_step(10)
     agent = started.client.nodes()[1].agent.pid
     os.kill(agent, signal.SIGKILL)
     job = started.succeeds(workers=3, attempts=2)
     assert f"its agent (pid {agent}) ended" in job.attempts[0].cause
+    assert (job.attempts[0].cause_kind, job.crashes, job.node_failures) == ("node-failed", 0, 1)
+
+
+def test_a_node_that_stands_still_is_no_crash_of_the_script(run: Callable[..., Run], nodes: LocalCluster) -> None:
+    started = run(max_crashes=0)
+    job = started.until_step(10)
+    paused = next(node for node in nodes.nodes if node.node_id != job.service_node_id)
+    pids = [task.status.pid for task in job.attempts[0].tasks if task.node_id == paused.node_id]
+    nodes.suspend_node(paused)
+    try:
+        # Longer than the lease of 6 s; the node's peers give it up after 10 s.
+        await_true(lambda: not any(psutil.pid_exists(pid) for pid in pids), "tasks run without a node", seconds=9)
+    finally:
+        nodes.resume_node(paused)
+    job = started.succeeds(workers=3, attempts=2)
+    assert "the node's service was silent for" in job.attempts[0].cause
+    assert (job.attempts[0].cause_kind, job.crashes, job.node_failures) == ("node-failed", 0, 1)
 
 
 def test_job_goes_on_with_the_nodes_that_are_left(run: Callable[..., Run]) -> None:

@@ -33,6 +33,8 @@ class Ending:
 
     state: job_pb2.TaskState
     error: str = ""
+    #: The node or its agent failed, and not the script.
+    node_failed: bool = False
 
 
 class Task:
@@ -108,22 +110,26 @@ class Task:
             self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{names.task(self.key)} could not be started: {error}", "")
             return
         except OSError as error:
+            self.status.node_failed = True
             self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{names.task(self.key)} could not be started: {error}", "")
             return
         except Exception as error:
             _log.exception("task %s could not be started", names.task_path(self.key))
+            self.status.node_failed = True
             self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{names.task(self.key)} could not be started: {error!r}", "")
             return
         if self._process is None:
             assert self._ending is not None
-            self._finish(self._ending.state, 0, self._ending.error, "")
+            self._finish_by(self._ending, 0)
             return
         try:
             exit_code = await self._supervise(self._process)
         except Exception as error:
             _log.exception("task %s could not be attended to", names.task_path(self.key))
             self._ending = Ending(
-                job_pb2.TASK_STATE_FAILED, f"{names.task(self.key)} was killed, its agent failed: {error!r}"
+                job_pb2.TASK_STATE_FAILED,
+                f"{names.task(self.key)} was killed, its agent failed: {error!r}",
+                node_failed=True,
             )
             exit_code = await self._end_tree(self._process)
         self._record_end(exit_code)
@@ -208,7 +214,7 @@ class Task:
 
     def _record_end(self, exit_code: int) -> None:
         if self._ending is not None:
-            self._finish(self._ending.state, exit_code, self._ending.error, "")
+            self._finish_by(self._ending, exit_code)
         elif exit_code == 0:
             self._finish(job_pb2.TASK_STATE_SUCCEEDED, 0, "", "")
         else:
@@ -217,6 +223,10 @@ class Task:
             limit = limits.explanation(self._request.limits, exit_code, f"{error}\n{traceback}")
             self.status.failed_permanently = bool(limit) and limits.is_cpu_time(exit_code)
             self._finish(job_pb2.TASK_STATE_FAILED, exit_code, f"{error}; {limit}" if limit else error, traceback)
+
+    def _finish_by(self, ending: Ending, exit_code: int) -> None:
+        self.status.node_failed = ending.node_failed
+        self._finish(ending.state, exit_code, ending.error, "")
 
     def _finish(self, state: job_pb2.TaskState, exit_code: int, error: str, traceback: str) -> None:
         self.status.state = state

@@ -121,7 +121,7 @@ class Tasks:
             )
             if self.all_tasks:
                 _log.warning("%s", error)
-            await self._kill_all(Ending(job_pb2.TASK_STATE_FAILED, error), grace=0)
+            await self._kill_all(Ending(job_pb2.TASK_STATE_FAILED, error, node_failed=True), grace=0)
             await self._renewed.wait()
 
     async def end(self, grace: float) -> None:

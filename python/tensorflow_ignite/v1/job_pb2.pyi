@@ -79,6 +79,7 @@ class CauseKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CAUSE_KIND_START_TIMEOUT: _ClassVar[CauseKind]
     CAUSE_KIND_STOP_REQUEST: _ClassVar[CauseKind]
     CAUSE_KIND_DONE: _ClassVar[CauseKind]
+    CAUSE_KIND_NODE_FAILED: _ClassVar[CauseKind]
 
 class OnJoin(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -174,6 +175,7 @@ CAUSE_KIND_DATA_LOST: CauseKind
 CAUSE_KIND_START_TIMEOUT: CauseKind
 CAUSE_KIND_STOP_REQUEST: CauseKind
 CAUSE_KIND_DONE: CauseKind
+CAUSE_KIND_NODE_FAILED: CauseKind
 ON_JOIN_UNSPECIFIED: OnJoin
 ON_JOIN_RESTART: OnJoin
 ON_JOIN_IGNORE: OnJoin
@@ -248,7 +250,7 @@ class JobSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ...) -> None: ...
 
 class Job(_message.Message):
-    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "outcome", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception")
+    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "outcome", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception", "node_failures")
     ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
@@ -273,6 +275,7 @@ class Job(_message.Message):
     LOGS_STORED_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     EARLY_EXCEPTION_FIELD_NUMBER: _ClassVar[int]
+    NODE_FAILURES_FIELD_NUMBER: _ClassVar[int]
     id: str
     request_id: str
     spec: JobSpec
@@ -297,7 +300,8 @@ class Job(_message.Message):
     logs_stored: bool
     owner: str
     early_exception: str
-    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., kept_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., logs_stored: bool = ..., owner: _Optional[str] = ..., early_exception: _Optional[str] = ...) -> None: ...
+    node_failures: int
+    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., kept_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., logs_stored: bool = ..., owner: _Optional[str] = ..., early_exception: _Optional[str] = ..., node_failures: _Optional[int] = ...) -> None: ...
 
 class Event(_message.Message):
     __slots__ = ("number", "at", "attempt", "state", "text")
@@ -366,7 +370,7 @@ class Task(_message.Message):
     def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., node_address: _Optional[str] = ...) -> None: ...
 
 class TaskStatus(_message.Message):
-    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest")
+    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed")
     STATE_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -382,6 +386,7 @@ class TaskStatus(_message.Message):
     FAILED_PERMANENTLY_FIELD_NUMBER: _ClassVar[int]
     AGENT_LOST_FIELD_NUMBER: _ClassVar[int]
     TOKEN_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    NODE_FAILED_FIELD_NUMBER: _ClassVar[int]
     state: TaskState
     address: str
     rows: int
@@ -397,7 +402,8 @@ class TaskStatus(_message.Message):
     failed_permanently: bool
     agent_lost: bool
     token_digest: bytes
-    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ...) -> None: ...
+    node_failed: bool
+    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ..., node_failed: bool = ...) -> None: ...
 
 class Progress(_message.Message):
     __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step")

@@ -124,8 +124,9 @@ final class LocalAttempt {
     }
   }
 
+  /** Fails a task that the node could not start: a retry may help. */
   void fail(TaskKey key, String error) {
-    observe(key, failed(error).build());
+    observe(key, failed(error).setNodeFailed(true).build());
   }
 
   /** Fails a task so that no further attempt is made: a retry cannot help. */
@@ -137,7 +138,7 @@ final class LocalAttempt {
   void loseAgent(String error) {
     for (TaskKey key : new ArrayList<>(tasks.keySet())) {
       if (isActive(key)) {
-        observe(key, failed(error).setAgentLost(true).build());
+        observe(key, failed(error).setAgentLost(true).setNodeFailed(true).build());
       }
     }
   }

@@ -3,6 +3,7 @@ package io.tensorflowignite.job;
 import com.google.common.net.HostAndPort;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.job.decide.JobClock;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.JobTimeouts;
 import io.tensorflowignite.job.decide.KnownValues;
@@ -45,7 +46,7 @@ final class ClusterView {
     this.losses = new CacheLosses(ignite);
   }
 
-  Observation observe(Job job, String serviceNode) {
+  Observation observe(Job job, String serviceNode, JobClock clock) {
     Set<String> topology =
         ignite.cluster().forServers().nodes().stream()
             .map(node -> node.id().toString())
@@ -55,6 +56,7 @@ final class ClusterView {
         placed ? reports.of(job, JobMachine.attempt(job)) : Collections.emptyMap();
     return new Observation(
         Timestamps.fromMillis(System.currentTimeMillis()),
+        clock,
         topology,
         dead(job, topology),
         known(reported),

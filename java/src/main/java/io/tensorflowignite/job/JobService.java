@@ -6,6 +6,7 @@ import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.job.decide.JobClock;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.JobObserver;
 import io.tensorflowignite.job.decide.KnownValues;
@@ -54,6 +55,7 @@ public final class JobService implements Service {
   @LoggerResource private transient IgniteLogger log;
 
   private transient Semaphore changes;
+  private transient JobClock clock;
   private transient volatile boolean cancelled;
   private transient volatile boolean jobEnded;
 
@@ -69,6 +71,7 @@ public final class JobService implements Service {
   @Override
   public void init() {
     changes = new Semaphore(1);
+    clock = new JobClock(System::nanoTime);
   }
 
   @Override
@@ -104,7 +107,7 @@ public final class JobService implements Service {
           awaitChange(TICK_MS);
           continue;
         }
-        Observation observation = cluster.observe(row.get(), localNode());
+        Observation observation = cluster.observe(row.get(), localNode(), clock);
         Job after = decide(jobs, row.get(), observation);
         if (JobMachine.isFinal(after)) {
           after.getAttemptsList().forEach(attempt -> reports.remove(after, attempt));

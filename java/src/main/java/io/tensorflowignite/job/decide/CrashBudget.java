@@ -1,21 +1,31 @@
 package io.tensorflowignite.job.decide;
 
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
+
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobOrBuilder;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Task;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The limit of a job's crashes, the back-off after each, and failures that a retry cannot help. */
+/**
+ * The limits of a job's crashes and of failures of its nodes, the back-off after each, and failures
+ * that a retry cannot help.
+ */
 final class CrashBudget {
   private static final int DEFAULT_MAX_CRASHES = 3;
   private static final long FIRST_PAUSE_MS = 1_000;
   private static final long LONGEST_PAUSE_MS = 30_000;
   private static final int EARLY_FAILURES = 2;
+  private static final int MAX_NODE_FAILURES = 5;
+
+  /** A busy machine gets up to 8 times the start timeout. */
+  private static final int MAX_START_DOUBLINGS = 3;
 
   /** The end of a task's error: the last line of its Python traceback. */
   private static final Pattern EXCEPTION =
@@ -42,10 +52,38 @@ final class CrashBudget {
     return spec.hasMaxCrashes() ? spec.getMaxCrashes() : DEFAULT_MAX_CRASHES;
   }
 
-  /** 1 s after the first crash, twice as long after each further one, at most 30 s. */
-  static long backOffMs(int crashes) {
-    int doublings = Math.min(Math.max(crashes - 1, 0), 10);
-    return Math.min(FIRST_PAUSE_MS << doublings, LONGEST_PAUSE_MS);
+  /** The pause after the newest attempt, which has crashed or whose nodes have failed. */
+  static Duration backOff(JobOrBuilder job) {
+    return backOff(isCrash(job) ? job.getCrashes() : job.getNodeFailures());
+  }
+
+  /** 1 s after the first failure, twice as long after each further one, at most 30 s. */
+  static Duration backOff(int failures) {
+    int doublings = Math.min(Math.max(failures - 1, 0), 10);
+    return Duration.ofMillis(Math.min(FIRST_PAUSE_MS << doublings, LONGEST_PAUSE_MS));
+  }
+
+  /** The number of the newest attempt's crash or failure of nodes, for people. */
+  static String count(JobOrBuilder job) {
+    return isCrash(job)
+        ? "crash " + job.getCrashes()
+        : "failure " + job.getNodeFailures() + " of nodes";
+  }
+
+  /** The limit of {@link #count}, for people. */
+  static String limit(JobOrBuilder job) {
+    return isCrash(job)
+        ? "max_crashes " + maxCrashes(job.getSpec())
+        : "limit " + MAX_NODE_FAILURES + " in a row";
+  }
+
+  static boolean isCrash(JobOrBuilder job) {
+    return job.getAttempts(job.getAttemptsCount() - 1).getCauseKind() == CAUSE_KIND_CRASH;
+  }
+
+  /** Twice as long after each consecutive failure of nodes: their machines may be busy. */
+  static Duration startTimeout(Job job, Duration first) {
+    return first.multipliedBy(1L << Math.min(job.getNodeFailures(), MAX_START_DOUBLINGS));
   }
 
   /**
@@ -53,12 +91,22 @@ final class CrashBudget {
    * a retry may help.
    */
   static String earlyException(Attempt attempt, Task task) {
-    Matcher found = EXCEPTION.matcher(task.getStatus().getError());
+    Matcher found = exception(task);
     return !found.find()
             || MAY_PASS.matcher(found.group(2)).matches()
             || attempt.getTasksList().stream().anyMatch(CrashBudget::hasDoneAStep)
         ? ""
         : found.group(1);
+  }
+
+  /** Whether the exception of the task is one that the failure of another task causes. */
+  static boolean mayBeOfAnother(Task task) {
+    Matcher found = exception(task);
+    return found.find() && MAY_PASS.matcher(found.group(2)).matches();
+  }
+
+  private static Matcher exception(Task task) {
+    return EXCEPTION.matcher(task.getStatus().getError());
   }
 
   private static boolean hasDoneAStep(Task task) {
@@ -81,6 +129,9 @@ final class CrashBudget {
 
   /** Whether the failed task may be started again while the other tasks continue. */
   static boolean allowsReplacement(Job job, Task failed) {
+    if (failed.getStatus().getNodeFailed()) {
+      return job.getNodeFailures() + 1 < MAX_NODE_FAILURES;
+    }
     String exception = earlyException(JobMachine.attempt(job), failed);
     boolean early = earlyFailures(job, exception) >= EARLY_FAILURES;
     return !failed.getStatus().getFailedPermanently()
@@ -102,6 +153,10 @@ final class CrashBudget {
       String rule = "%d crashes exceed max_crashes=%d%s";
       return Optional.of(
           text(job, String.format(rule, job.getCrashes(), maxCrashes(job.getSpec()), last)));
+    }
+    if (job.getNodeFailures() >= MAX_NODE_FAILURES) {
+      String rule = "its nodes failed, or did not start its tasks in time, %d times in a row%s";
+      return Optional.of(text(job, String.format(rule, job.getNodeFailures(), last)));
     }
     if (job.getEarlyFailures() >= EARLY_FAILURES) {
       String rule =

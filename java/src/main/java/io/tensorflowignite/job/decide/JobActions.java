@@ -7,6 +7,7 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_LOST;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DONE;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STOP_REQUEST;
@@ -82,12 +83,17 @@ final class JobActions {
   }
 
   static void resetCrashCount(Job.Builder job, JobEvent event, Timestamp now) {
-    job.setCrashes(0).setEarlyFailures(0).clearEarlyException();
+    job.setCrashes(0).setNodeFailures(0).setEarlyFailures(0).clearEarlyException();
     addEvent(job, now, event.cause());
   }
 
   static void replaceTask(Job.Builder job, JobEvent event, Timestamp now) {
-    countCrash(job, event.task());
+    boolean nodeFailed = event.task().getStatus().getNodeFailed();
+    if (nodeFailed) {
+      countNodeFailure(job);
+    } else {
+      countCrash(job, event.task());
+    }
     job.setTraceback(event.task().getStatus().getTraceback());
     for (Task.Builder task : current(job).getTasksBuilderList()) {
       if (task.getRole() == event.task().getRole() && task.getIndex() == event.task().getIndex()) {
@@ -105,10 +111,13 @@ final class JobActions {
         job,
         now,
         String.format(
-            "%s is started again at its address, since crashes (%d) <= max_crashes (%d): %s",
+            "%s is started again at its address, %s: %s",
             MessageText.name(event.task()),
-            job.getCrashes(),
-            CrashBudget.maxCrashes(job.getSpec()),
+            nodeFailed
+                ? "since its node failed"
+                : String.format(
+                    "since crashes (%d) <= max_crashes (%d)",
+                    job.getCrashes(), CrashBudget.maxCrashes(job.getSpec())),
             event.cause()));
   }
 
@@ -118,8 +127,14 @@ final class JobActions {
     backOff(job, event, now);
   }
 
+  static void failNode(Job.Builder job, JobEvent event, Timestamp now) {
+    countNodeFailure(job);
+    restart(job, CAUSE_KIND_NODE_FAILED, event, now);
+    backOff(job, event, now);
+  }
+
   static void startTimedOut(Job.Builder job, JobEvent event, Timestamp now) {
-    countCrash(job, null);
+    countNodeFailure(job);
     restart(job, CAUSE_KIND_START_TIMEOUT, event, now);
     backOff(job, event, now);
   }
@@ -139,14 +154,26 @@ final class JobActions {
     attribute(job, CAUSE_KIND_NODE_LEFT, event, now);
   }
 
+  /** The failure of a task was the first sign of a node that failed. */
+  static void attributeToFailure(Job.Builder job, JobEvent event, Timestamp now) {
+    attribute(job, CAUSE_KIND_NODE_FAILED, event, now);
+    countNodeFailure(job);
+    backOff(job, event, now);
+  }
+
   /** A task failed because its partitions had moved. */
   static void attributeToMove(Job.Builder job, JobEvent event, Timestamp now) {
     attribute(job, CAUSE_KIND_DATA_MOVED, event, now);
   }
 
   private static void attribute(Job.Builder job, CauseKind kind, JobEvent event, Timestamp now) {
-    job.setCrashes(Math.max(0, job.getCrashes() - 1)).clearNotBefore().clearTraceback();
-    job.setEarlyFailures(0).clearEarlyException();
+    if (CrashBudget.isCrash(job)) {
+      job.setCrashes(Math.max(0, job.getCrashes() - 1));
+      job.setEarlyFailures(0).clearEarlyException();
+    } else {
+      job.setNodeFailures(Math.max(0, job.getNodeFailures() - 1));
+    }
+    job.clearNotBefore().clearTraceback();
     current(job).setCauseKind(kind).setCause(event.cause());
     addEvent(job, now, "not counted as a crash, since " + event.cause());
   }
@@ -215,21 +242,26 @@ final class JobActions {
 
   private static void countCrash(Job.Builder job, Task task) {
     job.setCrashes(job.getCrashes() + 1);
-    String exception = task == null ? "" : CrashBudget.earlyException(current(job).build(), task);
+    String exception = CrashBudget.earlyException(current(job).build(), task);
     job.setEarlyFailures(CrashBudget.earlyFailures(job, exception)).setEarlyException(exception);
   }
 
+  private static void countNodeFailure(Job.Builder job) {
+    job.setNodeFailures(job.getNodeFailures() + 1);
+  }
+
   private static void backOff(Job.Builder job, JobEvent event, Timestamp now) {
-    long pauseMs = CrashBudget.backOffMs(job.getCrashes());
+    long pauseMs = CrashBudget.backOff(job).toMillis();
     job.setNotBefore(Timestamps.add(now, Durations.fromMillis(pauseMs)));
     addEvent(
         job,
         now,
         String.format(
-            "attempt %d crashed (crash %d, max_crashes %d): %s",
+            "attempt %d %s (%s, %s): %s",
             job.getAttemptsCount(),
-            job.getCrashes(),
-            CrashBudget.maxCrashes(job.getSpec()),
+            CrashBudget.isCrash(job) ? "crashed" : "ended",
+            CrashBudget.count(job),
+            CrashBudget.limit(job),
             event.cause()));
   }
 

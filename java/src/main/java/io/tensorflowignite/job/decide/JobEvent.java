@@ -21,6 +21,8 @@ final class JobEvent {
     TASKS_SUCCEEDED,
     /** A task failed, and its attempt with it. */
     TASK_CRASHED,
+    /** A node or its agent failed, and could not start or keep its tasks. */
+    NODE_FAILED,
     /** A task failed, and a new process can replace it while the other tasks continue. */
     TASK_REPLACED,
     /** Not every task ran within the start timeout. */

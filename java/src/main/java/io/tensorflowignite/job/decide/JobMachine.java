@@ -3,6 +3,7 @@ package io.tensorflowignite.job.decide;
 import static io.tensorflowignite.job.decide.JobEvent.Type.DATA_LOST;
 import static io.tensorflowignite.job.decide.JobEvent.Type.DATA_MOVED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.HEALTHY;
+import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_FAILED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_LOST;
 import static io.tensorflowignite.job.decide.JobEvent.Type.PLACED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.PLACEMENT_FAILED;
@@ -91,6 +92,7 @@ public final class JobMachine {
     for (JobState active :
         new JobState[] {JOB_STATE_RESERVING, JOB_STATE_STARTING, JOB_STATE_RUNNING}) {
       add(active, TASK_CRASHED, JOB_STATE_RESTARTING, JobActions::crash);
+      add(active, NODE_FAILED, JOB_STATE_RESTARTING, JobActions::failNode);
       add(active, NODE_LOST, JOB_STATE_RESTARTING, JobActions::loseNode);
       add(active, DATA_MOVED, JOB_STATE_RESTARTING, JobActions::followData);
       add(active, DATA_LOST, JOB_STATE_ENDING, JobActions::loseData);
@@ -100,6 +102,7 @@ public final class JobMachine {
     add(JOB_STATE_RESTARTING, PLACED, JOB_STATE_RESERVING, JobActions::openAttempt);
     // A node that dies breaks the connections of its peers, whose failures may be observed first.
     add(JOB_STATE_RESTARTING, NODE_LOST, JOB_STATE_RESTARTING, JobActions::attributeToNode);
+    add(JOB_STATE_RESTARTING, NODE_FAILED, JOB_STATE_RESTARTING, JobActions::attributeToFailure);
     add(JOB_STATE_RESTARTING, DATA_MOVED, JOB_STATE_RESTARTING, JobActions::attributeToMove);
     add(JOB_STATE_RESTARTING, RETRIES_EXHAUSTED, JOB_STATE_ENDING, JobActions::endFailed);
     add(JOB_STATE_RESTARTING, PLACEMENT_FAILED, JOB_STATE_ENDING, JobActions::endFailed);

@@ -3,6 +3,7 @@ package io.tensorflowignite.job.decide;
 import static io.tensorflowignite.job.decide.JobEvent.Type.DATA_LOST;
 import static io.tensorflowignite.job.decide.JobEvent.Type.DATA_MOVED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.HEALTHY;
+import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_FAILED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_LOST;
 import static io.tensorflowignite.job.decide.JobEvent.Type.PLACEMENT_FAILED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.RETRIES_EXHAUSTED;
@@ -16,6 +17,7 @@ import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_CRASHED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_REPLACED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.WAIT_TIMED_OUT;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
@@ -77,6 +79,7 @@ public final class JobObserver {
   public static Job step(
       Job job, Observation observation, Consumer<JobMachine.Transition> listener) {
     Job current = ReportMerge.merge(job, observation);
+    observation.measure(current);
     Optional<JobEvent> event = new JobObserver(current, observation).next();
     while (event.isPresent()) {
       listener.accept(JobMachine.transition(current, event.get()));
@@ -128,7 +131,8 @@ public final class JobObserver {
    * until then count too.
    */
   private Optional<JobEvent> whileRestarting() {
-    Optional<JobEvent> now = firstOf(stopRequested(), lostData(), causeIsLostNode());
+    Optional<JobEvent> now =
+        firstOf(stopRequested(), lostData(), causeIsLostNode(), causeIsFailedNode());
     if (now.isPresent() || !unproven().isEmpty()) {
       return now;
     }
@@ -201,15 +205,28 @@ public final class JobObserver {
   }
 
   private Optional<JobEvent> causeIsLostNode() {
-    return countsAsCrash() ? lostNode() : Optional.empty();
+    return isCounted() ? lostNode() : Optional.empty();
+  }
+
+  /** The tasks of a node that fails may end later than others that lose their connections to it. */
+  private Optional<JobEvent> causeIsFailedNode() {
+    return tasks().stream()
+        .filter(
+            task ->
+                attempt().getCauseKind() == CAUSE_KIND_CRASH
+                    && hasFailed(task)
+                    && task.getStatus().getNodeFailed())
+        .findFirst()
+        .map(task -> JobEvent.ofTask(NODE_FAILED, task, failure(task)));
   }
 
   /** A task fails when its partitions have moved: it cannot read them any more. */
   private Optional<JobEvent> causeIsMove() {
     Attempt attempt = attempt();
-    Duration delay = Observation.between(attempt.getEndingAt(), attempt.getMovedAt());
+    Duration delay =
+        observation.since(attempt.getEndingAt()).minus(observation.since(attempt.getMovedAt()));
     return eventIf(
-        countsAsCrash()
+        isCounted()
             && !attempt.getMovedDigest().isEmpty()
             && delay.compareTo(observation.timeouts.quiet) <= 0,
         DATA_MOVED,
@@ -220,35 +237,44 @@ public final class JobObserver {
   /** A task that cannot read lost data could not read them in the next attempt either. */
   private Optional<JobEvent> causeIsLostData() {
     return tasks().stream()
-        .filter(task -> countsAsCrash() && hasFailed(task) && CrashBudget.isDataLoss(task))
+        .filter(task -> isCounted() && hasFailed(task) && CrashBudget.isDataLoss(task))
         .findFirst()
         .map(task -> JobEvent.ofTask(DATA_LOST, task, "data lost: " + failure(task)));
   }
 
   /** Whether the partition map is still changing soon after a crash, so that a move may follow. */
   private boolean mayHaveMoved() {
-    return countsAsCrash()
+    return isCounted()
         && tasks().stream().noneMatch(task -> task.getStatus().getFailedPermanently())
         && observation.placement.waitingFor != null
         && observation.since(attempt().getEndingAt()).compareTo(observation.timeouts.quiet) <= 0;
   }
 
-  private boolean countsAsCrash() {
+  private boolean isCounted() {
     CauseKind kind = attempt().getCauseKind();
-    return kind == CAUSE_KIND_CRASH || kind == CAUSE_KIND_START_TIMEOUT;
+    return kind == CAUSE_KIND_CRASH
+        || kind == CAUSE_KIND_NODE_FAILED
+        || kind == CAUSE_KIND_START_TIMEOUT;
   }
 
+  /**
+   * When a task fails, the others lose their connections to it, and the clocks of their nodes may
+   * differ: so an error that has no such reason is the cause.
+   */
   private Optional<JobEvent> crash() {
     Optional<Task> failed =
         tasks().stream()
             .filter(this::hasFailed)
             .min(
-                Comparator.comparing(
-                    task -> task.getStatus().getFinishedAt(), Timestamps.comparator()));
+                Comparator.comparing((Task task) -> !task.getStatus().getNodeFailed())
+                    .thenComparing(CrashBudget::mayBeOfAnother)
+                    .thenComparing(
+                        task -> task.getStatus().getFinishedAt(), Timestamps.comparator()));
     if (failed.isPresent()) {
       Task task = failed.get();
+      JobEvent.Type ended = task.getStatus().getNodeFailed() ? NODE_FAILED : TASK_CRASHED;
       return Optional.of(
-          JobEvent.ofTask(isReplaceable(task) ? TASK_REPLACED : TASK_CRASHED, task, failure(task)));
+          JobEvent.ofTask(isReplaceable(task) ? TASK_REPLACED : ended, task, failure(task)));
     }
     return observation.reports(attempt()).stream()
         .filter(report -> !report.getError().isEmpty())
@@ -256,7 +282,7 @@ public final class JobObserver {
         .map(
             report ->
                 JobEvent.because(
-                    TASK_CRASHED,
+                    NODE_FAILED,
                     "node %s: %s",
                     MessageText.shortId(report.getNodeId()),
                     report.getError()));
@@ -307,7 +333,7 @@ public final class JobObserver {
 
   private Optional<JobEvent> startTimedOut() {
     Duration since = observation.since(attempt().getStartedAt());
-    Duration limit = observation.timeouts.start;
+    Duration limit = CrashBudget.startTimeout(job, observation.timeouts.start);
     return eventIf(
         since.compareTo(limit) >= 0,
         START_TIMED_OUT,
@@ -339,10 +365,12 @@ public final class JobObserver {
   private Optional<JobEvent> healthy() {
     Duration since = observation.since(attempt().getRunningAt());
     return eventIf(
-        job.getCrashes() > 0 && since.compareTo(observation.timeouts.healthy) >= 0,
+        job.getCrashes() + job.getNodeFailures() > 0
+            && since.compareTo(observation.timeouts.healthy) >= 0,
         HEALTHY,
-        "crashes (%d) are no longer counted after %.0f s without a crash",
+        "crashes (%d) and failures of nodes (%d) are no longer counted after %.0f s without one",
         job.getCrashes(),
+        job.getNodeFailures(),
         seconds(since));
   }
 
@@ -361,7 +389,8 @@ public final class JobObserver {
   }
 
   private boolean isPausing() {
-    return job.hasNotBefore() && Timestamps.compare(observation.now, job.getNotBefore()) < 0;
+    return job.hasNotBefore()
+        && observation.since(attempt().getEndingAt()).compareTo(CrashBudget.backOff(job)) < 0;
   }
 
   private String waitingFor() {
@@ -376,7 +405,7 @@ public final class JobObserver {
           return missingProof();
         }
         return isPausing()
-            ? "the pause after crash " + job.getCrashes() + " to end"
+            ? "the pause after " + CrashBudget.count(job) + " to end"
             : missingForPlacement();
       case JOB_STATE_ENDING:
         return missingProof();

@@ -1,9 +1,8 @@
 package io.tensorflowignite.job.decide;
 
 import com.google.protobuf.Timestamp;
-import com.google.protobuf.util.Durations;
-import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import java.time.Duration;
 import java.util.List;
@@ -13,7 +12,10 @@ import java.util.stream.Collectors;
 
 /** The state of the cluster at one moment, as a job's service observes it. */
 public final class Observation {
+  /** The time of this node's clock: for people, never for a decision. */
   final Timestamp now;
+
+  private final JobClock clock;
 
   /** Ids of the nodes in the topology. */
   final Set<String> nodes;
@@ -36,6 +38,7 @@ public final class Observation {
 
   public Observation(
       Timestamp now,
+      JobClock clock,
       Set<String> nodes,
       Set<String> dead,
       Map<String, NodeReport> reports,
@@ -43,6 +46,7 @@ public final class Observation {
       PlacementResult placement,
       JobTimeouts timeouts) {
     this.now = now;
+    this.clock = clock;
     this.nodes = nodes;
     this.dead = dead;
     this.reports = reports;
@@ -51,13 +55,14 @@ public final class Observation {
     this.timeouts = timeouts;
   }
 
-  /** The time from a moment to this observation. */
-  Duration since(Timestamp moment) {
-    return between(moment, now);
+  /** Measures the moments of the job's row, see {@link JobClock}. */
+  void measure(Job job) {
+    clock.observe(job);
   }
 
-  static Duration between(Timestamp from, Timestamp to) {
-    return Duration.ofMillis(Durations.toMillis(Timestamps.between(from, to)));
+  /** The time since the job's service first observed a moment of the job's row. */
+  Duration since(Timestamp moment) {
+    return clock.since(moment);
   }
 
   /** The node's report of the attempt; null when it has not reported. */

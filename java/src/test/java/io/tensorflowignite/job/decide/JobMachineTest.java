@@ -9,6 +9,7 @@ import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_LOST;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_ENDING;
@@ -43,6 +44,7 @@ import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.TaskStatus;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
@@ -168,6 +170,14 @@ public class JobMachineTest {
   }
 
   @Test
+  public void crashRestartsTheJobInEachActiveState() {
+    for (JobStory story : Arrays.asList(reserving(), starting(), running())) {
+      story.crashes(ROLE_WORKER, 1).is(JOB_STATE_RESTARTING);
+      assertEquals(1, story.job.getCrashes());
+    }
+  }
+
+  @Test
   public void reportsOfAnEarlierAttemptDoNotCountForTheNext() {
     JobStory story = reserving().nodeFails(NODE_A, "no port");
     story.provesTermination(NODE_A, NODE_B).wait(1).is(JOB_STATE_RESERVING);
@@ -191,10 +201,10 @@ public class JobMachineTest {
 
   @Test
   public void backOffsGrowUpToALimit() {
-    assertEquals(1_000, CrashBudget.backOffMs(1));
-    assertEquals(2_000, CrashBudget.backOffMs(2));
-    assertEquals(4_000, CrashBudget.backOffMs(3));
-    assertEquals(30_000, CrashBudget.backOffMs(100));
+    assertEquals(Duration.ofSeconds(1), CrashBudget.backOff(1));
+    assertEquals(Duration.ofSeconds(2), CrashBudget.backOff(2));
+    assertEquals(Duration.ofSeconds(4), CrashBudget.backOff(3));
+    assertEquals(Duration.ofSeconds(30), CrashBudget.backOff(100));
   }
 
   @Test
@@ -207,6 +217,105 @@ public class JobMachineTest {
     story.wait(1);
     assertEquals(0, story.job.getCrashes());
     assertEquals(JOB_STATE_RUNNING, story.job.getState());
+  }
+
+  @Test
+  public void clocksThatDifferOrAreSetChangeNothing() {
+    for (int jump : new int[] {600, -600, 86_400}) {
+      PlacementResult missing = PlacementResult.waitFor("an owner of partition 3");
+      JobStory waiting = JobStory.mirrored().observe(missing).clockIsSet(jump).observe(missing);
+      waiting.is(JOB_STATE_PENDING);
+      waiting.passes(601).observe(missing).is(JOB_STATE_FAILED);
+
+      starting().clockIsSet(jump).observe().is(JOB_STATE_STARTING);
+
+      JobStory moved = running().dataMoves(NODE_A, 0).clockIsSet(jump).observe();
+      moved.is(JOB_STATE_RUNNING).wait(5).is(JOB_STATE_RESTARTING);
+
+      JobStory left = running();
+      left.owners.remove(JobStory.node(NODE_B));
+      left.nodeLeaves(NODE_B).clockIsSet(jump).provesTermination(NODE_A);
+      left.is(JOB_STATE_RESTARTING).wait(6).is(JOB_STATE_RESERVING);
+
+      JobStory crashed = running().crashes(ROLE_WORKER, 0).clockIsSet(jump);
+      crashed.provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESTARTING);
+      crashed.wait(1).is(JOB_STATE_RESERVING);
+    }
+  }
+
+  @Test
+  public void timersBeginAnewWhenAnotherNodeTakesTheServiceOver() {
+    starting().wait(100).serviceMoves(600).wait(100).is(JOB_STATE_STARTING).wait(20);
+
+    JobStory left = running();
+    left.owners.remove(JobStory.node(NODE_B));
+    left.nodeLeaves(NODE_B).provesTermination(NODE_A).wait(5);
+    left.serviceMoves(600).wait(5).is(JOB_STATE_RESTARTING);
+    left.wait(1).is(JOB_STATE_RESERVING);
+  }
+
+  @Test
+  public void theCauseIsTheTaskWhoseErrorNoOtherTaskExplains() {
+    JobStory story = running();
+    story.meanwhile(ROLE_WORKER, 0, failed("UnavailableError: Socket closed", 1));
+    story.task(ROLE_WORKER, 1, failed("ValueError: no", 600)).is(JOB_STATE_RESTARTING);
+    assertContains(story.attempt().getCause(), "worker 1");
+  }
+
+  @Test
+  public void aNodeThatFailsIsNoCrashOfTheScript() {
+    for (JobStory story : Arrays.asList(reserving(), starting(), running())) {
+      story.nodeFails(NODE_A, "no port").is(JOB_STATE_RESTARTING);
+      assertEquals(CAUSE_KIND_NODE_FAILED, story.attempt().getCauseKind());
+      assertEquals(0, story.job.getCrashes());
+      assertEquals(1, story.job.getNodeFailures());
+    }
+    JobStory story = running().task(ROLE_WORKER, 0, endedByNode()).is(JOB_STATE_RESTARTING);
+    assertEquals(CAUSE_KIND_NODE_FAILED, story.attempt().getCauseKind());
+    story.provesTermination(NODE_A, NODE_B).wait(1).startAndRun().wait(300);
+    assertEquals(0, story.job.getNodeFailures());
+  }
+
+  @Test
+  public void aCrashIsNotCountedWhenItsReasonIsANodeThatFails() {
+    JobStory story = running().crashes(ROLE_WORKER, 1, "exited with code 1: UnavailableError");
+    assertEquals(1, story.job.getCrashes());
+    story.task(ROLE_WORKER, 0, endedByNode());
+    assertEquals(0, story.job.getCrashes());
+    assertEquals(1, story.job.getNodeFailures());
+    assertEquals(CAUSE_KIND_NODE_FAILED, story.attempt().getCauseKind());
+    assertContains(history(story), "not counted as a crash, since worker 0");
+    assertContains(history(story), "attempt 1 ended (failure 1 of nodes, limit 5 in a row)");
+    story.provesTermination(NODE_A, NODE_B).wait(1).is(JOB_STATE_RESERVING);
+  }
+
+  @Test
+  public void fiveFailuresOfNodesInARowFailTheJob() {
+    JobStory story = running(JobStory.mirrored().withSpec(spec -> spec.setMaxCrashes(0)));
+    for (int failure = 1; failure <= 4; failure++) {
+      story.task(ROLE_WORKER, 0, endedByNode()).provesTermination(NODE_A, NODE_B);
+      assertEquals(
+          "the pause after failure " + failure + " of nodes to end", story.job.getWaitingFor());
+      story.wait(30).is(JOB_STATE_RESERVING).startAndRun();
+    }
+    story.task(ROLE_WORKER, 0, endedByNode()).provesTermination(NODE_A, NODE_B);
+    story.is(JOB_STATE_FAILED);
+    assertContains(
+        story.job.getCause(), "its nodes failed, or did not start its tasks in time, 5 times in a");
+  }
+
+  private static TaskStatus.Builder endedByNode() {
+    return TaskStatus.newBuilder()
+        .setState(TASK_STATE_FAILED)
+        .setNodeFailed(true)
+        .setError("its agent (pid 7) ended");
+  }
+
+  private static TaskStatus.Builder failed(String exception, int atSecond) {
+    return TaskStatus.newBuilder()
+        .setState(TASK_STATE_FAILED)
+        .setError("exited with code 1: " + exception)
+        .setFinishedAt(Timestamps.fromSeconds(atSecond));
   }
 
   @Test
@@ -278,7 +387,7 @@ public class JobMachineTest {
   }
 
   @Test
-  public void startTimeoutIsACrashThatNamesTheMissingTasks() {
+  public void startTimeoutIsAFailureOfNodesThatNamesTheMissingTasks() {
     JobStory story =
         reserving().task(ROLE_WORKER, 0, TASK_STATE_RESERVED).wait(121).is(JOB_STATE_RESTARTING);
     assertEquals(CAUSE_KIND_START_TIMEOUT, story.attempt().getCauseKind());
@@ -287,8 +396,19 @@ public class JobMachineTest {
         "missing: worker 0 on node aaaaaaaa, worker 1 on node bbbbbbbb");
     story = starting().wait(121);
     assertContains(story.attempt().getCause(), "start timeout 120 s");
-    assertEquals(1, story.job.getCrashes());
+    assertEquals(0, story.job.getCrashes());
+    assertEquals(1, story.job.getNodeFailures());
     assertEquals(JOB_STATE_RESERVING, reserving().wait(119).job.getState());
+  }
+
+  @Test
+  public void eachStartTimeoutInARowGivesTwiceTheTimeUpToEightTimes() {
+    JobStory story = reserving();
+    for (int seconds : new int[] {120, 240, 480, 960, 960}) {
+      story.wait(seconds - 1).is(JOB_STATE_RESERVING).wait(1).is(JOB_STATE_RESTARTING);
+      story.provesTermination(NODE_A, NODE_B).wait(30);
+    }
+    story.is(JOB_STATE_FAILED);
   }
 
   @Test

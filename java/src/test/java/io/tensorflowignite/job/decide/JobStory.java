@@ -30,6 +30,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /** A simulated cluster for one job: a test says what nodes report, and checks the job's row. */
@@ -50,7 +51,9 @@ final class JobStory {
   private final Set<String> nodes = new HashSet<>(Arrays.asList(NODE_A, NODE_B, NODE_C));
   private final Map<String, NodeReport> reports = new HashMap<>();
   private final Set<Integer> lost = new HashSet<>();
-  private long nowMs = 1_000_000;
+  private long monotonicMs = 5_000;
+  private long clockMs = 1_000_000;
+  private JobClock clock = newClock();
   private boolean mapChanges;
   Job job;
 
@@ -63,7 +66,7 @@ final class JobStory {
         Job.newBuilder()
             .setId("7f3a0000")
             .setState(JOB_STATE_PENDING)
-            .setCreatedAt(Timestamps.fromMillis(nowMs))
+            .setCreatedAt(Timestamps.fromMillis(clockMs))
             .setSpec(JobSpec.newBuilder().setKind(kind).setCache("digits"))
             .build();
   }
@@ -89,7 +92,8 @@ final class JobStory {
         JobObserver.step(
             job,
             new Observation(
-                Timestamps.fromMillis(nowMs),
+                Timestamps.fromMillis(clockMs),
+                clock,
                 nodes,
                 dead,
                 reports,
@@ -112,8 +116,25 @@ final class JobStory {
 
   /** Time passes without an observation. */
   JobStory passes(int seconds) {
-    nowMs += seconds * 1000L;
+    clockMs += seconds * 1000L;
+    monotonicMs += seconds * 1000L;
     return this;
+  }
+
+  /** Somebody sets the clock of the service's node. */
+  JobStory clockIsSet(int seconds) {
+    clockMs += seconds * 1000L;
+    return this;
+  }
+
+  /** Another node, whose clock differs, takes the job's service over. */
+  JobStory serviceMoves(int clockDifference) {
+    clock = newClock();
+    return clockIsSet(clockDifference).observe();
+  }
+
+  private JobClock newClock() {
+    return new JobClock(() -> TimeUnit.MILLISECONDS.toNanos(monotonicMs));
   }
 
   JobStory stopRequested() {
