@@ -79,12 +79,7 @@ def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue(shared)
     before = _things()
     yield
-    # Segments stay warm for seconds after a stream, with a thread that waits for that; no test needs to.
-    if "tensorflow_ignite.data.transport.segments" in sys.modules:
-        sys.modules["tensorflow_ignite.data.transport.segments"].pool().clear()
-    if "tensorflow_ignite.storage.files" in sys.modules:
-        for files in list(sys.modules["tensorflow_ignite.storage.files"]._files.values()):
-            files._memory.clear()
+    _clear_pools()
     begin = time.monotonic()
     while (left := _things().keys() - before.keys()) and time.monotonic() < begin + _LEAVING_SECONDS:
         # An error holds the frames that it went through, and these hold it: what it kept is garbage, not left behind.
@@ -92,6 +87,8 @@ def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
         if time.monotonic() > begin + _LEAVING_BY_ITSELF_SECONDS:
             gc.collect()
         time.sleep(_POLL)
+        # TensorFlow may end an iterator after its test has ended; the stream's end then starts the pool's timer again.
+        _clear_pools()
     if left:
         found = _things()
         for child in psutil.Process().children():
@@ -99,6 +96,15 @@ def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
                 child.kill()
                 child.wait(_LEAVING_SECONDS)
         raise LeakError(request.node.nodeid, sorted(found.get(key, str(key)) for key in left))
+
+
+def _clear_pools() -> None:
+    """Frees the segments that stay warm for seconds after a stream, and ends the threads that wait for that."""
+    if "tensorflow_ignite.data.transport.segments" in sys.modules:
+        sys.modules["tensorflow_ignite.data.transport.segments"].pool().clear()
+    if "tensorflow_ignite.storage.files" in sys.modules:
+        for files in list(sys.modules["tensorflow_ignite.storage.files"]._files.values()):
+            files._memory.clear()
 
 
 def _things() -> dict[object, str]:
