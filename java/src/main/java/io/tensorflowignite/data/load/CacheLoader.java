@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.load;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_DATA_LOST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
@@ -31,7 +32,7 @@ public final class CacheLoader {
     LoadTarget target = LoadTarget.prepare(ignite, schemas, store, plan);
     try {
       long rows = stream(plan, target, batches);
-      requireAll(target, rows);
+      requireAll(plan, target, rows);
       return LoadResult.newBuilder().setRows(rows).build();
     } catch (RuntimeException error) {
       suppress(error, target::discard);
@@ -80,19 +81,34 @@ public final class CacheLoader {
     }
   }
 
-  private static void requireAll(LoadTarget target, long rows) {
+  /**
+   * Requires that a new cache holds every row. Ignite's streamer leaves out a row whose key is in
+   * the cache, and may lose rows of a new cache while other caches are created or removed.
+   */
+  private static void requireAll(LoadPlan plan, LoadTarget target, long rows) {
     if (!target.isNew()) {
       return;
     }
     long stored = target.size();
-    if (stored != rows) {
+    if (stored == rows) {
+      return;
+    }
+    if (plan.key().isCounted()) {
       throw TensorFlowIgniteException.of(
-          ERROR_CODE_ROW_MISMATCH,
-          "%d rows were loaded into cache %s, but the cache holds %d; each row needs its own key;"
-              + " make the keys unique, or load without key= so that keys are counted",
+          ERROR_CODE_DATA_LOST,
+          "%d rows were loaded into cache %s, but the cache holds %d: Ignite lost rows while nodes"
+              + " or other caches changed. A load writes all its rows or fails. Load again when"
+              + " other loads have ended",
           rows,
           target.cache(),
           stored);
     }
+    throw TensorFlowIgniteException.of(
+        ERROR_CODE_ROW_MISMATCH,
+        "%d rows were loaded into cache %s, but the cache holds %d; each row needs its own key;"
+            + " make the keys unique, or load without key= so that keys are counted",
+        rows,
+        target.cache(),
+        stored);
   }
 }

@@ -1,8 +1,10 @@
 package io.tensorflowignite.data.load;
 
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
+import com.google.common.base.Throwables;
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -40,6 +42,11 @@ final class RowStreamer {
 
   private static final int PARALLEL_SENDS = 8;
   private static final int MAX_THREADS = 8;
+
+  /** Ignite's own limit, {@code DataStreamerImpl.DFLT_MAX_REMAP_CNT}, and its message. */
+  private static final int MAX_REMAPS = 32;
+
+  private static final String TOO_MANY_REMAPS = "too many remaps";
 
   private static final ThreadFactory THREADS =
       new ThreadFactoryBuilder().setNameFormat("tensorflow-ignite-load-%d").setDaemon(true).build();
@@ -228,6 +235,16 @@ final class RowStreamer {
   }
 
   private TensorFlowIgniteException notWritten(Throwable error) {
+    if (Throwables.getStackTraceAsString(error).contains(TOO_MANY_REMAPS)) {
+      return new TensorFlowIgniteException(
+          ERROR_CODE_LIMIT_EXCEEDED,
+          String.format(
+              "rows could not be written into cache %s: nodes or caches were added or removed at"
+                  + " least %d times while Ignite sent these rows. Ignite sends rows again after"
+                  + " each such change, at most %d times. Load again when other loads have ended",
+              target.cache(), MAX_REMAPS, MAX_REMAPS),
+          error);
+    }
     return new TensorFlowIgniteException(
         ERROR_CODE_INTERNAL_ERROR,
         String.format(
