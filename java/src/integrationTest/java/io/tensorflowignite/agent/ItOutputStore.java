@@ -154,9 +154,7 @@ public class ItOutputStore {
     output.end(task(1, 1));
     assertEquals(CHUNK, read(task(1, 1)).dropped);
 
-    other.destroy();
-    // A refusal holds for a moment without another measurement.
-    Await.until("there is memory", () -> hasRoom(probe));
+    destroy(other, probe);
     output.add(task(1, 0), chunk(3));
     Found found = read(task(1, 0));
     assertEquals(2 * CHUNK, found.bytes);
@@ -187,9 +185,15 @@ public class ItOutputStore {
     Found oldest = read(task(1, 0));
     assertEquals(31, oldest.last);
     assertTrue("" + oldest.dropped, oldest.dropped >= 8 * CHUNK && oldest.dropped < 16 * CHUNK);
-    other.destroy();
+    destroy(other, probe);
     logs.remove(task(1, 0));
     logs.remove(task(2, 0));
+  }
+
+  /** A refusal holds for a moment without another measurement: in the next test, too. */
+  private static void destroy(IgniteCache<?, ?> cache, IgniteCache<String, byte[]> probe) {
+    cache.destroy();
+    Await.until("there is memory", () -> hasRoom(probe));
   }
 
   private static boolean hasRoom(IgniteCache<String, byte[]> cache) {
