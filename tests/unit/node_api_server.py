@@ -114,6 +114,16 @@ class NodeApiServer(job_pb2_grpc.NodeApiServiceServicer):
                 )
             return job_pb2.StopJobResponse(job=self.state.jobs[job.id])
 
+    def AcceptQuorum(self, request: Any, context: Any) -> Any:
+        with self._call("AcceptQuorum", context):
+            job = self._find(request.job_id, context)
+            here = {node.consistent_id for node in self.state.nodes}
+            missing = [node for node in job.members if node.consistent_id not in here]
+            with self.state._news:
+                del job.members[:]
+                job.members.extend(self.state.nodes)
+            return job_pb2.AcceptQuorumResponse(job=self.state.jobs[job.id], missing=missing)
+
     def RemoveJob(self, request: Any, context: Any) -> Any:
         with self._call("RemoveJob", context):
             job = self._find(request.job_id, context)

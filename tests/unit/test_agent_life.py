@@ -6,12 +6,14 @@ import socket
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import grpc
 import pytest
-from agent_harness import SECRET, Agent, archive, eventually, is_alive, request
+from agent_harness import DEADLINE_SECONDS, SECRET, Agent, archive, eventually, is_alive, request
 from google.protobuf import json_format
 
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
@@ -215,6 +217,51 @@ def test_stop_gives_its_grace_to_a_task_and_to_its_children(agent: Agent) -> Non
     status = agent.ended(task)
     assert (status.state, status.exit_code) == (job_pb2.TASK_STATE_STOPPED, 3)
     assert agent.output == "up\nup\nparent saved\nchild saved\n"
+
+
+def lease(agent: Agent, seconds: float, attempt: int = 1) -> agent_pb2.AttemptLease:
+    """A lease of an attempt of the test's job that ends some seconds from now."""
+    until = time.monotonic_ns() + int(seconds * 1e9)
+    return agent_pb2.AttemptLease(job_id=agent.job, attempt=attempt, until_nanos=until)
+
+
+def test_the_end_of_an_attempts_lease_kills_its_tasks_alone_and_without_grace(agent: Agent) -> None:
+    other = agent.start("import time\nprint('other')\ntime.sleep(600)", task=agent.key(attempt=2))
+    task = start_stubborn(agent)
+    agent.printed("other")
+    renewal = agent_pb2.HeartbeatRequest(leases=[lease(agent, 0.6), lease(agent, 60, attempt=2)])
+    agent.call("Heartbeat", renewal)
+    # An earlier end than the one that was granted changes nothing.
+    agent.call("Heartbeat", agent_pb2.HeartbeatRequest(leases=[lease(agent, 0.1)]))
+    granted = time.monotonic()
+    # A stop with a long grace is under way when the lease ends.
+    stop = threading.Thread(target=agent.stop, kwargs={"grace": "60s"})
+    stop.start()
+    status = agent.ended(task)
+    assert 0.3 < time.monotonic() - granted < 10
+    stop.join(DEADLINE_SECONDS)
+    assert not stop.is_alive()
+    assert status.state == job_pb2.TASK_STATE_STOPPED
+    assert [process.pid for process in agent.living()] == [
+        event.status.pid for event in agent.events if event.key == other and event.status.pid
+    ][:1]
+
+
+def test_a_task_without_a_lease_is_killed_or_does_not_start(agent: Agent) -> None:
+    task = start_stubborn(agent)
+    agent.call("Heartbeat", agent_pb2.HeartbeatRequest(leases=[lease(agent, 0.2)]))
+    status = agent.ended(task)
+    assert (status.state, status.node_failed) == (job_pb2.TASK_STATE_FAILED, True)
+    assert "the lease of its attempt ended, so the task was killed" in status.error
+    late = agent.key(3)
+    agent.reserve(late)
+    start = request(late, archive(agent.directory / "late.zip", {"main.py": ""}))
+    with pytest.raises(grpc.RpcError, match="the lease of its attempt ended") as refused:
+        agent.call("StartTask", start)
+    assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+    start.lease_until_nanos = lease(agent, 60).until_nanos
+    agent.call("StartTask", start)
+    agent.await_events(lambda events: any(event.key == late and event.status.pid for event in events))
 
 
 def test_tasks_live_as_long_as_heartbeats_come_and_their_ports_longer(start_agent: StartAgent) -> None:

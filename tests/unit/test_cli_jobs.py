@@ -417,6 +417,27 @@ def test_ctrl_c_ends_logs_quietly(node) -> None:
     assert ran.returncode == 130
 
 
+def test_a_quorum_is_accepted_once(cli, node) -> None:
+    here, *gone = (
+        job_pb2.Node(id=letter * 36, consistent_id=letter, order=order, address=f"{letter}:10820")
+        for order, letter in enumerate("abc")
+    )
+    node.state.nodes = [here]
+    node.state.add(running_job(members=[here, *reversed(gone)]))
+    assert cli("quorum", "accept", "7f3a") == (
+        0,
+        "accepted: job 7f3a0000 goes on without 2 nodes (bbbbbbbb at b:10820, cccccccc at c:10820)\n",
+        "",
+    )
+    assert cli("quorum", "accept", "7f3a") == (0, "all nodes of job 7f3a0000 are here; nothing to accept\n", "")
+    node.state.add(running_job("8f3a0000", members=[here, *gone]))
+    answer = json.loads(cli("quorum", "accept", "--json", "8f3a")[1])
+    assert (answer["job"], [missing["address"] for missing in answer["missing"]]) == (
+        "8f3a0000",
+        ["b:10820", "c:10820"],
+    )
+
+
 def test_a_data_loss_is_accepted_once(cli, node) -> None:
     node.state.lost = {"images": (3, 7)}
     assert cli("accept-data-loss", "images") == (

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from tensorflow_ignite.agent import names, notifier, process
+from tensorflow_ignite.agent.lease import AttemptLease
 from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.ports import ReservedPort
 from tensorflow_ignite.agent.rejection import FAILED_PRECONDITION, RequestRejected
@@ -24,8 +25,11 @@ class Attempt:
 
     def __init__(self, job_id: str, number: int, *, work: Path, host: str, log_limit: int, notifier: Notifier) -> None:
         """An attempt without ports and tasks."""
+        self.lease = AttemptLease()
         self.stopping: asyncio.Task[None] | None = None
-        self._path = names.attempt_path(job_id, number)
+        #: The kill at the end of the lease.
+        self.expiring: asyncio.Task[None] | None = None
+        self.path = names.attempt_path(job_id, number)
         self._work = work
         self._host = host
         self._log_limit = log_limit
@@ -41,6 +45,11 @@ class Attempt:
     def tasks(self) -> list[Task]:
         """The tasks in the order of their starts."""
         return list(self._tasks.values())
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a task has not ended."""
+        return any(not task.is_final for task in self._tasks.values())
 
     def reserve(self, key: TaskKey) -> int:
         """Returns the port that is reserved for a task; reserves one at the first call."""
@@ -60,6 +69,13 @@ class Attempt:
                 FAILED_PRECONDITION,
                 f"task {path} was not started: the attempt's tasks are being killed. No task starts meanwhile. Start a "
                 "new attempt",
+            )
+        self.lease.extend(request.lease_until_nanos)
+        if self.lease.remaining() <= 0:
+            raise RequestRejected(
+                FAILED_PRECONDITION,
+                f"task {path} was not started: the lease of its attempt ended {-self.lease.remaining():.1f} s ago. A "
+                "task starts only while its node has proof of a majority of the job's nodes. Wait for the next lease",
             )
         if (key.role, key.index) not in self._ports:
             raise RequestRejected(
@@ -119,16 +135,16 @@ class Attempt:
 
     def _find(self) -> set[process.ProcessId]:
         leaders = [task.leader for task in self.tasks]
-        return process.find(names.mark(self._work, self._path) + "/", [pid for pid in leaders if pid is not None])
+        return process.find(names.mark(self._work, self.path) + "/", [pid for pid in leaders if pid is not None])
 
     async def _unpacked(self, archive: Path) -> Path:
         if self._unpacking is None:
-            code = self._work / self._path / "code"
+            code = self._work / self.path / "code"
             self._unpacking = asyncio.create_task(_unpack(archive, code))
         return await asyncio.shield(self._unpacking)
 
     def _remove_files(self) -> None:
-        directory = self._work / self._path
+        directory = self._work / self.path
         if directory.exists():
             remove_tree(directory)
         if directory.parent.exists() and not any(directory.parent.iterdir()):

@@ -1,4 +1,4 @@
-"""The lease: how long tasks may run without a heartbeat from the node's service."""
+"""Leases: how long tasks may run without word from the node's service."""
 
 import time
 from collections.abc import Callable
@@ -24,3 +24,25 @@ class Lease:
     def remaining(self) -> float:
         """Seconds until the lease expires; 0 or less after that."""
         return self.timeout - self.silence()
+
+
+class AttemptLease:
+    """The time until which the tasks of one attempt may run; the node's service extends it.
+
+    The service has proof that no other node starts another attempt before. Its clock is the same as this process's:
+    ``System.nanoTime`` of Java and ``time.monotonic_ns`` are both CLOCK_MONOTONIC.
+    """
+
+    def __init__(self, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        """A lease without an end, as long as it is not extended."""
+        self._clock = clock
+        self._until: int | None = None
+
+    def extend(self, until_nanos: int) -> None:
+        """Sets the end; an earlier one than before changes nothing."""
+        if until_nanos and (self._until is None or until_nanos > self._until):
+            self._until = until_nanos
+
+    def remaining(self) -> float:
+        """Seconds until the lease ends; 0 or less after that."""
+        return float("inf") if self._until is None else (self._until - self._clock()) / 1e9

@@ -81,7 +81,7 @@ class _Service(agent_pb2_grpc.AgentServiceServicer):
         self._watchers = WatchStreams(tasks)
 
     async def Heartbeat(self, request: agent_pb2.HeartbeatRequest, context: _Context) -> agent_pb2.HeartbeatResponse:
-        self._tasks.heartbeat()
+        self._tasks.heartbeat(request.leases)
         return agent_pb2.HeartbeatResponse()
 
     async def ReservePorts(

@@ -1,7 +1,9 @@
 """All attempts and tasks of this node, and the lease that limits how long they run."""
 
 import asyncio
+import contextlib
 import logging
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.rejection import ABORTED, FAILED_PRECONDITION, RequestRejected
 from tensorflow_ignite.agent.task import Ending, Task
 from tensorflow_ignite.v1 import job_pb2
-from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest, TaskKey
+from tensorflow_ignite.v1.agent_pb2 import AttemptLease, StartTaskRequest, TaskKey
 
 _log = logging.getLogger(__name__)
 
@@ -38,17 +40,21 @@ class Tasks:
         # Never removed: a delayed call must not start an attempt again.
         self._stopped: set[tuple[str, int]] = set()
         self._ending = False
-        self._renewed = asyncio.Event()
+        self._changed = asyncio.Event()
 
     @property
     def all_tasks(self) -> list[Task]:
         """Every task of every attempt that has not been stopped."""
         return [task for attempt in self._attempts.values() for task in attempt.tasks]
 
-    def heartbeat(self) -> None:
-        """Renews the lease."""
+    def heartbeat(self, leases: Iterable[AttemptLease] = ()) -> None:
+        """Renews the lease of this agent, and extends those of attempts."""
         self._lease.renew()
-        self._renewed.set()
+        for lease in leases:
+            attempt = self._attempts.get((lease.job_id, lease.attempt))
+            if attempt is not None:
+                attempt.lease.extend(lease.until_nanos)
+        self._changed.set()
 
     def reserve(self, keys: Iterable[TaskKey]) -> list[int]:
         """Reserves ports for tasks, in their order; a task that has a port keeps it.
@@ -92,6 +98,7 @@ class Tasks:
                 "tasks are reserved before the first task starts. Call ReservePorts",
             )
         attempt.start(request)
+        self._changed.set()
 
     async def stop(self, job_id: str, number: int, grace: float) -> None:
         """Ends an attempt; returns when none of its processes and files is left. It cannot start here any more."""
@@ -108,12 +115,13 @@ class Tasks:
         await asyncio.shield(attempt.stopping)
 
     async def keep_lease(self) -> None:
-        """Kills every task whenever the lease expires; runs as long as the agent."""
+        """Kills every task whose lease expires; runs as long as the agent."""
         while True:
-            self._renewed.clear()
+            self._changed.clear()
             remaining = self._lease.remaining()
             if remaining > 0:
-                await asyncio.sleep(remaining)
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), min(remaining, self._kill_expired()))
                 continue
             error = (
                 f"the node's service was silent for {self._lease.silence():.1f} s (lease {self._lease.timeout:g} s): "
@@ -122,7 +130,28 @@ class Tasks:
             if self.all_tasks:
                 _log.warning("%s", error)
             await self._kill_all(Ending(job_pb2.TASK_STATE_FAILED, error, node_failed=True), grace=0)
-            await self._renewed.wait()
+            await self._changed.wait()
+
+    def _kill_expired(self) -> float:
+        """Kills the tasks of attempts whose lease has ended; returns the seconds until the next one ends."""
+        following = math.inf
+        for attempt in self._attempts.values():
+            remaining = attempt.lease.remaining()
+            if not attempt.is_active:
+                continue
+            if remaining > 0:
+                following = min(following, remaining)
+            elif attempt.expiring is None or attempt.expiring.done():
+                error = (
+                    "the lease of its attempt ended, so the task was killed: its node had no contact with a majority of "
+                    f"the job's nodes (the node's last heartbeat came {self._lease.silence():.1f} s ago)"
+                )
+                _log.warning("attempt %s: %s", attempt.path, error)
+                ending = Ending(job_pb2.TASK_STATE_FAILED, error, node_failed=True)
+                # Without grace, also where a stop with a grace is under way.
+                attempt.expiring = asyncio.create_task(attempt.kill(ending, grace=0))
+                attempt.expiring.add_done_callback(lambda _: self._changed.set())
+        return following
 
     async def end(self, grace: float) -> None:
         """Ends all tasks; no task starts afterwards."""

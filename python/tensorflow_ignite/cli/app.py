@@ -24,6 +24,7 @@ from tensorflow_ignite.cli import (
     load,
     logs,
     node,
+    quorum,
     submit,
     tensorboard,
     token,
@@ -109,6 +110,7 @@ for _command, _panel in _COMMANDS:
     _settings = {"allow_interspersed_args": _command is not submit.submit}
     app.command(rich_help_panel=_panel, context_settings=_settings)(_command)
 app.add_typer(fs.app, name="fs", rich_help_panel="Data")
+app.add_typer(quorum.app, name="quorum", rich_help_panel="Jobs")
 
 
 def run(argv: Sequence[str] | None = None) -> int:

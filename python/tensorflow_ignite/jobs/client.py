@@ -420,6 +420,24 @@ class JobHandle:
         self._status = Job.from_proto(self._connection.call("StopJob", lambda: request).job)
         return self.wait(timeout, raise_on_failure=False) if wait else self._status
 
+    def accept_quorum(self) -> tuple[Node, ...]:
+        """Lets the job go on without the nodes that are missing now, although the others are no majority.
+
+        Call this only if no task of the job runs on the missing nodes: they are off for good. The nodes of the cluster
+        that answers are the job's nodes from now on. After a cut of the network, the other side may still train.
+
+        Returns:
+            The missing nodes, in the order in which they joined; none if all nodes of the job are here.
+
+        Raises:
+            JobFinishedError: The job is already in a final state.
+            PermissionDeniedError: The caller may not stop the job.
+        """
+        request = job_pb2.AcceptQuorumRequest(job_id=self.id)
+        response = self._connection.call("AcceptQuorum", lambda: request)
+        self._status = Job.from_proto(response.job)
+        return tuple(sorted((Node.from_proto(node) for node in response.missing), key=lambda node: node.order))
+
     def remove(self, *, force: bool = False) -> None:
         """Removes a job in a final state with its files: its checkpoints in the cluster, output and code.
 

@@ -26,7 +26,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from tensorflow_ignite.v1 import job_pb2 as tensorflow__ignite_dot_v1_dot_job__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tensorflow_ignite/v1/agent.proto\x12\x14tensorflow_ignite.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1etensorflow_ignite/v1/job.proto\"\x9e\x01\n\nAgentStart\x12\x0e\n\x06secret\x18\x01 \x01(\t\x12\x16\n\x0ework_directory\x18\x02 \x01(\t\x12\x30\n\rlease_timeout\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0c\n\x04host\x18\x04 \x01(\t\x12\x0f\n\x07node_id\x18\x05 \x01(\t\x12\x17\n\x0flog_limit_bytes\x18\x06 \x01(\x03\"I\n\nAgentReady\x12\x0c\n\x04port\x18\x01 \x01(\x05\x12-\n\x04info\x18\x02 \x01(\x0b\x32\x1f.tensorflow_ignite.v1.AgentInfo\"x\n\x07TaskKey\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\x05\x12(\n\x04role\x18\x03 \x01(\x0e\x32\x1a.tensorflow_ignite.v1.Role\x12\r\n\x05index\x18\x04 \x01(\x05\x12\x13\n\x0bincarnation\x18\x05 \x01(\x05\"\x12\n\x10HeartbeatRequest\"\x13\n\x11HeartbeatResponse\"C\n\x13ReservePortsRequest\x12,\n\x05tasks\x18\x01 \x03(\x0b\x32\x1d.tensorflow_ignite.v1.TaskKey\"%\n\x14ReservePortsResponse\x12\r\n\x05ports\x18\x01 \x03(\x05\"\xe8\x02\n\x10StartTaskRequest\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x1d.tensorflow_ignite.v1.TaskKey\x12+\n\x04spec\x18\x02 \x01(\x0b\x32\x1d.tensorflow_ignite.v1.JobSpec\x12\x14\n\x0c\x63ode_archive\x18\x03 \x01(\t\x12<\n\x03\x65nv\x18\x04 \x03(\x0b\x32/.tensorflow_ignite.v1.StartTaskRequest.EnvEntry\x12\x32\n\x07\x63ontext\x18\x05 \x01(\x0b\x32!.tensorflow_ignite.v1.TaskContext\x12\x30\n\x06limits\x18\x06 \x01(\x0b\x32 .tensorflow_ignite.v1.TaskLimits\x12\x15\n\rinherited_env\x18\x07 \x03(\t\x1a*\n\x08\x45nvEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa3\x01\n\nTaskLimits\x12\x14\n\x0cmemory_bytes\x18\x01 \x01(\x03\x12\x11\n\tprocesses\x18\x02 \x01(\x05\x12\x12\n\nopen_files\x18\x03 \x01(\x05\x12+\n\x08\x63pu_time\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08run_time\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x13\n\x11StartTaskResponse\"\xfa\x02\n\x0bTaskContext\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\x05\x12(\n\x04role\x18\x03 \x01(\x0e\x32\x1a.tensorflow_ignite.v1.Role\x12\r\n\x05index\x18\x04 \x01(\x05\x12\r\n\x05\x63\x61\x63he\x18\x05 \x01(\t\x12\x14\n\x0cnode_address\x18\x06 \x01(\t\x12\x1c\n\x14\x63heckpoint_directory\x18\x07 \x01(\t\x12\x37\n\x07workers\x18\x08 \x03(\x0b\x32&.tensorflow_ignite.v1.WorkerAssignment\x12\x19\n\x11\x61ssignment_digest\x18\t \x01(\t\x12\x10\n\x08job_name\x18\n \x01(\t\x12+\n\x04kind\x18\x0b \x01(\x0e\x32\x1d.tensorflow_ignite.v1.JobKind\x12\x13\n\x0bincarnation\x18\x0c \x01(\x05\x12\r\n\x05token\x18\r \x01(\t\x12\x17\n\x0f\x61llow_data_loss\x18\x0e \x01(\x08\"T\n\x10WorkerAssignment\x12\r\n\x05index\x18\x01 \x01(\x05\x12\x0f\n\x07node_id\x18\x02 \x01(\t\x12\x12\n\npartitions\x18\x03 \x03(\x05\x12\x0c\n\x04rows\x18\x04 \x01(\x03\"_\n\x12StopAttemptRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\x05\x12(\n\x05grace\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x15\n\x13StopAttemptResponse\"\x0e\n\x0cWatchRequest\"\xa7\x01\n\rWatchResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x1d.tensorflow_ignite.v1.TaskKey\x12\x32\n\x06status\x18\x02 \x01(\x0b\x32 .tensorflow_ignite.v1.TaskStatusH\x00\x12-\n\x03log\x18\x03 \x01(\x0b\x32\x1e.tensorflow_ignite.v1.LogChunkH\x00\x42\x07\n\x05\x65vent\"S\n\x08LogChunk\x12\x10\n\x08sequence\x18\x01 \x01(\x03\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\x12\x15\n\rdropped_bytes\x18\x03 \x01(\x03\x12\x10\n\x08position\x18\x04 \x01(\x03\x32\xe9\x03\n\x0c\x41gentService\x12\\\n\tHeartbeat\x12&.tensorflow_ignite.v1.HeartbeatRequest\x1a\'.tensorflow_ignite.v1.HeartbeatResponse\x12\x65\n\x0cReservePorts\x12).tensorflow_ignite.v1.ReservePortsRequest\x1a*.tensorflow_ignite.v1.ReservePortsResponse\x12\\\n\tStartTask\x12&.tensorflow_ignite.v1.StartTaskRequest\x1a\'.tensorflow_ignite.v1.StartTaskResponse\x12\x62\n\x0bStopAttempt\x12(.tensorflow_ignite.v1.StopAttemptRequest\x1a).tensorflow_ignite.v1.StopAttemptResponse\x12R\n\x05Watch\x12\".tensorflow_ignite.v1.WatchRequest\x1a#.tensorflow_ignite.v1.WatchResponse0\x01\x42\x1a\n\x16io.tensorflowignite.v1P\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tensorflow_ignite/v1/agent.proto\x12\x14tensorflow_ignite.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1etensorflow_ignite/v1/job.proto\"\x9e\x01\n\nAgentStart\x12\x0e\n\x06secret\x18\x01 \x01(\t\x12\x16\n\x0ework_directory\x18\x02 \x01(\t\x12\x30\n\rlease_timeout\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0c\n\x04host\x18\x04 \x01(\t\x12\x0f\n\x07node_id\x18\x05 \x01(\t\x12\x17\n\x0flog_limit_bytes\x18\x06 \x01(\x03\"I\n\nAgentReady\x12\x0c\n\x04port\x18\x01 \x01(\x05\x12-\n\x04info\x18\x02 \x01(\x0b\x32\x1f.tensorflow_ignite.v1.AgentInfo\"x\n\x07TaskKey\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\x05\x12(\n\x04role\x18\x03 \x01(\x0e\x32\x1a.tensorflow_ignite.v1.Role\x12\r\n\x05index\x18\x04 \x01(\x05\x12\x13\n\x0bincarnation\x18\x05 \x01(\x05\"F\n\x10HeartbeatRequest\x12\x32\n\x06leases\x18\x01 \x03(\x0b\x32\".tensorflow_ignite.v1.AttemptLease\"D\n\x0c\x41ttemptLease\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\x05\x12\x13\n\x0buntil_nanos\x18\x03 \x01(\x03\"\x13\n\x11HeartbeatResponse\"C\n\x13ReservePortsRequest\x12,\n\x05tasks\x18\x01 \x03(\x0b\x32\x1d.tensorflow_ignite.v1.TaskKey\"%\n\x14ReservePortsResponse\x12\r\n\x05ports\x18\x01 \x03(\x05\"\x83\x03\n\x10StartTaskRequest\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x1d.tensorflow_ignite.v1.TaskKey\x12+\n\x04spec\x18\x02 \x01(\x0b\x32\x1d.tensorflow_ignite.v1.JobSpec\x12\x14\n\x0c\x63ode_archive\x18\x03 \x01(\t\x12<\n\x03\x65nv\x18\x04 \x03(\x0b\x32/.tensorflow_ignite.v1.StartTaskRequest.EnvEntry\x12\x32\n\x07\x63ontext\x18\x05 \x01(\x0b\x32!.tensorflow_ignite.v1.TaskContext\x12\x30\n\x06limits\x18\x06 \x01(\x0b\x32 .tensorflow_ignite.v1.TaskLimits\x12\x15\n\rinherited_env\x18\x07 \x03(\t\x12\x19\n\x11lease_until_nanos\x18\x08 \x01(\x03\x1a*\n\x08\x45nvEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa3\x01\n\nTaskLimits\x12\x14\n\x0cmemory_bytes\x18\x01 \x01(\x03\x12\x11\n\tprocesses\x18\x02 \x01(\x05\x12\x12\n\nopen_files\x18\x03 \x01(\x05\x12+\n\x08\x63pu_time\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08run_time\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x13\n\x11StartTaskResponse\"\xfa\x02\n\x0bTaskContext\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\x05\x12(\n\x04role\x18\x03 \x01(\x0e\x32\x1a.tensorflow_ignite.v1.Role\x12\r\n\x05index\x18\x04 \x01(\x05\x12\r\n\x05\x63\x61\x63he\x18\x05 \x01(\t\x12\x14\n\x0cnode_address\x18\x06 \x01(\t\x12\x1c\n\x14\x63heckpoint_directory\x18\x07 \x01(\t\x12\x37\n\x07workers\x18\x08 \x03(\x0b\x32&.tensorflow_ignite.v1.WorkerAssignment\x12\x19\n\x11\x61ssignment_digest\x18\t \x01(\t\x12\x10\n\x08job_name\x18\n \x01(\t\x12+\n\x04kind\x18\x0b \x01(\x0e\x32\x1d.tensorflow_ignite.v1.JobKind\x12\x13\n\x0bincarnation\x18\x0c \x01(\x05\x12\r\n\x05token\x18\r \x01(\t\x12\x17\n\x0f\x61llow_data_loss\x18\x0e \x01(\x08\"T\n\x10WorkerAssignment\x12\r\n\x05index\x18\x01 \x01(\x05\x12\x0f\n\x07node_id\x18\x02 \x01(\t\x12\x12\n\npartitions\x18\x03 \x03(\x05\x12\x0c\n\x04rows\x18\x04 \x01(\x03\"_\n\x12StopAttemptRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\x05\x12(\n\x05grace\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x15\n\x13StopAttemptResponse\"\x0e\n\x0cWatchRequest\"\xa7\x01\n\rWatchResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x1d.tensorflow_ignite.v1.TaskKey\x12\x32\n\x06status\x18\x02 \x01(\x0b\x32 .tensorflow_ignite.v1.TaskStatusH\x00\x12-\n\x03log\x18\x03 \x01(\x0b\x32\x1e.tensorflow_ignite.v1.LogChunkH\x00\x42\x07\n\x05\x65vent\"S\n\x08LogChunk\x12\x10\n\x08sequence\x18\x01 \x01(\x03\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\x12\x15\n\rdropped_bytes\x18\x03 \x01(\x03\x12\x10\n\x08position\x18\x04 \x01(\x03\x32\xe9\x03\n\x0c\x41gentService\x12\\\n\tHeartbeat\x12&.tensorflow_ignite.v1.HeartbeatRequest\x1a\'.tensorflow_ignite.v1.HeartbeatResponse\x12\x65\n\x0cReservePorts\x12).tensorflow_ignite.v1.ReservePortsRequest\x1a*.tensorflow_ignite.v1.ReservePortsResponse\x12\\\n\tStartTask\x12&.tensorflow_ignite.v1.StartTaskRequest\x1a\'.tensorflow_ignite.v1.StartTaskResponse\x12\x62\n\x0bStopAttempt\x12(.tensorflow_ignite.v1.StopAttemptRequest\x1a).tensorflow_ignite.v1.StopAttemptResponse\x12R\n\x05Watch\x12\".tensorflow_ignite.v1.WatchRequest\x1a#.tensorflow_ignite.v1.WatchResponse0\x01\x42\x1a\n\x16io.tensorflowignite.v1P\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,35 +43,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TASKKEY']._serialized_start=358
   _globals['_TASKKEY']._serialized_end=478
   _globals['_HEARTBEATREQUEST']._serialized_start=480
-  _globals['_HEARTBEATREQUEST']._serialized_end=498
-  _globals['_HEARTBEATRESPONSE']._serialized_start=500
-  _globals['_HEARTBEATRESPONSE']._serialized_end=519
-  _globals['_RESERVEPORTSREQUEST']._serialized_start=521
-  _globals['_RESERVEPORTSREQUEST']._serialized_end=588
-  _globals['_RESERVEPORTSRESPONSE']._serialized_start=590
-  _globals['_RESERVEPORTSRESPONSE']._serialized_end=627
-  _globals['_STARTTASKREQUEST']._serialized_start=630
-  _globals['_STARTTASKREQUEST']._serialized_end=990
-  _globals['_STARTTASKREQUEST_ENVENTRY']._serialized_start=948
-  _globals['_STARTTASKREQUEST_ENVENTRY']._serialized_end=990
-  _globals['_TASKLIMITS']._serialized_start=993
-  _globals['_TASKLIMITS']._serialized_end=1156
-  _globals['_STARTTASKRESPONSE']._serialized_start=1158
-  _globals['_STARTTASKRESPONSE']._serialized_end=1177
-  _globals['_TASKCONTEXT']._serialized_start=1180
-  _globals['_TASKCONTEXT']._serialized_end=1558
-  _globals['_WORKERASSIGNMENT']._serialized_start=1560
-  _globals['_WORKERASSIGNMENT']._serialized_end=1644
-  _globals['_STOPATTEMPTREQUEST']._serialized_start=1646
-  _globals['_STOPATTEMPTREQUEST']._serialized_end=1741
-  _globals['_STOPATTEMPTRESPONSE']._serialized_start=1743
-  _globals['_STOPATTEMPTRESPONSE']._serialized_end=1764
-  _globals['_WATCHREQUEST']._serialized_start=1766
-  _globals['_WATCHREQUEST']._serialized_end=1780
-  _globals['_WATCHRESPONSE']._serialized_start=1783
-  _globals['_WATCHRESPONSE']._serialized_end=1950
-  _globals['_LOGCHUNK']._serialized_start=1952
-  _globals['_LOGCHUNK']._serialized_end=2035
-  _globals['_AGENTSERVICE']._serialized_start=2038
-  _globals['_AGENTSERVICE']._serialized_end=2527
+  _globals['_HEARTBEATREQUEST']._serialized_end=550
+  _globals['_ATTEMPTLEASE']._serialized_start=552
+  _globals['_ATTEMPTLEASE']._serialized_end=620
+  _globals['_HEARTBEATRESPONSE']._serialized_start=622
+  _globals['_HEARTBEATRESPONSE']._serialized_end=641
+  _globals['_RESERVEPORTSREQUEST']._serialized_start=643
+  _globals['_RESERVEPORTSREQUEST']._serialized_end=710
+  _globals['_RESERVEPORTSRESPONSE']._serialized_start=712
+  _globals['_RESERVEPORTSRESPONSE']._serialized_end=749
+  _globals['_STARTTASKREQUEST']._serialized_start=752
+  _globals['_STARTTASKREQUEST']._serialized_end=1139
+  _globals['_STARTTASKREQUEST_ENVENTRY']._serialized_start=1097
+  _globals['_STARTTASKREQUEST_ENVENTRY']._serialized_end=1139
+  _globals['_TASKLIMITS']._serialized_start=1142
+  _globals['_TASKLIMITS']._serialized_end=1305
+  _globals['_STARTTASKRESPONSE']._serialized_start=1307
+  _globals['_STARTTASKRESPONSE']._serialized_end=1326
+  _globals['_TASKCONTEXT']._serialized_start=1329
+  _globals['_TASKCONTEXT']._serialized_end=1707
+  _globals['_WORKERASSIGNMENT']._serialized_start=1709
+  _globals['_WORKERASSIGNMENT']._serialized_end=1793
+  _globals['_STOPATTEMPTREQUEST']._serialized_start=1795
+  _globals['_STOPATTEMPTREQUEST']._serialized_end=1890
+  _globals['_STOPATTEMPTRESPONSE']._serialized_start=1892
+  _globals['_STOPATTEMPTRESPONSE']._serialized_end=1913
+  _globals['_WATCHREQUEST']._serialized_start=1915
+  _globals['_WATCHREQUEST']._serialized_end=1929
+  _globals['_WATCHRESPONSE']._serialized_start=1932
+  _globals['_WATCHRESPONSE']._serialized_end=2099
+  _globals['_LOGCHUNK']._serialized_start=2101
+  _globals['_LOGCHUNK']._serialized_end=2184
+  _globals['_AGENTSERVICE']._serialized_start=2187
+  _globals['_AGENTSERVICE']._serialized_end=2676
 # @@protoc_insertion_point(module_scope)

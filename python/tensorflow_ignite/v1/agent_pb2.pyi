@@ -49,8 +49,20 @@ class TaskKey(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., incarnation: _Optional[int] = ...) -> None: ...
 
 class HeartbeatRequest(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("leases",)
+    LEASES_FIELD_NUMBER: _ClassVar[int]
+    leases: _containers.RepeatedCompositeFieldContainer[AttemptLease]
+    def __init__(self, leases: _Optional[_Iterable[_Union[AttemptLease, _Mapping]]] = ...) -> None: ...
+
+class AttemptLease(_message.Message):
+    __slots__ = ("job_id", "attempt", "until_nanos")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_NANOS_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    attempt: int
+    until_nanos: int
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., until_nanos: _Optional[int] = ...) -> None: ...
 
 class HeartbeatResponse(_message.Message):
     __slots__ = ()
@@ -69,7 +81,7 @@ class ReservePortsResponse(_message.Message):
     def __init__(self, ports: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StartTaskRequest(_message.Message):
-    __slots__ = ("key", "spec", "code_archive", "env", "context", "limits", "inherited_env")
+    __slots__ = ("key", "spec", "code_archive", "env", "context", "limits", "inherited_env", "lease_until_nanos")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -84,6 +96,7 @@ class StartTaskRequest(_message.Message):
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     INHERITED_ENV_FIELD_NUMBER: _ClassVar[int]
+    LEASE_UNTIL_NANOS_FIELD_NUMBER: _ClassVar[int]
     key: TaskKey
     spec: _job_pb2.JobSpec
     code_archive: str
@@ -91,7 +104,8 @@ class StartTaskRequest(_message.Message):
     context: TaskContext
     limits: TaskLimits
     inherited_env: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ...) -> None: ...
+    lease_until_nanos: int
+    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ..., lease_until_nanos: _Optional[int] = ...) -> None: ...
 
 class TaskLimits(_message.Message):
     __slots__ = ("memory_bytes", "processes", "open_files", "cpu_time", "run_time")

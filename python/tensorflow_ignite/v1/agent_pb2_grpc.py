@@ -65,7 +65,8 @@ class AgentServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def Heartbeat(self, request, context):
-        """Renews the lease. Without a heartbeat for lease_timeout the agent kills every task, and reports it as FAILED.
+        """Renews the lease of the agent, and those of the attempts that it names. Without a heartbeat for lease_timeout the agent
+        kills every task, and reports it as FAILED; at the end of an attempt's lease it kills the tasks of that attempt.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

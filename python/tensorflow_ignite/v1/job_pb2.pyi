@@ -645,3 +645,17 @@ class AcceptDataLossResponse(_message.Message):
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     partitions: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, partitions: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class AcceptQuorumRequest(_message.Message):
+    __slots__ = ("job_id",)
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    def __init__(self, job_id: _Optional[str] = ...) -> None: ...
+
+class AcceptQuorumResponse(_message.Message):
+    __slots__ = ("job", "missing")
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    MISSING_FIELD_NUMBER: _ClassVar[int]
+    job: Job
+    missing: _containers.RepeatedCompositeFieldContainer[Node]
+    def __init__(self, job: _Optional[_Union[Job, _Mapping]] = ..., missing: _Optional[_Iterable[_Union[Node, _Mapping]]] = ...) -> None: ...

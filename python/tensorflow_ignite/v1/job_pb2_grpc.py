@@ -84,6 +84,11 @@ class NodeApiServiceStub(object):
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossResponse.FromString,
                 _registered_method=True)
+        self.AcceptQuorum = channel.unary_unary(
+                '/tensorflow_ignite.v1.NodeApiService/AcceptQuorum',
+                request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumResponse.FromString,
+                _registered_method=True)
 
 
 class NodeApiServiceServicer(object):
@@ -169,6 +174,15 @@ class NodeApiServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AcceptQuorum(self, request, context):
+        """Makes the nodes of this cluster the members of a job, so that it no longer waits for a majority of its members. The
+        caller knows that no task of the job runs on the others: they are off, or were stopped. FAILED_PRECONDITION: the job
+        is in a final state. Not an error if no member is missing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_NodeApiServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -221,6 +235,11 @@ def add_NodeApiServiceServicer_to_server(servicer, server):
                     servicer.AcceptDataLoss,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossResponse.SerializeToString,
+            ),
+            'AcceptQuorum': grpc.unary_unary_rpc_method_handler(
+                    servicer.AcceptQuorum,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -493,6 +512,33 @@ class NodeApiService(object):
             '/tensorflow_ignite.v1.NodeApiService/AcceptDataLoss',
             tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AcceptQuorum(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.NodeApiService/AcceptQuorum',
+            tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.lease.NodeContact;
 import io.tensorflowignite.node.NodeRuntime;
 import io.tensorflowignite.security.decide.AccessRules;
 import io.tensorflowignite.settings.BatchLimits;
@@ -19,8 +20,10 @@ import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.lang.IgnitePredicate;
 import org.apache.ignite.resources.IgniteInstanceResource;
+import org.apache.ignite.resources.ServiceContextResource;
 import org.apache.ignite.services.Service;
 import org.apache.ignite.services.ServiceConfiguration;
+import org.apache.ignite.services.ServiceContext;
 
 /**
  * The service with which a node trains TensorFlow models beside its data. Deploy it once on each
@@ -38,7 +41,7 @@ import org.apache.ignite.services.ServiceConfiguration;
  * them. Settings of one node (interpreter, address, port, work directory, certificate) are system
  * properties {@code tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
  */
-public final class TensorFlowService implements Service {
+public final class TensorFlowService implements Service, NodeContact {
   /** The name under which the service is deployed. */
   public static final String NAME = "tensorflow-ignite";
 
@@ -79,6 +82,7 @@ public final class TensorFlowService implements Service {
   private final SecuritySettings security = new SecuritySettings();
 
   @IgniteInstanceResource private transient Ignite ignite;
+  @ServiceContextResource private transient ServiceContext context;
 
   private transient NodeRuntime runtime;
 
@@ -305,8 +309,13 @@ public final class TensorFlowService implements Service {
   @Override
   public void init() {
     IgniteLogger log = ignite.log().getLogger(TensorFlowService.class);
-    runtime = new NodeRuntime(ignite, log, settings(), nodeFilter());
+    runtime = new NodeRuntime(ignite, context.name(), log, settings(), nodeFilter());
     runtime.start();
+  }
+
+  @Override
+  public void contact(String caller, String[] answered) {
+    runtime.contact(caller, answered);
   }
 
   @Override

@@ -12,6 +12,7 @@ import io.grpc.stub.MetadataUtils;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentServiceGrpc;
 import io.tensorflowignite.v1.AgentStart;
+import io.tensorflowignite.v1.AttemptLease;
 import io.tensorflowignite.v1.HeartbeatRequest;
 import io.tensorflowignite.v1.ReservePortsRequest;
 import io.tensorflowignite.v1.StartTaskRequest;
@@ -85,10 +86,10 @@ final class AgentConnection implements AutoCloseable {
     }
   }
 
-  void heartbeat(long timeoutMs) {
+  void heartbeat(List<AttemptLease> leases, long timeoutMs) {
     calls
         .withDeadlineAfter(timeoutMs, TimeUnit.MILLISECONDS)
-        .heartbeat(HeartbeatRequest.getDefaultInstance());
+        .heartbeat(HeartbeatRequest.newBuilder().addAllLeases(leases).build());
   }
 
   /** Returns one port for each task, in the order of the tasks. */

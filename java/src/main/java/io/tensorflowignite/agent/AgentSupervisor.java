@@ -8,10 +8,12 @@ import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentStart;
+import io.tensorflowignite.v1.AttemptLease;
 import io.tensorflowignite.v1.WatchResponse;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import org.apache.ignite.IgniteLogger;
 
@@ -30,6 +32,9 @@ public final class AgentSupervisor implements AutoCloseable {
     void agentLost(String reason);
 
     void event(WatchResponse event);
+
+    /** The leases of all attempts with tasks on this node, for the next heartbeat. */
+    List<AttemptLease> leases();
   }
 
   private static final Duration RESTART_PAUSE = Duration.ofSeconds(2);
@@ -153,7 +158,7 @@ public final class AgentSupervisor implements AutoCloseable {
     while (!closed && !ended) {
       try {
         loop.alive();
-        agent.heartbeat(leaseMs);
+        agent.heartbeat(listener.leases(), leaseMs);
       } catch (StatusRuntimeException e) {
         if (!closed) {
           log.warning("Agent did not answer a heartbeat [reason=" + e.getMessage() + "]");

@@ -6,6 +6,7 @@ import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.security.TaskToken;
 import io.tensorflowignite.v1.AttemptPhase;
+import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
@@ -22,6 +23,10 @@ import java.util.Set;
 final class LocalAttempt {
   final String jobId;
   final int number;
+
+  /** The job's row as last seen here. */
+  volatile Job job;
+
   AttemptPhase reached = AttemptPhase.ATTEMPT_PHASE_UNSPECIFIED;
 
   /** A call to stop the attempt is pending. */
@@ -35,9 +40,10 @@ final class LocalAttempt {
   private final Map<TaskKey, Task> tasks = new LinkedHashMap<>();
   private final Map<TaskKey, TaskToken> tokens = new HashMap<>();
 
-  LocalAttempt(String jobId, int number) {
-    this.jobId = jobId;
+  LocalAttempt(Job job, int number) {
+    this.jobId = job.getId();
     this.number = number;
+    this.job = job;
   }
 
   static TaskKey key(String jobId, int attempt, Task task) {

@@ -19,11 +19,13 @@ import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.KnownValues;
+import io.tensorflowignite.lease.Contacts;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.AttemptLease;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
@@ -36,11 +38,11 @@ import io.tensorflowignite.v1.WatchResponse;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -78,9 +80,10 @@ public final class NodeRunner implements AutoCloseable {
   private final JobTable jobs;
   private final ReportTable reports;
   private final OutputStore output;
+  private final Contacts contacts;
 
   private final LinkedBlockingQueue<Runnable> events = new LinkedBlockingQueue<>();
-  private final Map<String, LocalAttempt> attempts = new HashMap<>();
+  private final Map<String, LocalAttempt> attempts = new ConcurrentHashMap<>();
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-runner");
   private final Loop loop;
   private volatile boolean closed;
@@ -97,6 +100,7 @@ public final class NodeRunner implements AutoCloseable {
       String nodeAddress,
       Supplier<Map<String, String>> tlsEnvironment,
       CodeStore code,
+      Contacts contacts,
       Path agentDirectory,
       Loops loops) {
     this.ignite = ignite;
@@ -108,6 +112,7 @@ public final class NodeRunner implements AutoCloseable {
     this.taskHost = nodeAddress.substring(0, nodeAddress.lastIndexOf(':'));
     this.archives = new CodeArchives(agentDirectory, code);
     this.supervisor = supervisor;
+    this.contacts = contacts;
     this.jobs = jobs;
     this.reports = new ReportTable(ignite);
     this.output = new OutputStore(new LogTable(ignite), log, settings.logLimitBytes, this::nodes);
@@ -165,6 +170,19 @@ public final class NodeRunner implements AutoCloseable {
                     }));
   }
 
+  /** Until when the tasks of each attempt on this node may run. */
+  public List<AttemptLease> leases() {
+    return attempts.values().stream()
+        .map(
+            attempt ->
+                AttemptLease.newBuilder()
+                    .setJobId(attempt.jobId)
+                    .setAttempt(attempt.number)
+                    .setUntilNanos(contacts.leaseEnd(attempt.job))
+                    .build())
+        .collect(Collectors.toList());
+  }
+
   @Override
   public void close() {
     closed = true;
@@ -220,7 +238,8 @@ public final class NodeRunner implements AutoCloseable {
     LocalAttempt local =
         attempts.computeIfAbsent(
             id(job.getId(), attempt.getNumber()),
-            key -> new LocalAttempt(job.getId(), attempt.getNumber()));
+            key -> new LocalAttempt(job, attempt.getNumber()));
+    local.job = job;
     converge(job, attempt, localTasks(attempt), local);
     report(local);
   }
@@ -305,7 +324,9 @@ public final class NodeRunner implements AutoCloseable {
         local.error("the node's service was restarted and has no state of attempt " + local.number);
       }
     }
-    if (agent == null || !local.hasTask(key) || local.isStarted(key)) {
+    long leaseEnd = contacts.leaseEnd(job);
+    boolean hasLease = leaseEnd - System.nanoTime() > 0;
+    if (agent == null || !local.hasTask(key) || local.isStarted(key) || !hasLease) {
       return;
     }
     try {
@@ -315,6 +336,7 @@ public final class NodeRunner implements AutoCloseable {
               .setKey(key)
               .setSpec(job.getSpec())
               .setCodeArchive(archive.toString())
+              .setLeaseUntilNanos(leaseEnd)
               .putAllEnv(TaskEnvironment.of(job, attempt, task, nodeAddress))
               .putAllEnv(tlsEnvironment.get())
               .setContext(

@@ -8,6 +8,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_JOB_UNREADABLE;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_UNREADABLE;
 
+import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -22,6 +23,8 @@ import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.job.decide.KnownValues;
+import io.tensorflowignite.job.decide.Members;
+import io.tensorflowignite.job.decide.QuorumRule;
 import io.tensorflowignite.job.decide.RetentionPolicy;
 import io.tensorflowignite.rpc.StreamCallThread;
 import io.tensorflowignite.security.Guard;
@@ -33,6 +36,8 @@ import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.AcceptDataLossRequest;
 import io.tensorflowignite.v1.AcceptDataLossResponse;
+import io.tensorflowignite.v1.AcceptQuorumRequest;
+import io.tensorflowignite.v1.AcceptQuorumResponse;
 import io.tensorflowignite.v1.CacheLoss;
 import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
@@ -205,15 +210,16 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     if (spec.getCheckpointDirectory().isEmpty()) {
       spec.setCheckpointDirectory(JobPaths.checkpoints(id));
     }
-    Job job =
+    Job.Builder row =
         Job.newBuilder()
             .setId(id)
             .setRequestId(request.getRequestId())
             .setSpec(spec)
             .setOwner(guard.owner())
             .setState(JOB_STATE_PENDING)
-            .setCreatedAt(Timestamps.fromMillis(System.currentTimeMillis()))
-            .build();
+            .setCreatedAt(Timestamps.fromMillis(System.currentTimeMillis()));
+    Members.set(row, nodes.live());
+    Job job = row.build();
     if (jobs.insert(job)) {
       return job;
     }
@@ -251,15 +257,42 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
                 found.getId(),
                 job -> job.hasFinishedAt() ? job : job.toBuilder().setStopRequested(true).build())
             .orElseThrow(() -> notFound(found.getId()));
-    if (stopped.hasFinishedAt() && !found.getStopRequested()) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_JOB_FINISHED,
-          "Job %1$s is over (%2$s). Only an unfinished job can be stopped. See: tensorflow-ignite"
-              + " describe %1$s",
-          stopped.getId(),
-          MessageText.state(stopped.getState()));
+    if (!found.getStopRequested()) {
+      requireUnfinished(stopped, "be stopped");
     }
     answer(response, StopJobResponse.newBuilder().setJob(publicView(stopped)).build());
+  }
+
+  private static void requireUnfinished(Job job, String act) {
+    if (job.hasFinishedAt()) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_JOB_FINISHED,
+          "Job %1$s is over (%2$s). Only an unfinished job can %3$s. See: tensorflow-ignite"
+              + " describe %1$s",
+          job.getId(),
+          MessageText.state(job.getState()),
+          act);
+    }
+  }
+
+  @Override
+  public void acceptQuorum(
+      AcceptQuorumRequest request, StreamObserver<AcceptQuorumResponse> response) {
+    Job found = find(request.getJobId(), guard::mayStop, guard::stop);
+    requireReadable(found);
+    requireUnfinished(found, "have a quorum");
+    List<Node> live = nodes.live();
+    List<Node> missing = QuorumRule.missing(found, Members.consistentIds(live));
+    Timestamp now = Timestamps.fromMillis(System.currentTimeMillis());
+    Job accepted =
+        jobs.update(found.getId(), job -> Members.accept(job, live, guard.owner(), now))
+            .orElseThrow(() -> notFound(found.getId()));
+    answer(
+        response,
+        AcceptQuorumResponse.newBuilder()
+            .setJob(publicView(accepted))
+            .addAllMissing(missing)
+            .build());
   }
 
   @Override

@@ -18,12 +18,16 @@ import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.loss.LossDetector;
 import io.tensorflowignite.data.tcp.TcpPort;
 import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.job.Departures;
 import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobServices;
 import io.tensorflowignite.job.LogArchive;
 import io.tensorflowignite.job.Reconciler;
 import io.tensorflowignite.job.TopologyEvents;
+import io.tensorflowignite.lease.ContactRounds;
+import io.tensorflowignite.lease.Contacts;
+import io.tensorflowignite.lease.NodeContact;
 import io.tensorflowignite.rpc.ApiServer;
 import io.tensorflowignite.security.Authentication;
 import io.tensorflowignite.security.Guard;
@@ -41,11 +45,13 @@ import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentStart;
+import io.tensorflowignite.v1.AttemptLease;
 import io.tensorflowignite.v1.WatchResponse;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
@@ -71,6 +77,8 @@ public final class NodeRuntime implements AutoCloseable {
   private final ClusterSettings settings;
   private final IgnitePredicate<ClusterNode> nodeFilter;
   private final String nodeId;
+  private final String serviceName;
+  private final Contacts contacts;
   private final Loops loops;
   private final Loop loop;
   private final Thread thread;
@@ -87,10 +95,12 @@ public final class NodeRuntime implements AutoCloseable {
   private volatile boolean closed;
 
   /**
+   * @param serviceName the name under which the service is deployed
    * @param nodeFilter the nodes that may host jobs' services; null: every server node
    */
   public NodeRuntime(
       Ignite ignite,
+      String serviceName,
       IgniteLogger log,
       ClusterSettings settings,
       IgnitePredicate<ClusterNode> nodeFilter) {
@@ -98,6 +108,12 @@ public final class NodeRuntime implements AutoCloseable {
     this.log = log;
     this.settings = settings;
     this.nodeFilter = nodeFilter;
+    this.serviceName = serviceName;
+    this.contacts =
+        new Contacts(
+            ignite.cluster().localNode().consistentId().toString(),
+            settings.leaseTimeout,
+            System::nanoTime);
     this.nodeId = ignite.cluster().localNode().id().toString();
     this.loops = Loops.of(ignite);
     this.loop = loops.continuous("reconciler", PASS_LIMIT, () -> closed);
@@ -120,6 +136,11 @@ public final class NodeRuntime implements AutoCloseable {
 
   public String failure() {
     return failure;
+  }
+
+  /** Takes the call of another node, see {@link NodeContact}. */
+  public void contact(String caller, String[] answered) {
+    contacts.add(caller, Arrays.asList(answered));
   }
 
   @Override
@@ -154,6 +175,7 @@ public final class NodeRuntime implements AutoCloseable {
     local = NodeSettings.of(ignite);
     NodeTls tls = opened(tls());
     nodes = new NodeTable(ignite);
+    Departures.of(ignite);
     JobTable jobs = new JobTable(ignite);
     JobChangeBus jobChanges = new JobChangeBus();
     detector = opened(LossDetector.open(ignite, changes::release));
@@ -218,6 +240,7 @@ public final class NodeRuntime implements AutoCloseable {
             address,
             tls::taskEnvironment,
             code,
+            contacts,
             agentDirectory(),
             loops);
     Reconciler reconciler =
@@ -243,6 +266,8 @@ public final class NodeRuntime implements AutoCloseable {
     NodeRow row = opened(new NodeRow(ignite, nodes, loops, address));
     row.start();
     self = row;
+    opened(new ContactRounds(ignite, serviceName, nodes, contacts, settings.leaseTimeout, loops))
+        .start();
     opened(supervisor).start();
     opened(runner).start();
     log.info("Node API is up [address=" + address + ", tls=" + tls + ", node=" + nodeId + "]");
@@ -357,6 +382,11 @@ public final class NodeRuntime implements AutoCloseable {
     @Override
     public void event(WatchResponse event) {
       runner.agentEvent(event);
+    }
+
+    @Override
+    public List<AttemptLease> leases() {
+      return runner.leases();
     }
   }
 }

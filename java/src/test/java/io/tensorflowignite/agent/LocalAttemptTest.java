@@ -9,6 +9,7 @@ import static org.junit.Assert.assertTrue;
 
 import com.google.common.hash.Hashing;
 import com.google.protobuf.ByteString;
+import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
@@ -17,7 +18,8 @@ import java.nio.charset.StandardCharsets;
 import org.junit.Test;
 
 public class LocalAttemptTest {
-  private final LocalAttempt attempt = new LocalAttempt("3f2a1b00", 2);
+  private final LocalAttempt attempt =
+      new LocalAttempt(Job.newBuilder().setId("3f2a1b00").build(), 2);
   private final Task worker = Task.newBuilder().setRole(ROLE_WORKER).setIndex(1).build();
   private final TaskKey key = LocalAttempt.key("3f2a1b00", 2, worker);
 

@@ -26,7 +26,6 @@ import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Event;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskStatus;
 
@@ -53,10 +52,8 @@ final class JobActions {
       attempt.addTasks(
           task.toBuilder().setStatus(TaskStatus.newBuilder().setState(TASK_STATE_PLACED)));
     }
-    job.addAttempts(attempt).clearNotBefore().clearMembers();
-    for (Node member : placement.members()) {
-      job.addMembers(member.toBuilder().clearAgent().clearLoops());
-    }
+    job.addAttempts(attempt).clearNotBefore();
+    Members.set(job, placement.members());
     long workers = placement.tasks().stream().filter(task -> task.getRole() == ROLE_WORKER).count();
     addEvent(
         job,
@@ -273,7 +270,7 @@ final class JobActions {
     addEvent(job, now, cause);
   }
 
-  private static void addEvent(Job.Builder job, Timestamp now, String text) {
+  static void addEvent(Job.Builder job, Timestamp now, String text) {
     int count = job.getEventsCount();
     long last = count == 0 ? 0 : job.getEvents(count - 1).getNumber();
     job.addEvents(

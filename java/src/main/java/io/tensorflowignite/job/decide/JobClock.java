@@ -19,6 +19,7 @@ import java.util.function.LongSupplier;
 public final class JobClock {
   private final LongSupplier monotonicNanos;
   private final Map<Timestamp, Long> firstObserved = new HashMap<>();
+  private final Map<String, Long> leftAt = new HashMap<>();
 
   /**
    * @param monotonicNanos a monotonic clock in nanoseconds, like {@link System#nanoTime}.
@@ -27,11 +28,17 @@ public final class JobClock {
     this.monotonicNanos = monotonicNanos;
   }
 
-  /** Begins to measure the moments that are new in the row, and forgets those of earlier rows. */
-  void observe(Job job) {
+  /**
+   * Begins to measure the moments that are new in the row, and the absence of nodes with tasks;
+   * forgets those of earlier rows.
+   */
+  void observe(Job job, Set<String> nodes) {
     Set<Timestamp> moments = new HashSet<>();
+    Set<String> absent = new HashSet<>();
     moments.add(job.getCreatedAt());
     if (job.getAttemptsCount() > 0) {
+      JobMachine.attempt(job).getTasksList().forEach(task -> absent.add(task.getNodeId()));
+      absent.removeAll(nodes);
       Attempt attempt = JobMachine.attempt(job);
       moments.add(attempt.getStartedAt());
       moments.add(attempt.getRunningAt());
@@ -40,6 +47,14 @@ public final class JobClock {
     }
     firstObserved.keySet().retainAll(moments);
     moments.forEach(this::since);
+    leftAt.keySet().retainAll(absent);
+    absent.forEach(this::sinceLeft);
+  }
+
+  /** The time since this service first observed that the node has left. */
+  Duration sinceLeft(String node) {
+    long now = monotonicNanos.getAsLong();
+    return Duration.ofNanos(now - leftAt.computeIfAbsent(node, ignored -> now));
   }
 
   /** The time since this service first observed the moment. */

@@ -415,8 +415,10 @@ public final class JobObserver {
   }
 
   private String missingForPlacement() {
-    return QuorumRule.waitingFor(job, observation)
-        .orElse(observation.placement.waitingFor == null ? "" : observation.placement.waitingFor);
+    if (!QuorumRule.holds(job, observation.consistentIds)) {
+      return QuorumRule.waitingFor(job, observation);
+    }
+    return observation.placement.waitingFor == null ? "" : observation.placement.waitingFor;
   }
 
   private String missingProof() {

@@ -20,11 +20,11 @@ public final class Observation {
   /** Ids of the nodes in the topology. */
   final Set<String> nodes;
 
-  /**
-   * Ids of nodes that have left and whose process is dead: their host refuses connections to the
-   * address of their API, or another node has their identity or address.
-   */
-  final Set<String> dead;
+  /** Consistent ids of the nodes in the topology. */
+  final Set<String> consistentIds;
+
+  /** Ids of nodes that have left because they were stopped, after the end of their tasks. */
+  final Set<String> leftInOrder;
 
   private final Map<String, NodeReport> reports;
 
@@ -40,7 +40,8 @@ public final class Observation {
       Timestamp now,
       JobClock clock,
       Set<String> nodes,
-      Set<String> dead,
+      Set<String> consistentIds,
+      Set<String> leftInOrder,
       Map<String, NodeReport> reports,
       Set<Integer> lostPartitions,
       PlacementResult placement,
@@ -48,7 +49,8 @@ public final class Observation {
     this.now = now;
     this.clock = clock;
     this.nodes = nodes;
-    this.dead = dead;
+    this.consistentIds = consistentIds;
+    this.leftInOrder = leftInOrder;
     this.reports = reports;
     this.lostPartitions = lostPartitions;
     this.placement = placement;
@@ -57,7 +59,12 @@ public final class Observation {
 
   /** Measures the moments of the job's row, see {@link JobClock}. */
   void measure(Job job) {
-    clock.observe(job);
+    clock.observe(job, nodes);
+  }
+
+  /** The time since the job's service first observed that a node with tasks has left. */
+  Duration sinceLeft(String node) {
+    return clock.sinceLeft(node);
   }
 
   /** The time since the job's service first observed a moment of the job's row. */

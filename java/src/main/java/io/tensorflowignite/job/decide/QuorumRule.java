@@ -5,41 +5,60 @@ import static io.tensorflowignite.v1.Quorum.QUORUM_NONE;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.Node;
+import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
  * When a network is cut, both sides of an in-memory cluster of Ignite continue, and each can write
- * its job table. So a side starts another attempt only if it has more than half of the nodes that
- * the last attempt began with. Nodes that are proven dead are not counted.
+ * its job table. So an attempt starts, and goes on, only on a side with a majority of the job's
+ * members: more than half of them, or half of them with the oldest. Members are counted by their
+ * consistent ids: a node that was started again is the same member.
  */
-final class QuorumRule {
+public final class QuorumRule {
   private QuorumRule() {}
 
-  /** The condition that the job waits for; empty when it may continue. */
-  static Optional<String> waitingFor(Job job, Observation observation) {
-    if (job.getSpec().getQuorum() == QUORUM_NONE) {
-      return Optional.empty();
+  /**
+   * Whether the nodes have a majority of the job's members. A job without members, which an earlier
+   * version has submitted, needs none before its first attempt.
+   *
+   * @param consistentIds the consistent ids of nodes that are connected
+   */
+  public static boolean holds(Job job, Set<String> consistentIds) {
+    List<Node> members = job.getMembersList();
+    if (job.getSpec().getQuorum() == QUORUM_NONE || members.isEmpty()) {
+      return true;
     }
-    List<String> silent =
-        job.getMembersList().stream()
-            .map(Node::getId)
-            .filter(id -> !observation.nodes.contains(id) && !observation.dead.contains(id))
-            .collect(Collectors.toList());
-    long here =
-        job.getMembersList().stream()
-            .filter(member -> observation.nodes.contains(member.getId()))
-            .count();
-    if (silent.isEmpty() || here > silent.size()) {
-      return Optional.empty();
-    }
-    return Optional.of(
-        String.format(
-            "more than half of the nodes last seen together (quorum=majority): %d are here, %d have"
-                + " left without proof that they are dead (%s)",
-            here,
-            silent.size(),
-            silent.stream().map(MessageText::shortId).collect(Collectors.joining(", "))));
+    int twice = 2 * (members.size() - missing(job, consistentIds).size());
+    return twice > members.size()
+        || (twice == members.size() && consistentIds.contains(oldest(job).getConsistentId()));
+  }
+
+  /** The members of the job that are not among the connected nodes. */
+  public static List<Node> missing(Job job, Set<String> consistentIds) {
+    return job.getMembersList().stream()
+        .filter(member -> !consistentIds.contains(member.getConsistentId()))
+        .collect(Collectors.toList());
+  }
+
+  /** What the job waits for while its members have no majority. */
+  static String waitingFor(Job job, Observation observation) {
+    List<Node> missing = missing(job, observation.consistentIds);
+    return String.format(
+        "a majority of the %d nodes of its cluster (quorum=majority: more than half, or half with"
+            + " the oldest, node %s); %d are here, missing: %s. Start them again; or, if they are"
+            + " off for good: tensorflow-ignite quorum accept %s",
+        job.getMembersCount(),
+        MessageText.shortId(oldest(job).getId()),
+        job.getMembersCount() - missing.size(),
+        missing.stream()
+            .map(node -> MessageText.shortId(node.getId()) + " at " + node.getAddress())
+            .collect(Collectors.joining(", ")),
+        job.getId());
+  }
+
+  private static Node oldest(Job job) {
+    return job.getMembersList().stream().min(Comparator.comparingLong(Node::getOrder)).get();
   }
 }

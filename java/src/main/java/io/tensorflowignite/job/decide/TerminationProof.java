@@ -12,12 +12,15 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Whether the processes of an attempt have terminated: the agent has proved it, or the node's
- * process is dead, or the node has left and the lease of its agent has ended.
+ * Whether the processes of an attempt have terminated: the agent has proved it, or the node was
+ * stopped in order, or the node has left and the lease of the attempt there has ended.
  */
 final class TerminationProof {
-  /** An agent whose node's process has died kills its tasks at once; it gets this time for that. */
-  private static final Duration DEAD_NODE_MARGIN = Duration.ofMillis(1500);
+  /**
+   * The time for what may come late: the end of killed processes, and the other nodes' observation
+   * that the node has left, until which they can renew its lease.
+   */
+  static final Duration MARGIN = Duration.ofMillis(1500);
 
   private TerminationProof() {}
 
@@ -37,9 +40,8 @@ final class TerminationProof {
       NodeReport report = observation.report(node, attempt);
       return report != null && report.getReached() == ATTEMPT_PHASE_STOP;
     }
-    Duration since = observation.since(attempt.getEndingAt());
-    return since.compareTo(
-            observation.dead.contains(node) ? DEAD_NODE_MARGIN : observation.timeouts.lease)
-        >= 0;
+    Duration limit =
+        observation.leftInOrder.contains(node) ? MARGIN : observation.timeouts.lease.plus(MARGIN);
+    return observation.sinceLeft(node).compareTo(limit) >= 0;
   }
 }

@@ -235,7 +235,7 @@ public class JobMachineTest {
       JobStory left = running();
       left.owners.remove(JobStory.node(NODE_B));
       left.nodeLeaves(NODE_B).clockIsSet(jump).provesTermination(NODE_A);
-      left.is(JOB_STATE_RESTARTING).wait(6).is(JOB_STATE_RESERVING);
+      left.is(JOB_STATE_RESTARTING).wait(8).is(JOB_STATE_RESERVING);
 
       JobStory crashed = running().crashes(ROLE_WORKER, 0).clockIsSet(jump);
       crashed.provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESTARTING);
@@ -250,7 +250,7 @@ public class JobMachineTest {
     JobStory left = running();
     left.owners.remove(JobStory.node(NODE_B));
     left.nodeLeaves(NODE_B).provesTermination(NODE_A).wait(5);
-    left.serviceMoves(600).wait(5).is(JOB_STATE_RESTARTING);
+    left.serviceMoves(600).wait(7).is(JOB_STATE_RESTARTING);
     left.wait(1).is(JOB_STATE_RESERVING);
   }
 
@@ -421,7 +421,7 @@ public class JobMachineTest {
       story.provesTermination(NODE_A);
       assertEquals(
           "its tasks may go on until the lease ends", JOB_STATE_RESTARTING, story.job.getState());
-      story.wait(6).is(JOB_STATE_RESERVING);
+      story.wait(7).is(JOB_STATE_RESTARTING).wait(1).is(JOB_STATE_RESERVING);
       assertEquals(1, story.attempt().getTasksCount());
       assertEquals(CAUSE_KIND_NODE_LEFT, story.job.getAttempts(0).getCauseKind());
       assertEquals(0, story.job.getCrashes());
@@ -429,10 +429,18 @@ public class JobMachineTest {
   }
 
   @Test
-  public void nodeWhoseProcessIsDeadNeedsNoLease() {
+  public void nodeThatIsStoppedInOrderNeedsNoLease() {
     JobStory story = running();
     story.owners.remove(JobStory.node(NODE_B));
-    story.nodeDies(NODE_B).provesTermination(NODE_A).wait(2).is(JOB_STATE_RESERVING);
+    story.nodeStops(NODE_B).provesTermination(NODE_A).wait(1).is(JOB_STATE_RESTARTING);
+    story.wait(1).is(JOB_STATE_RESERVING);
+  }
+
+  @Test
+  public void leaseOfALostNodeCountsFromItsLossAndNotFromAnEarlierCrash() {
+    JobStory story = running().crashes(ROLE_WORKER, 0).provesTermination(NODE_A).wait(20);
+    story.owners.remove(JobStory.node(NODE_B));
+    story.nodeLeaves(NODE_B).wait(7).is(JOB_STATE_RESTARTING).wait(1).is(JOB_STATE_RESERVING);
   }
 
   @Test
@@ -443,16 +451,43 @@ public class JobMachineTest {
         .nodeLeaves(NODE_B)
         .nodeLeaves(NODE_C)
         .provesTermination(NODE_A)
-        .wait(7)
+        .wait(8)
         .is(JOB_STATE_RESTARTING);
     assertEquals(
-        "more than half of the nodes last seen together (quorum=majority): 1 are here, 2 have left"
-            + " without proof that they are dead (bbbbbbbb, cccccccc)",
+        "a majority of the 3 nodes of its cluster (quorum=majority: more than half, or half with"
+            + " the oldest, node aaaaaaaa); 1 are here, missing: bbbbbbbb at 127.0.0.1:1, cccccccc"
+            + " at 127.0.0.1:1. Start them again; or, if they are off for good: tensorflow-ignite"
+            + " quorum accept 7f3a0000",
         story.job.getWaitingFor());
-    story.nodeDies(NODE_C).wait(7);
-    assertEquals("one of two is no majority", JOB_STATE_RESTARTING, story.job.getState());
-    story.nodeDies(NODE_B);
-    assertEquals("the dead are on no side", JOB_STATE_RESERVING, story.job.getState());
+    story.nodeIsBack(NODE_C);
+    assertEquals("two of three members", JOB_STATE_RESERVING, story.job.getState());
+  }
+
+  @Test
+  public void nodesThatLeaveInOrderGiveTheirVotesBack() {
+    JobStory story = running();
+    story.owners.remove(JobStory.node(NODE_B));
+    story.nodeStops(NODE_C).nodeLeaves(NODE_B).provesTermination(NODE_A);
+    assertEquals(2, story.job.getMembersCount());
+    story.wait(8);
+    assertEquals("half with the oldest", JOB_STATE_RESERVING, story.job.getState());
+  }
+
+  @Test
+  public void halfWithoutTheOldestIsNoMajority() {
+    JobStory story = running().nodeStops(NODE_C);
+    story.owners.remove(JobStory.node(NODE_A));
+    story.nodeLeaves(NODE_A).provesTermination(NODE_B).wait(100).is(JOB_STATE_RESTARTING);
+    assertContains(story.job.getWaitingFor(), "a majority of the 2 nodes");
+    story.quorumAccepted(NODE_B).is(JOB_STATE_RESERVING);
+    assertEquals(1, story.job.getMembersCount());
+  }
+
+  @Test
+  public void acceptedQuorumChangesNothingWhereNoMemberIsMissing() {
+    JobStory story = running();
+    Job before = story.job;
+    assertEquals(before, story.quorumAccepted(NODE_A, NODE_B, NODE_C).job);
   }
 
   @Test
@@ -463,7 +498,7 @@ public class JobMachineTest {
         .nodeLeaves(NODE_B)
         .nodeLeaves(NODE_C)
         .provesTermination(NODE_A)
-        .wait(7)
+        .wait(8)
         .is(JOB_STATE_RESERVING);
   }
 
@@ -473,11 +508,11 @@ public class JobMachineTest {
     assertEquals(1, story.job.getCrashes());
     story.provesTermination(NODE_A);
     story.owners.remove(JobStory.node(NODE_B));
-    story.nodeDies(NODE_B);
+    story.nodeLeaves(NODE_B);
     assertEquals(0, story.job.getCrashes());
     assertEquals(CAUSE_KIND_NODE_LEFT, story.attempt().getCauseKind());
     assertEquals("", story.job.getTraceback());
-    story.wait(2).is(JOB_STATE_RESERVING);
+    story.wait(8).is(JOB_STATE_RESERVING);
   }
 
   @Test
@@ -552,9 +587,9 @@ public class JobMachineTest {
     String error = "tensorflow_ignite.errors.FileLostError: /a cannot be read";
     JobStory story = running().crashes(ROLE_WORKER, 0, error).provesTermination(NODE_A);
     story.owners.remove(JobStory.node(NODE_B));
-    story.nodeDies(NODE_B);
+    story.nodeLeaves(NODE_B);
     assertEquals(CAUSE_KIND_NODE_LEFT, story.attempt().getCauseKind());
-    story.wait(2).is(JOB_STATE_RESERVING);
+    story.wait(8).is(JOB_STATE_RESERVING);
   }
 
   @Test
@@ -684,7 +719,7 @@ public class JobMachineTest {
         .stopRequested()
         .nodeLeaves(NODE_A)
         .provesTermination(NODE_B)
-        .wait(7)
+        .wait(8)
         .is(JOB_STATE_SUCCEEDED);
   }
 

@@ -32,6 +32,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /** A simulated cluster for one job: a test says what nodes report, and checks the job's row. */
 final class JobStory {
@@ -47,7 +48,7 @@ final class JobStory {
 
   final Map<Node, List<Integer>> owners = new LinkedHashMap<>();
   private final List<Node> members = Arrays.asList(node(NODE_A), node(NODE_B), node(NODE_C));
-  private final Set<String> dead = new HashSet<>();
+  private final Set<String> leftInOrder = new HashSet<>();
   private final Set<String> nodes = new HashSet<>(Arrays.asList(NODE_A, NODE_B, NODE_C));
   private final Map<String, NodeReport> reports = new HashMap<>();
   private final Set<Integer> lost = new HashSet<>();
@@ -84,7 +85,13 @@ final class JobStory {
     if (mapChanges) {
       return observe(PlacementResult.waitFor("the partition map to stay the same"));
     }
-    return observe(PlacementResult.of(Placement.of(job.getSpec(), owners, node(NODE_B), members)));
+    return observe(PlacementResult.of(Placement.of(job.getSpec(), owners, node(NODE_B), here())));
+  }
+
+  private List<Node> here() {
+    return members.stream()
+        .filter(member -> nodes.contains(member.getId()))
+        .collect(Collectors.toList());
   }
 
   JobStory observe(PlacementResult placement) {
@@ -95,7 +102,8 @@ final class JobStory {
                 Timestamps.fromMillis(clockMs),
                 clock,
                 nodes,
-                dead,
+                nodes.stream().map(JobStory::consistentId).collect(Collectors.toSet()),
+                leftInOrder,
                 reports,
                 lost,
                 placement,
@@ -142,9 +150,24 @@ final class JobStory {
     return observe();
   }
 
-  JobStory nodeDies(String node) {
-    dead.add(node);
+  /** A node is stopped: it ends its tasks, says that it leaves, and leaves. */
+  JobStory nodeStops(String node) {
+    leftInOrder.add(node);
     return nodeLeaves(node);
+  }
+
+  /** A node that was stopped or killed is started again: its id is another. */
+  JobStory nodeIsBack(String node) {
+    String other = node.substring(0, 8) + "-1111-1111-1111-111111111111";
+    nodes.add(other);
+    return observe();
+  }
+
+  /** A caller accepts that only these nodes are members from now on. */
+  JobStory quorumAccepted(String... here) {
+    List<Node> live = Arrays.stream(here).map(JobStory::node).collect(Collectors.toList());
+    job = Members.accept(job, live, "root", Timestamps.fromMillis(clockMs));
+    return observe();
   }
 
   /** The partition map changes until the data have moved. */
@@ -262,6 +285,15 @@ final class JobStory {
   }
 
   static Node node(String id) {
-    return Node.newBuilder().setId(id).setAddress("127.0.0.1:1").build();
+    return Node.newBuilder()
+        .setId(id)
+        .setConsistentId(consistentId(id))
+        .setOrder(id.charAt(0))
+        .setAddress("127.0.0.1:1")
+        .build();
+  }
+
+  private static String consistentId(String id) {
+    return id.substring(0, 8);
   }
 }

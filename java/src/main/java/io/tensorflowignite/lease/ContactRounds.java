@@ -1,0 +1,158 @@
+package io.tensorflowignite.lease;
+
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import com.google.common.util.concurrent.Uninterruptibles;
+import io.tensorflowignite.base.Loop;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.v1.Node;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+
+/**
+ * The oldest node calls all nodes, about twice a second, so that each knows who is connected. If it
+ * is silent, the next oldest does so: node n of the order begins when no older node has called it
+ * for n + 1 rounds. Two at once do no harm.
+ */
+public final class ContactRounds implements AutoCloseable {
+  private static final int ROUNDS_IN_A_LEASE = 12;
+
+  /** Slow answers are awaited for a quarter of a lease. */
+  private static final int WAITS_IN_A_LEASE = 4;
+
+  /** So that not all nodes of a large cluster begin, when the network is cut. */
+  private static final int MAX_POSITION = 5;
+
+  private static final int MAX_THREADS = 32;
+  private static final Duration ERROR_PAUSE = Duration.ofMillis(500);
+  private static final Duration PASS_LIMIT = Duration.ofMinutes(1);
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+
+  private final Ignite ignite;
+  private final String serviceName;
+  private final NodeTable nodes;
+  private final Contacts contacts;
+  private final Duration interval;
+  private final Duration wait;
+  private final String self;
+  private final Loop loop;
+  private final Thread thread = new Thread(this::run, "tensorflow-ignite-contacts");
+  private final ThreadPoolExecutor calls;
+  private final Set<String> pending = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
+  private volatile Set<String> answered = Set.of();
+
+  /**
+   * @param serviceName the name under which the service is deployed, which implements {@link
+   *     NodeContact}
+   */
+  public ContactRounds(
+      Ignite ignite,
+      String serviceName,
+      NodeTable nodes,
+      Contacts contacts,
+      Duration lease,
+      Loops loops) {
+    this.ignite = ignite;
+    this.serviceName = serviceName;
+    this.nodes = nodes;
+    this.contacts = contacts;
+    this.interval = lease.dividedBy(ROUNDS_IN_A_LEASE);
+    this.wait = lease.dividedBy(WAITS_IN_A_LEASE);
+    this.self = ignite.cluster().localNode().consistentId().toString();
+    this.loop = loops.continuous("contacts", PASS_LIMIT, () -> closed);
+    this.calls =
+        new ThreadPoolExecutor(
+            MAX_THREADS,
+            MAX_THREADS,
+            wait.toMillis(),
+            TimeUnit.MILLISECONDS,
+            new LinkedBlockingQueue<>(),
+            new ThreadFactoryBuilder()
+                .setNameFormat("tensorflow-ignite-contact-%d")
+                .setDaemon(true)
+                .build());
+    calls.allowCoreThreadTimeOut(true);
+  }
+
+  public void start() {
+    thread.start();
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    thread.interrupt();
+    calls.shutdownNow();
+    Uninterruptibles.joinUninterruptibly(thread, CLOSE_TIMEOUT);
+  }
+
+  private void run() {
+    loop.run(
+        ERROR_PAUSE,
+        () -> {
+          long begin = System.nanoTime();
+          round();
+          long rest = interval.toNanos() - (System.nanoTime() - begin);
+          TimeUnit.NANOSECONDS.sleep(Math.max(0, rest));
+        });
+  }
+
+  private void round() throws InterruptedException {
+    List<Node> live = nodes.live();
+    List<String> ids = live.stream().map(Node::getConsistentId).collect(Collectors.toList());
+    int position = ids.indexOf(self);
+    Set<String> older = Set.copyOf(ids.subList(0, Math.max(0, position)));
+    Duration silence = contacts.sinceCallOf(older);
+    if (position < 0
+        || position > MAX_POSITION
+        || silence.compareTo(interval.multipliedBy(position + 1L)) < 0) {
+      answered = Set.of();
+      return;
+    }
+    contacts.add(self, answered);
+    callAll(live);
+  }
+
+  private void callAll(List<Node> live) throws InterruptedException {
+    String[] last = answered.toArray(new String[0]);
+    Set<String> answers = ConcurrentHashMap.newKeySet();
+    List<Node> others =
+        live.stream()
+            .filter(node -> !node.getConsistentId().equals(self) && pending.add(node.getId()))
+            .collect(Collectors.toList());
+    CountDownLatch open = new CountDownLatch(others.size());
+    for (Node node : others) {
+      calls.execute(
+          () -> {
+            try {
+              call(node, last);
+              answers.add(node.getConsistentId());
+            } catch (RuntimeException e) {
+              // The node is leaving, or its service is not deployed yet: it has not answered.
+            } finally {
+              pending.remove(node.getId());
+              open.countDown();
+            }
+          });
+    }
+    open.await(wait.toMillis(), TimeUnit.MILLISECONDS);
+    answered = Set.copyOf(answers);
+  }
+
+  private void call(Node node, String[] last) {
+    ignite
+        .services(ignite.cluster().forNodeId(UUID.fromString(node.getId())))
+        .serviceProxy(serviceName, NodeContact.class, false, wait.toMillis())
+        .contact(self, last);
+  }
+}

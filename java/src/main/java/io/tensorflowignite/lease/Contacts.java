@@ -1,0 +1,99 @@
+package io.tensorflowignite.lease;
+
+import com.google.common.collect.ImmutableSet;
+import io.tensorflowignite.job.decide.QuorumRule;
+import io.tensorflowignite.v1.Job;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.function.LongSupplier;
+
+/**
+ * Which nodes have answered, and since when this node knows it for sure. From this follows until
+ * when an attempt may run: its lease ends a fixed time after a moment at which a majority of the
+ * job's members was connected. The others start no attempt before, see {@code TerminationProof}.
+ *
+ * <p>The moment: a caller calls all nodes in rounds, and a node again only after its answer. Call k
+ * to this node brings the nodes that answered the round of call k-1, or a later one. That round
+ * began after this node had answered call k-2. So these nodes, the caller and this node were
+ * connected at the time of call k-2, or later; the earlier moment is the safe one, however long a
+ * message was under way.
+ */
+public final class Contacts {
+  private static final class Proof {
+    final long at;
+    final Set<String> connected;
+
+    Proof(long at, Set<String> connected) {
+      this.at = at;
+      this.connected = connected;
+    }
+  }
+
+  /** The times of the last two calls of one caller. */
+  private static final class Calls {
+    OptionalLong last = OptionalLong.empty();
+    OptionalLong beforeLast = OptionalLong.empty();
+  }
+
+  private final String self;
+  private final long leaseNanos;
+  private final LongSupplier nanos;
+  private final Map<String, Calls> callers = new HashMap<>();
+  private final Deque<Proof> proofs = new ArrayDeque<>();
+
+  /**
+   * @param self the consistent id of this node
+   * @param nanos a monotonic clock in nanoseconds, like {@link System#nanoTime}
+   */
+  public Contacts(String self, Duration lease, LongSupplier nanos) {
+    this.self = self;
+    this.leaseNanos = lease.toNanos();
+    this.nanos = nanos;
+  }
+
+  /** Takes a call, see {@link NodeContact#contact}. */
+  public synchronized void add(String caller, Iterable<String> answered) {
+    long now = nanos.getAsLong();
+    callers.values().removeIf(calls -> now - calls.last.getAsLong() > leaseNanos);
+    proofs.removeIf(proof -> now - proof.at > leaseNanos);
+    Calls calls = callers.computeIfAbsent(caller, key -> new Calls());
+    Set<String> connected =
+        ImmutableSet.<String>builder().addAll(answered).add(caller).add(self).build();
+    calls.beforeLast.ifPresent(at -> proofs.add(new Proof(at, connected)));
+    calls.beforeLast = calls.last;
+    calls.last = OptionalLong.of(now);
+  }
+
+  /** The time since the last call of any of the callers; the longest one if there was none. */
+  synchronized Duration sinceCallOf(Set<String> wanted) {
+    long now = nanos.getAsLong();
+    return callers.entrySet().stream()
+        .filter(entry -> wanted.contains(entry.getKey()))
+        .map(entry -> Duration.ofNanos(now - entry.getValue().last.getAsLong()))
+        .min(Duration::compareTo)
+        .orElse(Duration.ofNanos(Long.MAX_VALUE));
+  }
+
+  /**
+   * The end of the lease of an attempt of the job, on the monotonic clock in nanoseconds; in the
+   * past if no majority of its members is connected.
+   */
+  public synchronized long leaseEnd(Job job) {
+    long now = nanos.getAsLong();
+    if (QuorumRule.holds(job, Set.of(self))) {
+      return now + leaseNanos;
+    }
+    return proofs.stream()
+            .filter(proof -> QuorumRule.holds(job, proof.connected))
+            .mapToLong(proof -> proof.at - now)
+            .max()
+            .orElse(-leaseNanos - 1)
+        + now
+        + leaseNanos;
+  }
+}

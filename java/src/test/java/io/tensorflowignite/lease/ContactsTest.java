@@ -1,0 +1,106 @@
+package io.tensorflowignite.lease;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.Quorum;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.junit.Test;
+
+public class ContactsTest {
+  private static final Duration LEASE = Duration.ofSeconds(6);
+
+  private long nowMs = 100_000;
+  private final Contacts contacts = contactsOf("b");
+
+  private Contacts contactsOf(String self) {
+    return new Contacts(self, LEASE, () -> TimeUnit.MILLISECONDS.toNanos(nowMs));
+  }
+
+  /** Members in the order in which they joined. */
+  private static Job job(String... members) {
+    Job.Builder job = Job.newBuilder();
+    for (String member : members) {
+      job.addMembers(Node.newBuilder().setConsistentId(member).setOrder(job.getMembersCount()));
+    }
+    return job.build();
+  }
+
+  private ContactsTest call(String caller, long atMs, String... answered) {
+    nowMs = atMs;
+    contacts.add(caller, Arrays.asList(answered));
+    return this;
+  }
+
+  private long leaseEndMs(Job job) {
+    return TimeUnit.NANOSECONDS.toMillis(contacts.leaseEnd(job));
+  }
+
+  private boolean hasLease(Job job) {
+    return leaseEndMs(job) > nowMs;
+  }
+
+  @Test
+  public void theLeaseCountsFromTheCallBeforeTheRoundThatWasAnswered() {
+    call("a", 100_000).call("a", 100_500, "a", "b");
+    assertTrue("two calls prove nothing", !hasLease(job("a", "b", "c")));
+    call("a", 101_000, "a", "b", "c");
+    assertEquals(106_000, leaseEndMs(job("a", "b", "c")));
+    call("a", 101_500, "a", "b", "c");
+    assertEquals(106_500, leaseEndMs(job("a", "b", "c")));
+  }
+
+  @Test
+  public void aMessageThatWasLongUnderWayExtendsNothing() {
+    call("a", 100_000).call("a", 100_500).call("a", 106_100, "a", "b", "c");
+    assertTrue(!hasLease(job("a", "b", "c")));
+  }
+
+  @Test
+  public void theLeaseEndsWithoutAnswersOfAMajority() {
+    Job five = job("a", "b", "c", "d", "e");
+    call("a", 100_000).call("a", 100_500).call("a", 101_000, "b", "c");
+    for (long at = 101_500; at < 106_000; at += 500) {
+      call("a", at, "b");
+      assertEquals(106_000, leaseEndMs(five));
+    }
+    assertTrue(!call("a", 106_000, "b").hasLease(five));
+    assertTrue("half with the oldest", hasLease(job("a", "b", "c", "d")));
+    assertTrue("half without the oldest", !hasLease(job("c", "a", "b", "d")));
+  }
+
+  @Test
+  public void eachJobHasItsOwnMembers() {
+    call("a", 100_000).call("a", 100_500).call("a", 101_000, "a");
+    assertTrue(hasLease(job("a", "b", "c")));
+    assertTrue(!hasLease(job("a", "b", "c", "d", "e")));
+  }
+
+  @Test
+  public void aJobOfOneNodeOrWithoutQuorumNeedsNobody() {
+    assertEquals(106_000, leaseEndMs(job("b")));
+    Job.Builder none = job("a", "b", "c").toBuilder();
+    none.setSpec(JobSpec.newBuilder().setQuorum(Quorum.QUORUM_NONE));
+    assertEquals(106_000, leaseEndMs(none.build()));
+  }
+
+  @Test
+  public void anotherCallerTakesOver() {
+    call("a", 100_000).call("a", 100_500).call("a", 101_000, "a", "c");
+    assertEquals(Duration.ZERO, contacts.sinceCallOf(Set.of("a", "c")));
+    call("c", 103_000).call("c", 103_500).call("c", 104_000, "c", "d");
+    assertEquals(Duration.ofSeconds(3), contacts.sinceCallOf(Set.of("a")));
+    assertEquals(109_000, leaseEndMs(job("a", "b", "c", "d")));
+    call("c", 108_000, "c", "d");
+    assertTrue(contacts.sinceCallOf(Set.of("a")).compareTo(Duration.ofDays(1)) > 0);
+    assertEquals(
+        List.of(true, false), List.of(hasLease(job("b", "c", "d")), hasLease(job("a", "b"))));
+  }
+}
