@@ -98,7 +98,7 @@ class JobSpec(Value):
         on_join: What happens when a node joins or partitions move while the tasks run well: a restart after a quiet
             time, nothing, or a restart as soon as a checkpoint has been saved.
         allow_data_loss: Start and go on with the remaining rows when partitions lost all their copies.
-        quorum: How much of the cluster must be there for a restart: most of the nodes last seen together, or none.
+        quorum: The part of the job's nodes that must be connected while it trains: a majority, or none.
         more_caches: Further caches that its tasks may read, in a cluster with authentication.
         allow_plaintext: Run although the cluster encrypts, which TensorFlow's own connections between tasks do not.
     """

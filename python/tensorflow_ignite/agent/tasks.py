@@ -143,8 +143,8 @@ class Tasks:
                 following = min(following, remaining)
             elif attempt.expiring is None or attempt.expiring.done():
                 error = (
-                    "the lease of its attempt ended, so the task was killed: its node had no contact with a majority of "
-                    f"the job's nodes (the node's last heartbeat came {self._lease.silence():.1f} s ago)"
+                    "the lease of its attempt ended, so the task was killed: its node had no contact with a majority "
+                    f"of the job's nodes (the node's last heartbeat came {self._lease.silence():.1f} s ago)"
                 )
                 _log.warning("attempt %s: %s", attempt.path, error)
                 ending = Ending(job_pb2.TASK_STATE_FAILED, error, node_failed=True)

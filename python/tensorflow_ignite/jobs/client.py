@@ -143,9 +143,9 @@ class Client:
                 time, ``"ignore"``, or ``"at-checkpoint"``: restart after the next checkpoint.
             allow_data_loss: Start, and continue, with the remaining rows if partitions of a cache have lost all their
                 copies. Datasets in its tasks accept that too.
-            quorum: ``"majority"``: start another attempt only if more than half of the nodes that were last seen
-                together are here, not counting nodes that are proven dead, so that at most one side of a cut network
-                continues; ``"none"``: start on the remaining nodes.
+            quorum: ``"majority"``: an attempt starts, and runs, only while more than half of the job's nodes are
+                connected, or half of them with the oldest, so that at most one side of a cut network trains; see
+                `JobHandle.accept_quorum`. ``"none"``: with any number of nodes.
             more_caches: Further caches that the tasks may read, in a cluster that requires credentials.
             allow_plaintext: Run although the cluster requires TLS: TensorFlow's connections between tasks are not
                 encrypted, so gradients and weights can be read in the network.
