@@ -61,7 +61,7 @@ TaskState = Literal["placed", "reserved", "running", "succeeded", "failed", "sto
 AttemptPhase = Literal["reserve", "run", "stop"]
 #: Why an attempt ended; only a crash counts against max_crashes.
 CauseKind = Literal[
-    "crash", "node-left", "data-moved", "data-lost", "start-timeout", "stop-request", "done", "node-failed"
+    "crash", "node-left", "data-moved", "data-lost", "start-timeout", "stop-request", "done", "node-failed", "stall"
 ]
 OnJoin = Literal["restart", "ignore", "at-checkpoint"]
 Quorum = Literal["majority", "none"]
@@ -89,6 +89,9 @@ class JobSpec(Value):
         env: Added to the environment of every task.
         ps_count: Parameter servers of a parameter-server job; 0 means 1.
         start_timeout: Seconds from the placement until every task runs; None: the service's setting.
+        first_step_timeout: Seconds that a task may take for its first step, or between two pieces of output before it;
+            0: no limit; None: the service's setting.
+        stall_timeout: Seconds that a task may take for each further step; 0 and None as above.
         stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
         checkpoint_directory: Where the script should keep checkpoints; empty in what is submitted: in the cluster
             itself, ``ignite:///jobs/ID/checkpoints``.
@@ -112,6 +115,8 @@ class JobSpec(Value):
     env: Mapping[str, str] = field(default_factory=dict, hash=False)
     ps_count: int = 0
     start_timeout: float | None = None
+    first_step_timeout: float | None = None
+    stall_timeout: float | None = None
     stop_grace: float | None = None
     checkpoint_directory: str = ""
     max_crashes: int | None = None
@@ -171,6 +176,7 @@ class TaskStatus(Value):
         failed_permanently: It failed in a way that no further attempt could change.
         agent_lost: It ended with its agent.
         node_failed: Its node or agent failed, and not the script.
+        stalled: It was killed because it made no progress for too long.
     """
 
     state: TaskState
@@ -188,6 +194,7 @@ class TaskStatus(Value):
     failed_permanently: bool
     agent_lost: bool
     node_failed: bool
+    stalled: bool
 
     @classmethod
     def from_proto(cls, message: Any) -> TaskStatus:

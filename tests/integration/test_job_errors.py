@@ -60,6 +60,25 @@ def test_submit_exits_with_the_code_of_the_script(cluster: LocalCluster, numbere
     assert "exited with code 7" in submit.stderr
 
 
+def test_a_worker_that_leaves_while_the_others_wait_ends_the_attempt_as_a_stall(
+    client: tfi.Client, numbered: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import time\nimport tensorflow_ignite as tfi\n\n"
+        "def all_reduce():\n    time.sleep(600)\n\n"
+        "if tfi.train.context().index > 0:\n    all_reduce()\n"
+    )
+    handle = client.submit(script, cache=numbered, first_step_timeout=4, max_crashes=0)
+    job = handle.wait(LIMIT, raise_on_failure=False)
+    assert (job.state, job.attempts[0].cause_kind, job.crashes) == ("failed", "stall", 1)
+    assert "no first step, and no output for 4." in job.cause
+    assert "it may have waited for worker 0, which had ended with exit code 0" in job.cause
+    assert "in all_reduce" in job.traceback
+    for index in (1, 2):
+        assert any("in all_reduce" in line.text for line in handle.logs(role="worker", index=index))
+
+
 def test_a_syntax_error_that_only_the_nodes_can_find_ends_the_job_soon(
     client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:

@@ -81,7 +81,8 @@ def test_task_inherits_listed_variables_and_none_of_the_nodes_secrets(agent: Age
     assert {name: env.get(name) for name in FOR_TASKS} == FOR_TASKS
     assert not NODES_SECRETS.keys() & env.keys()
     assert "hidden" not in agent.output
-    given = {"TMPDIR", "TF_CPP_MIN_LOG_LEVEL", "TF_GRPC_REUSE_PORT", "PYTHONPATH", "PYTHONUNBUFFERED"}
+    given = {"TMPDIR", "TF_CPP_MIN_LOG_LEVEL", "TF_GRPC_REUSE_PORT", "PYTHONPATH"}
+    given |= {"PYTHONUNBUFFERED", "PYTHONFAULTHANDLER"}
     own = {f"TENSORFLOW_IGNITE_{name}" for name in ("CONTEXT", "PROGRESS", "TASK")}
     # LC_CTYPE is what Python itself sets in the C locale.
     assert env.keys() <= inherited(os.environ, ()).keys() | FOR_TASKS.keys() | given | own | {"LC_CTYPE"}

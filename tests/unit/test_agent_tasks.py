@@ -136,7 +136,8 @@ def test_signal_is_reported_as_a_negative_code(agent: Agent) -> None:
     status = agent.ended(agent.start("import os\nprint('last words')\nos.kill(os.getpid(), 11)"))
     assert (status.state, status.exit_code) == (job_pb2.TASK_STATE_FAILED, -signal.SIGSEGV)
     assert "signal 11 (SIGSEGV)" in status.error
-    assert status.traceback == "last words"
+    assert status.traceback.startswith("last words\nFatal Python error: Segmentation fault\n")
+    assert status.traceback.endswith("line 3 in <module>")
 
 
 def test_processes_that_a_task_leaves_behind_end_with_it(agent: Agent) -> None:

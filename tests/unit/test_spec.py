@@ -23,6 +23,8 @@ def test_a_specification_survives_the_way_there_and_back() -> None:
         env={"A": "1=2", "B": ""},
         ps_count=2,
         start_timeout=1.5,
+        first_step_timeout=0.0,
+        stall_timeout=60.0,
         stop_grace=0.0,
         checkpoint_directory="ignite:///c",
         max_crashes=0,
@@ -85,6 +87,7 @@ def test_every_field_of_a_message_has_its_attribute(message, view) -> None:
         "members",
         "logs_stored",
         "token_digest",
+        "busy_until_nanos",
     }
     fields = {field.name for field in message.DESCRIPTOR.fields} - hidden
     assert {field.name for field in dataclasses.fields(view)} == fields

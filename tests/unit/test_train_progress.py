@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,16 @@ def test_outside_a_job_nothing_is_written(path: Path, monkeypatch: pytest.Monkey
 def test_a_metric_that_is_no_number_is_named(path: Path) -> None:
     with pytest.raises(TypeError, match=r"metric loss='low' is not a number"):
         train.report(1, loss="low")  # type: ignore[arg-type]
+
+
+def test_announced_work_is_written_at_once_and_lasts_until_the_next_step(path: Path) -> None:
+    train.report(3, force=True)
+    before = time.monotonic_ns()
+    train.busy(900)
+    announced = read(path)
+    assert announced.step == 3
+    assert 0 <= announced.busy_until_nanos - before - 900 * 10**9 < 60 * 10**9
+    train.report(4, force=True)
+    assert read(path).busy_until_nanos == 0
+    with pytest.raises(ValueError, match="seconds=-1 is not a time"):
+        train.busy(-1)

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import signal
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tensorflow_ignite.agent.lease import AttemptLease
 from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.ports import ReservedPort
 from tensorflow_ignite.agent.rejection import FAILED_PRECONDITION, RequestRejected
+from tensorflow_ignite.agent.stall import DUMP_SECONDS
 from tensorflow_ignite.agent.task import Ending, Task
 from tensorflow_ignite.agent.unpack import unpack
 from tensorflow_ignite.agent.work_directory import remove_tree
@@ -104,9 +106,9 @@ class Attempt:
         self._tasks[path] = task
         self._lives.append(asyncio.create_task(task.live()))
 
-    async def kill(self, ending: Ending, grace: float) -> None:
+    async def kill(self, ending: Ending, grace: float, first: signal.Signals = signal.SIGTERM) -> None:
         """Ends every task with its process tree; returns when all processes have ended and every status says so."""
-        killing = asyncio.create_task(process.end(self._find, grace))
+        killing = asyncio.create_task(process.end(self._find, grace, first))
         self._kills.add(killing)
         for task in self._tasks.values():
             task.request_end(ending, killing)
@@ -117,9 +119,18 @@ class Attempt:
         finally:
             self._kills.discard(killing)
 
-    async def stop(self, grace: float) -> None:
-        """Kills the tasks, waits until each end is reported, releases the ports, and removes the files."""
-        await self.kill(Ending(job_pb2.TASK_STATE_STOPPED), grace)
+    async def stop(self, grace: float, *, dump_stacks: bool = False) -> None:
+        """Kills the tasks, waits until each end is reported, releases the ports, and removes the files.
+
+        Args:
+            grace: Seconds between SIGTERM and SIGKILL.
+            dump_stacks: Use SIGABRT and a short grace instead, so that Python writes the stacks of its threads.
+        """
+        stopped = Ending(job_pb2.TASK_STATE_STOPPED)
+        if dump_stacks:
+            await self.kill(stopped, DUMP_SECONDS, signal.SIGABRT)
+        else:
+            await self.kill(stopped, grace)
         deadline = time.monotonic() + REPORT_SECONDS
         while time.monotonic() < deadline:
             change = self._notifier.next()

@@ -47,6 +47,8 @@ def environment(
     env = inherited(agents, request.inherited_env)
     env.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     env["PYTHONUNBUFFERED"] = "1"
+    # At SIGABRT, by which a stalled task is ended, Python writes the stacks of its threads into the output.
+    env["PYTHONFAULTHANDLER"] = "1"
     # A killed TensorFlow leaves files there, which are removed with the attempt.
     env["TMPDIR"] = str(temporary)
     env.update(request.env)

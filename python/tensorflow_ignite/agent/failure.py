@@ -39,12 +39,17 @@ def find_traceback(tail: str) -> tuple[str, str]:
     headers = [number for number, line in enumerate(lines) if _HEADER.match(line)]
     if not headers:
         last = lines[-LAST_LINES:]
-        return _bounded("\n".join(last)), _last_match(_SYNTAX_EXCEPTION, last)
+        return last_lines(tail), _last_match(_SYNTAX_EXCEPTION, last)
     first = headers.pop()
     exception = next((line for line in lines[first + 1 :] if _EXCEPTION.match(line)), "")
     while headers and _is_chained(lines[headers[-1] : first]):
         first = headers.pop()
     return _bounded("\n".join(lines[first:])), exception[:MAX_LINE_CHARACTERS]
+
+
+def last_lines(tail: str) -> str:
+    """Returns the last lines of an output."""
+    return _bounded("\n".join(tail.replace("\r\n", "\n").rstrip().split("\n")[-LAST_LINES:]))
 
 
 def _is_chained(between: list[str]) -> bool:

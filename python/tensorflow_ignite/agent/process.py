@@ -69,8 +69,8 @@ def is_alive(process: ProcessId) -> bool:
     return entry is not None and entry.id == process and entry.state not in _ENDED_STATES
 
 
-async def end(find_all: Callable[[], set[ProcessId]], grace: float) -> None:
-    """Sends SIGTERM, waits up to `grace` seconds, sends SIGKILL; returns when two scans in a row find no process.
+async def end(find_all: Callable[[], set[ProcessId]], grace: float, first: signal.Signals = signal.SIGTERM) -> None:
+    """Sends the first signal, waits up to `grace` seconds, sends SIGKILL; returns when two scans find no process.
 
     One scan of /proc can miss a process that is between fork and exec, or that starts during the scan. A process that
     the kernel cannot end (waiting for a device) is waited for. A process that was found once stays known: after its
@@ -79,7 +79,7 @@ async def end(find_all: Callable[[], set[ProcessId]], grace: float) -> None:
     living: set[ProcessId] = set()
     if grace > 0:
         living = await asyncio.to_thread(_rescan, living, find_all)
-        _signal(living, signal.SIGTERM)
+        _signal(living, first)
         await _await_end(living, grace)
     empty_scans = 0
     while True:

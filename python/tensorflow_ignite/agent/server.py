@@ -100,7 +100,7 @@ class _Service(agent_pb2_grpc.AgentServiceServicer):
     ) -> agent_pb2.StopAttemptResponse:
         grace = request.grace.ToTimedelta().total_seconds() if request.HasField("grace") else DEFAULT_GRACE_SECONDS
         async with _StatusContext(context):
-            await self._tasks.stop(request.job_id, request.attempt, grace)
+            await self._tasks.stop(request.job_id, request.attempt, grace, dump_stacks=request.dump_stacks)
             return agent_pb2.StopAttemptResponse()
 
     async def Watch(self, request: agent_pb2.WatchRequest, context: _Context) -> AsyncIterator[agent_pb2.WatchResponse]:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,7 @@ from tensorflow_ignite.agent.limits import LimitMonitor
 from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.output import Output
 from tensorflow_ignite.agent.progress import ProgressFile
+from tensorflow_ignite.agent.stall import DUMP_SECONDS, StallMonitor
 from tensorflow_ignite.agent.unpack import BadArchiveError
 from tensorflow_ignite.base.messages import to_json
 from tensorflow_ignite.v1 import job_pb2
@@ -35,6 +37,8 @@ class Ending:
     error: str = ""
     #: The node or its agent failed, and not the script.
     node_failed: bool = False
+    #: The task made no progress for too long.
+    stalled: bool = False
 
 
 class Task:
@@ -177,14 +181,18 @@ class Task:
     async def _supervise(self, running: "subprocess.Popen[bytes]") -> int:
         next_progress = 0.0
         monitor = LimitMonitor(names.task(self.key), self._request.limits, lambda: self._tree(running))
+        stalls = StallMonitor(names.task(self.key), self._request)
         while True:
             # Read before the output, so that the output is read once more after the end.
             ended = self._exit_code() is not None
             if self.output.advance():
                 self._notifier.notify()
+                stalls.observe_output()
             if time.monotonic() >= next_progress:
                 next_progress = time.monotonic() + PROGRESS_SECONDS
                 self._update_progress()
+                stalls.observe_progress(self.status.progress)
+                self._end_stalled(stalls, running)
             if ended:
                 break
             await self._enforce_limits(monitor, running)
@@ -203,6 +211,12 @@ class Task:
             self.request_end(Ending(job_pb2.TASK_STATE_FAILED, breach.text), killer)
             # A new attempt would exceed the same limit again.
             self.status.failed_permanently = self._ending is not None and breach.permanent
+
+    def _end_stalled(self, stalls: StallMonitor, running: "subprocess.Popen[bytes]") -> None:
+        stall = None if self._ending is not None else stalls.stall(running.pid)
+        if stall is not None and self._exit_code() is None:
+            killer = asyncio.create_task(process.end(lambda: self._tree(running), DUMP_SECONDS, signal.SIGABRT))
+            self.request_end(Ending(job_pb2.TASK_STATE_FAILED, stall, stalled=True), killer)
 
     def _tree(self, running: "subprocess.Popen[bytes]") -> set[process.ProcessId]:
         return process.find(self.mark + "\0", [running.pid])
@@ -226,7 +240,9 @@ class Task:
 
     def _finish_by(self, ending: Ending, exit_code: int) -> None:
         self.status.node_failed = ending.node_failed
-        self._finish(ending.state, exit_code, ending.error, "")
+        self.status.stalled = ending.stalled
+        stacks = failure.last_lines(self.output.tail(failure.TAIL_BYTES)) if ending.stalled else ""
+        self._finish(ending.state, exit_code, ending.error, stacks)
 
     def _finish(self, state: job_pb2.TaskState, exit_code: int, error: str, traceback: str) -> None:
         self.status.state = state

@@ -100,7 +100,7 @@ class Tasks:
         attempt.start(request)
         self._changed.set()
 
-    async def stop(self, job_id: str, number: int, grace: float) -> None:
+    async def stop(self, job_id: str, number: int, grace: float, *, dump_stacks: bool = False) -> None:
         """Ends an attempt; returns when none of its processes and files is left. It cannot start here any more."""
         names.check_attempt(job_id, number)
         identity = (job_id, number)
@@ -109,7 +109,7 @@ class Tasks:
         if attempt is None:
             return
         if attempt.stopping is None:
-            attempt.stopping = asyncio.create_task(attempt.stop(grace))
+            attempt.stopping = asyncio.create_task(attempt.stop(grace, dump_stacks=dump_stacks))
             attempt.stopping.add_done_callback(lambda done: self._remove(identity, done))
         # The stop goes on if the caller is cancelled, and a second caller waits for the same stop.
         await asyncio.shield(attempt.stopping)

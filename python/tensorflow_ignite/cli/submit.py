@@ -45,6 +45,16 @@ def submit(
     start_timeout: Annotated[
         float | None, option("--start-timeout", "SECONDS", "How long it may take until every task runs.")
     ] = None,
+    first_step_timeout: Annotated[
+        float | None,
+        option(
+            "--first-step-timeout", "SECONDS", "How long a task may be silent before its first step; else 300; 0: off."
+        ),
+    ] = None,
+    stall_timeout: Annotated[
+        float | None,
+        option("--stall-timeout", "SECONDS", "How long a task may take for a further step; else 600; 0: off."),
+    ] = None,
     stop_grace: Annotated[
         float | None, option("--stop-grace", "SECONDS", "How long a task has between SIGTERM and SIGKILL.")
     ] = None,
@@ -134,6 +144,8 @@ def submit(
             ps=ps,
             checkpoint_directory=checkpoint_directory,
             start_timeout=start_timeout,
+            first_step_timeout=first_step_timeout,
+            stall_timeout=stall_timeout,
             stop_grace=stop_grace,
             max_crashes=max_crashes,
             min_workers=min_workers,

@@ -109,6 +109,8 @@ class Client:
         ps: int | None = None,
         checkpoint_directory: str | None = None,
         start_timeout: float | None = None,
+        first_step_timeout: float | None = None,
+        stall_timeout: float | None = None,
         stop_grace: float | None = None,
         max_crashes: int | None = None,
         min_workers: int | None = None,
@@ -135,6 +137,11 @@ class Client:
                 URL of a file system that TensorFlow supports. None: the job's directory in the cluster,
                 ``ignite:///jobs/ID/checkpoints``.
             start_timeout: Seconds from the placement until every task runs; None: the service's setting.
+            first_step_timeout: Seconds that a task may take for its first step, or between two pieces of output before
+                it; then the attempt ends with the cause ``stall``, which counts as a crash, and the stacks of Python's
+                threads are in the output. 0: no limit; None: the service's setting, 300. See also
+                `tensorflow_ignite.train.busy`.
+            stall_timeout: Seconds that a task may take for each further step or checkpoint; as above, but 600.
             stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
             max_crashes: Number of crashes that are followed by a restart, counted from 0 after a healthy time; None: 3.
             min_workers: Smallest number of workers with which an attempt starts; None: 1.
@@ -175,6 +182,14 @@ class Client:
             env={checks.variable(key): checks.text(f"env {key}", value) for key, value in (env or {}).items()},
             ps_count=checks.parameter_servers(ps, kind),
             start_timeout=None if start_timeout is None else checks.seconds("start_timeout", start_timeout),
+            first_step_timeout=(
+                None
+                if first_step_timeout is None
+                else checks.seconds("first_step_timeout", first_step_timeout, zero=True)
+            ),
+            stall_timeout=(
+                None if stall_timeout is None else checks.seconds("stall_timeout", stall_timeout, zero=True)
+            ),
             stop_grace=None if stop_grace is None else checks.seconds("stop_grace", stop_grace, zero=True),
             checkpoint_directory=checks.directory(checkpoint_directory or ""),
             max_crashes=None if max_crashes is None else checks.count("max_crashes", max_crashes, 0),

@@ -9,13 +9,14 @@ from tensorflow_ignite.train.checkpoint import TrainCheckpoint, checkpoint
 from tensorflow_ignite.train.context import Context, context
 from tensorflow_ignite.train.distribution import strategy
 from tensorflow_ignite.train.keras3 import fix_keras_fit
-from tensorflow_ignite.train.progress import report
+from tensorflow_ignite.train.progress import busy, report
 
 __all__ = [
     "CheckpointCallback",
     "Context",
     "TrainCheckpoint",
     "WorkerAssignment",
+    "busy",
     "checkpoint",
     "context",
     "fix_keras_fit",

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.train import keras3
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, find_directory
-from tensorflow_ignite.train.progress import report_figures
+from tensorflow_ignite.train.progress import announce, report_figures
 from tensorflow_ignite.train.schedule import CheckpointSchedule
 
 if TYPE_CHECKING:
     import tensorflow as tf
+
+# A batch of the validation may take this long, in addition to the stall timeout of the job.
+VALIDATION_BATCH_SECONDS = 60.0
 
 
 class CheckpointCallback:
@@ -199,19 +202,23 @@ class CheckpointCallback:
         epochs, steps = self.params.get("epochs"), self.params.get("steps")
         report_figures(step, epochs * steps if epochs and steps else None, self._figures)
 
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Announces that the validation goes on, which has no steps."""
+        announce(VALIDATION_BATCH_SECONDS, force=False)
+
     # The other methods that fit, evaluate and predict call.
 
     def _nothing(self, *_args: Any, **_kwargs: Any) -> None:
         """Called by Keras."""
 
     on_batch_begin = on_batch_end = on_train_batch_begin = _nothing
-    on_test_begin = on_test_end = on_test_batch_begin = on_test_batch_end = _nothing
+    on_test_begin = on_test_end = on_test_batch_begin = _nothing
     on_predict_begin = on_predict_end = on_predict_batch_begin = on_predict_batch_end = _nothing
 
     def _implements_train_batch_hooks(self) -> bool:
         return True
 
-    def _implements_test_batch_hooks(self) -> bool:
+    def _implements_predict_batch_hooks(self) -> bool:
         return False
 
-    _implements_predict_batch_hooks = _implements_test_batch_hooks
+    _implements_test_batch_hooks = _implements_train_batch_hooks

@@ -69,6 +69,30 @@ def report_checkpoint(*, resumed_from_step: int | None = None, checkpoint_step: 
         _writer.mark(path, resumed_from_step, checkpoint_step)
 
 
+def busy(seconds: float) -> None:
+    """Announces work without steps, such as the build of an index: a task that is silent for long counts as stalled.
+
+    See ``stall_timeout`` and ``first_step_timeout`` of `tensorflow_ignite.Client.submit`. A later call replaces an
+    earlier one. Outside a job it does nothing.
+
+    Args:
+        seconds: Longest time until the next step, from now; 0: none, as without a call.
+
+    Raises:
+        ValueError: It is no time of 0 or more seconds.
+    """
+    if not 0 <= seconds < float("inf"):
+        raise ValueError(f"seconds={seconds!r} is not a time. It is 0 or more seconds, and finite. Give such a number.")
+    announce(seconds, force=True)
+
+
+def announce(seconds: float, *, force: bool) -> None:
+    """As :func:`busy`; without ``force`` at most five a second are written, for a call at every batch."""
+    path = os.environ.get(PROGRESS_VARIABLE)
+    if path:
+        _writer.announce(path, seconds, force)
+
+
 class _Writer:
     """Writes the newest report into the progress file, at most every `SECONDS_BETWEEN_WRITES`."""
 
@@ -81,6 +105,13 @@ class _Writer:
         self._resumed_from_step = 0
         self._checkpoint_step = 0
 
+    def announce(self, path: str, seconds: float, force: bool) -> None:
+        with self._lock:
+            same = job_pb2.Progress()
+            same.CopyFrom(self._last)
+            same.busy_until_nanos = time.monotonic_ns() + int(seconds * 1e9)
+            self.put(path, same, force)
+
     def mark(self, path: str, resumed_from_step: int | None, checkpoint_step: int | None) -> None:
         with self._lock:
             last = job_pb2.Progress()
@@ -89,6 +120,7 @@ class _Writer:
                 self._resumed_from_step = resumed_from_step
             if checkpoint_step is not None:
                 self._checkpoint_step = checkpoint_step
+            last.busy_until_nanos = 0
             last.step = max(last.step, resumed_from_step or 0, checkpoint_step or 0)
             self.put(path, last, force=True)
 

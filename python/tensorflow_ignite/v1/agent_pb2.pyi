@@ -81,7 +81,7 @@ class ReservePortsResponse(_message.Message):
     def __init__(self, ports: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StartTaskRequest(_message.Message):
-    __slots__ = ("key", "spec", "code_archive", "env", "context", "limits", "inherited_env", "lease_until_nanos")
+    __slots__ = ("key", "spec", "code_archive", "env", "context", "limits", "inherited_env", "lease_until_nanos", "first_step_timeout", "stall_timeout")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -97,6 +97,8 @@ class StartTaskRequest(_message.Message):
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     INHERITED_ENV_FIELD_NUMBER: _ClassVar[int]
     LEASE_UNTIL_NANOS_FIELD_NUMBER: _ClassVar[int]
+    FIRST_STEP_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    STALL_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     key: TaskKey
     spec: _job_pb2.JobSpec
     code_archive: str
@@ -105,7 +107,9 @@ class StartTaskRequest(_message.Message):
     limits: TaskLimits
     inherited_env: _containers.RepeatedScalarFieldContainer[str]
     lease_until_nanos: int
-    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ..., lease_until_nanos: _Optional[int] = ...) -> None: ...
+    first_step_timeout: _duration_pb2.Duration
+    stall_timeout: _duration_pb2.Duration
+    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ..., lease_until_nanos: _Optional[int] = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class TaskLimits(_message.Message):
     __slots__ = ("memory_bytes", "processes", "open_files", "cpu_time", "run_time")
@@ -170,14 +174,16 @@ class WorkerAssignment(_message.Message):
     def __init__(self, index: _Optional[int] = ..., node_id: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ..., rows: _Optional[int] = ...) -> None: ...
 
 class StopAttemptRequest(_message.Message):
-    __slots__ = ("job_id", "attempt", "grace")
+    __slots__ = ("job_id", "attempt", "grace", "dump_stacks")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     GRACE_FIELD_NUMBER: _ClassVar[int]
+    DUMP_STACKS_FIELD_NUMBER: _ClassVar[int]
     job_id: str
     attempt: int
     grace: _duration_pb2.Duration
-    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    dump_stacks: bool
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., dump_stacks: bool = ...) -> None: ...
 
 class StopAttemptResponse(_message.Message):
     __slots__ = ()

@@ -80,6 +80,7 @@ class CauseKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CAUSE_KIND_STOP_REQUEST: _ClassVar[CauseKind]
     CAUSE_KIND_DONE: _ClassVar[CauseKind]
     CAUSE_KIND_NODE_FAILED: _ClassVar[CauseKind]
+    CAUSE_KIND_STALL: _ClassVar[CauseKind]
 
 class OnJoin(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -176,6 +177,7 @@ CAUSE_KIND_START_TIMEOUT: CauseKind
 CAUSE_KIND_STOP_REQUEST: CauseKind
 CAUSE_KIND_DONE: CauseKind
 CAUSE_KIND_NODE_FAILED: CauseKind
+CAUSE_KIND_STALL: CauseKind
 ON_JOIN_UNSPECIFIED: OnJoin
 ON_JOIN_RESTART: OnJoin
 ON_JOIN_IGNORE: OnJoin
@@ -201,7 +203,7 @@ QUORUM_MAJORITY: Quorum
 QUORUM_NONE: Quorum
 
 class JobSpec(_message.Message):
-    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext")
+    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext", "first_step_timeout", "stall_timeout")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -228,6 +230,8 @@ class JobSpec(_message.Message):
     QUORUM_FIELD_NUMBER: _ClassVar[int]
     MORE_CACHES_FIELD_NUMBER: _ClassVar[int]
     ALLOW_PLAINTEXT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_STEP_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    STALL_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: JobKind
     cache: str
@@ -247,7 +251,9 @@ class JobSpec(_message.Message):
     quorum: Quorum
     more_caches: _containers.RepeatedScalarFieldContainer[str]
     allow_plaintext: bool
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ...) -> None: ...
+    first_step_timeout: _duration_pb2.Duration
+    stall_timeout: _duration_pb2.Duration
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Job(_message.Message):
     __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "outcome", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception", "node_failures")
@@ -370,7 +376,7 @@ class Task(_message.Message):
     def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., node_address: _Optional[str] = ...) -> None: ...
 
 class TaskStatus(_message.Message):
-    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed")
+    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed", "stalled")
     STATE_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -387,6 +393,7 @@ class TaskStatus(_message.Message):
     AGENT_LOST_FIELD_NUMBER: _ClassVar[int]
     TOKEN_DIGEST_FIELD_NUMBER: _ClassVar[int]
     NODE_FAILED_FIELD_NUMBER: _ClassVar[int]
+    STALLED_FIELD_NUMBER: _ClassVar[int]
     state: TaskState
     address: str
     rows: int
@@ -403,10 +410,11 @@ class TaskStatus(_message.Message):
     agent_lost: bool
     token_digest: bytes
     node_failed: bool
-    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ..., node_failed: bool = ...) -> None: ...
+    stalled: bool
+    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ..., node_failed: bool = ..., stalled: bool = ...) -> None: ...
 
 class Progress(_message.Message):
-    __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step")
+    __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step", "busy_until_nanos")
     class MetricsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -420,13 +428,15 @@ class Progress(_message.Message):
     REPORTED_AT_FIELD_NUMBER: _ClassVar[int]
     RESUMED_FROM_STEP_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_STEP_FIELD_NUMBER: _ClassVar[int]
+    BUSY_UNTIL_NANOS_FIELD_NUMBER: _ClassVar[int]
     step: int
     total_steps: int
     metrics: _containers.ScalarMap[str, float]
     reported_at: _timestamp_pb2.Timestamp
     resumed_from_step: int
     checkpoint_step: int
-    def __init__(self, step: _Optional[int] = ..., total_steps: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., reported_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., resumed_from_step: _Optional[int] = ..., checkpoint_step: _Optional[int] = ...) -> None: ...
+    busy_until_nanos: int
+    def __init__(self, step: _Optional[int] = ..., total_steps: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., reported_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., resumed_from_step: _Optional[int] = ..., checkpoint_step: _Optional[int] = ..., busy_until_nanos: _Optional[int] = ...) -> None: ...
 
 class NodeReport(_message.Message):
     __slots__ = ("job_id", "attempt", "node_id", "tasks", "reached", "error")

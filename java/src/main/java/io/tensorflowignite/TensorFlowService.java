@@ -55,6 +55,8 @@ public final class TensorFlowService implements Service, NodeContact {
   private static final int MAX_BATCH_MEGABYTES = 2047;
 
   private double startTimeoutSeconds = 120;
+  private double firstStepTimeoutSeconds = 300;
+  private double stallTimeoutSeconds = 600;
   private double stopGraceSeconds = 5;
   private double leaseTimeoutSeconds = 6;
   private double waitTimeoutSeconds = 600;
@@ -89,6 +91,19 @@ public final class TensorFlowService implements Service, NodeContact {
   /** Seconds from the placement of an attempt until every task must run: above 0. */
   public void setStartTimeoutSeconds(double seconds) {
     startTimeoutSeconds = positive("startTimeoutSeconds", seconds);
+  }
+
+  /**
+   * Seconds that a task may take for its first step, or between two pieces of output before it; 0:
+   * no limit.
+   */
+  public void setFirstStepTimeoutSeconds(double seconds) {
+    firstStepTimeoutSeconds = unlessZero("firstStepTimeoutSeconds", seconds);
+  }
+
+  /** Seconds that a task may take for each further step; 0: no limit. */
+  public void setStallTimeoutSeconds(double seconds) {
+    stallTimeoutSeconds = unlessZero("stallTimeoutSeconds", seconds);
   }
 
   /** Seconds between SIGTERM and SIGKILL when tasks are stopped: 0 or more. */
@@ -343,6 +358,8 @@ public final class TensorFlowService implements Service, NodeContact {
   public ClusterSettings settings() {
     return new ClusterSettings(
         seconds(startTimeoutSeconds),
+        seconds(firstStepTimeoutSeconds),
+        seconds(stallTimeoutSeconds),
         seconds(stopGraceSeconds),
         seconds(leaseTimeoutSeconds),
         seconds(waitTimeoutSeconds),

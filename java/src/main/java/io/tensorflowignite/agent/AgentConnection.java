@@ -105,7 +105,8 @@ final class AgentConnection implements AutoCloseable {
   }
 
   /** Completes when all processes of the attempt have terminated. */
-  ListenableFuture<StopAttemptResponse> stopAttempt(String job, int attempt, Duration grace) {
+  ListenableFuture<StopAttemptResponse> stopAttempt(
+      String job, int attempt, Duration grace, boolean dumpStacks) {
     return futures
         .withDeadlineAfter(grace.getSeconds() + STOP_MARGIN_S, TimeUnit.SECONDS)
         .stopAttempt(
@@ -113,6 +114,7 @@ final class AgentConnection implements AutoCloseable {
                 .setJobId(job)
                 .setAttempt(attempt)
                 .setGrace(grace)
+                .setDumpStacks(dumpStacks)
                 .build());
   }
 

@@ -3,6 +3,7 @@ package io.tensorflowignite.agent;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RESERVE;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RUN;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_INVALID;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_NOT_FOUND;
 
@@ -247,7 +248,7 @@ public final class NodeRunner implements AutoCloseable {
   /** Stops the tasks of an attempt that the job table does not name any more. */
   private void end(LocalAttempt local) {
     if (local.reached != ATTEMPT_PHASE_STOP) {
-      stop(local, Durations.fromMillis(settings.stopGrace.toMillis()));
+      stop(local, Durations.fromMillis(settings.stopGrace.toMillis()), false);
       return;
     }
     attempts.remove(id(local.jobId, local.number));
@@ -271,7 +272,7 @@ public final class NodeRunner implements AutoCloseable {
         break;
       case ATTEMPT_PHASE_STOP:
         if (local.reached != ATTEMPT_PHASE_STOP) {
-          stop(local, grace(job));
+          stop(local, grace(job), attempt.getCauseKind() == CAUSE_KIND_STALL);
         }
         break;
       default:
@@ -337,6 +338,14 @@ public final class NodeRunner implements AutoCloseable {
               .setSpec(job.getSpec())
               .setCodeArchive(archive.toString())
               .setLeaseUntilNanos(leaseEnd)
+              .setFirstStepTimeout(
+                  job.getSpec().hasFirstStepTimeout()
+                      ? job.getSpec().getFirstStepTimeout()
+                      : Durations.fromMillis(settings.firstStepTimeout.toMillis()))
+              .setStallTimeout(
+                  job.getSpec().hasStallTimeout()
+                      ? job.getSpec().getStallTimeout()
+                      : Durations.fromMillis(settings.stallTimeout.toMillis()))
               .putAllEnv(TaskEnvironment.of(job, attempt, task, nodeAddress))
               .putAllEnv(tlsEnvironment.get())
               .setContext(
@@ -359,7 +368,7 @@ public final class NodeRunner implements AutoCloseable {
     }
   }
 
-  private void stop(LocalAttempt local, Duration grace) {
+  private void stop(LocalAttempt local, Duration grace, boolean dumpStacks) {
     if (local.hasEnded()) {
       local.reached = ATTEMPT_PHASE_STOP;
     }
@@ -372,7 +381,7 @@ public final class NodeRunner implements AutoCloseable {
       return;
     }
     ListenableFuture<StopAttemptResponse> call =
-        agent.stopAttempt(local.jobId, local.number, grace);
+        agent.stopAttempt(local.jobId, local.number, grace, dumpStacks);
     local.stopping = true;
     call.addListener(() -> events.add(() -> finishStop(local, call)), Runnable::run);
   }

@@ -106,11 +106,13 @@ final class JobValidator {
     check(
         (!spec.hasStartTimeout() || isTime(spec.getStartTimeout(), 1))
             && (!spec.hasWaitTimeout() || isTime(spec.getWaitTimeout(), 0))
+            && (!spec.hasFirstStepTimeout() || isTime(spec.getFirstStepTimeout(), 0))
+            && (!spec.hasStallTimeout() || isTime(spec.getStallTimeout(), 0))
             && (!spec.hasStopGrace() || isTime(spec.getStopGrace(), 0)),
         ERROR_CODE_INVALID_REQUEST,
-        "A timeout of the job is invalid. The start timeout is above 0 s, the stop grace and the"
-            + " wait timeout 0 s or more, each at most a year. Set start_timeout, stop_grace and"
-            + " wait_timeout to such times.");
+        "A timeout of the job is invalid. The start timeout is above 0 s, the others are 0 s"
+            + " or more, each at most a year. Set start_timeout, first_step_timeout, stall_timeout,"
+            + " stop_grace and wait_timeout to such times.");
     check(
         spec.getMaxCrashes() >= 0 && spec.getMinWorkers() >= 0,
         ERROR_CODE_INVALID_REQUEST,

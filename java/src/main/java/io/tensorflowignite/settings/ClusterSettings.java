@@ -10,6 +10,15 @@ public final class ClusterSettings implements Serializable {
   /** From the placement of an attempt until every task runs; the default for jobs. */
   public final Duration startTimeout;
 
+  /**
+   * The longest time of a task without output before its first step; the default for jobs. Zero: no
+   * limit.
+   */
+  public final Duration firstStepTimeout;
+
+  /** The longest time of a task without a further step; the default for jobs. Zero: no limit. */
+  public final Duration stallTimeout;
+
   /** Between SIGTERM and SIGKILL; the default for jobs. */
   public final Duration stopGrace;
 
@@ -42,6 +51,8 @@ public final class ClusterSettings implements Serializable {
 
   public ClusterSettings(
       Duration startTimeout,
+      Duration firstStepTimeout,
+      Duration stallTimeout,
       Duration stopGrace,
       Duration leaseTimeout,
       Duration waitTimeout,
@@ -56,6 +67,8 @@ public final class ClusterSettings implements Serializable {
       TaskSettings tasks,
       TlsSettings tls) {
     this.startTimeout = startTimeout;
+    this.firstStepTimeout = firstStepTimeout;
+    this.stallTimeout = stallTimeout;
     this.stopGrace = stopGrace;
     this.leaseTimeout = leaseTimeout;
     this.waitTimeout = waitTimeout;

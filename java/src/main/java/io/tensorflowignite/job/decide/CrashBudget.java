@@ -1,8 +1,10 @@
 package io.tensorflowignite.job.decide;
 
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 
 import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobOrBuilder;
 import io.tensorflowignite.v1.JobSpec;
@@ -78,7 +80,8 @@ final class CrashBudget {
   }
 
   static boolean isCrash(JobOrBuilder job) {
-    return job.getAttempts(job.getAttemptsCount() - 1).getCauseKind() == CAUSE_KIND_CRASH;
+    CauseKind kind = job.getAttempts(job.getAttemptsCount() - 1).getCauseKind();
+    return kind == CAUSE_KIND_CRASH || kind == CAUSE_KIND_STALL;
   }
 
   /** Twice as long after each consecutive failure of nodes: their machines may be busy. */

@@ -9,6 +9,7 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DONE;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STOP_REQUEST;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_FAILED;
@@ -120,7 +121,8 @@ final class JobActions {
 
   static void crash(Job.Builder job, JobEvent event, Timestamp now) {
     countCrash(job, event.task());
-    restart(job, CAUSE_KIND_CRASH, event, now);
+    boolean stalled = event.task().getStatus().getStalled();
+    restart(job, stalled ? CAUSE_KIND_STALL : CAUSE_KIND_CRASH, event, now);
     backOff(job, event, now);
   }
 
@@ -190,7 +192,7 @@ final class JobActions {
 
   static void loseData(Job.Builder job, JobEvent event, Timestamp now) {
     endAttempt(job, CAUSE_KIND_DATA_LOST, event.cause(), now);
-    if (current(job).getCauseKind() == CAUSE_KIND_CRASH) {
+    if (CrashBudget.isCrash(job)) {
       String traceback = job.getTraceback();
       attribute(job, CAUSE_KIND_DATA_LOST, event, now);
       job.setTraceback(traceback);

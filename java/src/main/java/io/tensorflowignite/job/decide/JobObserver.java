@@ -16,7 +16,6 @@ import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_TERMINATED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_CRASHED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_REPLACED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.WAIT_TIMED_OUT;
-import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
@@ -212,10 +211,7 @@ public final class JobObserver {
   private Optional<JobEvent> causeIsFailedNode() {
     return tasks().stream()
         .filter(
-            task ->
-                attempt().getCauseKind() == CAUSE_KIND_CRASH
-                    && hasFailed(task)
-                    && task.getStatus().getNodeFailed())
+            task -> CrashBudget.isCrash(job) && hasFailed(task) && task.getStatus().getNodeFailed())
         .findFirst()
         .map(task -> JobEvent.ofTask(NODE_FAILED, task, failure(task)));
   }
@@ -252,7 +248,7 @@ public final class JobObserver {
 
   private boolean isCounted() {
     CauseKind kind = attempt().getCauseKind();
-    return kind == CAUSE_KIND_CRASH
+    return CrashBudget.isCrash(job)
         || kind == CAUSE_KIND_NODE_FAILED
         || kind == CAUSE_KIND_START_TIMEOUT;
   }
@@ -274,7 +270,10 @@ public final class JobObserver {
       Task task = failed.get();
       JobEvent.Type ended = task.getStatus().getNodeFailed() ? NODE_FAILED : TASK_CRASHED;
       return Optional.of(
-          JobEvent.ofTask(isReplaceable(task) ? TASK_REPLACED : ended, task, failure(task)));
+          JobEvent.ofTask(
+              isReplaceable(task) ? TASK_REPLACED : ended,
+              task,
+              failure(task) + finishedBefore(task)));
     }
     return observation.reports(attempt()).stream()
         .filter(report -> !report.getError().isEmpty())
@@ -308,6 +307,7 @@ public final class JobObserver {
         && job.getState() == JOB_STATE_RUNNING
         && task.getRole() != ROLE_PS
         && !task.getStatus().getAgentLost()
+        && !task.getStatus().getStalled()
         && tasks().stream().noneMatch(other -> other.getRole() == ROLE_PS && hasFailed(other))
         && CrashBudget.allowsReplacement(job, task);
   }
@@ -319,6 +319,18 @@ public final class JobObserver {
         MessageText.name(task),
         MessageText.shortId(task.getNodeId()),
         error.isEmpty() ? "exited with code " + task.getStatus().getExitCode() : error);
+  }
+
+  /** The workers for which a stalled one may have waited in vain. */
+  private String finishedBefore(Task stalled) {
+    String finished =
+        tasks().stream()
+            .filter(task -> state(task) == TASK_STATE_SUCCEEDED)
+            .map(MessageText::name)
+            .collect(Collectors.joining(", "));
+    return !stalled.getStatus().getStalled() || finished.isEmpty()
+        ? ""
+        : "; it may have waited for " + finished + ", which had ended with exit code 0";
   }
 
   private Optional<JobEvent> success() {

@@ -11,6 +11,7 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_LOST;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_ENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_FAILED;
@@ -409,6 +410,32 @@ public class JobMachineTest {
       story.provesTermination(NODE_A, NODE_B).wait(30);
     }
     story.is(JOB_STATE_FAILED);
+  }
+
+  @Test
+  public void aStallIsACrashWithACauseOfItsOwn() {
+    JobStory story = running();
+    story.meanwhile(ROLE_WORKER, 1, TaskStatus.newBuilder().setState(TASK_STATE_SUCCEEDED));
+    story.task(ROLE_WORKER, 0, stalled()).is(JOB_STATE_RESTARTING);
+    assertEquals(CAUSE_KIND_STALL, story.attempt().getCauseKind());
+    assertEquals(1, story.job.getCrashes());
+    assertContains(
+        story.attempt().getCause(),
+        "worker 0 stalled; it may have waited for worker 1, which had ended with exit code 0");
+    story.provesTermination(NODE_A, NODE_B).wait(2).is(JOB_STATE_RESERVING);
+  }
+
+  @Test
+  public void aStalledClientIsNotReplacedSinceAServerMayBeTheCause() {
+    JobStory story = running(JobStory.parameterServer());
+    story.task(ROLE_CLIENT, 0, stalled()).is(JOB_STATE_RESTARTING);
+  }
+
+  private static TaskStatus.Builder stalled() {
+    return TaskStatus.newBuilder()
+        .setState(TASK_STATE_FAILED)
+        .setStalled(true)
+        .setError("worker 0 stalled");
   }
 
   @Test

@@ -1,0 +1,144 @@
+"""A task without progress is ended, and says where its threads were."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from agent_harness import Agent, archive, request
+
+from tensorflow_ignite.agent.stall import StallMonitor
+from tensorflow_ignite.v1 import agent_pb2, job_pb2
+
+HANGS = """
+import threading, time
+import tensorflow_ignite as tfi
+
+def waits_for_a_peer():
+    time.sleep(600)
+
+def also_waits():
+    time.sleep(600)
+
+threading.Thread(target=also_waits, daemon=True).start()
+"""
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[Agent]:
+    started = Agent(tmp_path)
+    yield started
+    started.close()
+
+
+def start(agent: Agent, source: str, *, first_step: float = 0, stall: float = 0) -> agent_pb2.TaskKey:
+    task = agent.key()
+    message = request(task, archive(agent.directory / "code.zip", {"main.py": source}))
+    message.first_step_timeout.FromMilliseconds(int(first_step * 1000))
+    message.stall_timeout.FromMilliseconds(int(stall * 1000))
+    agent.reserve(task)
+    agent.call("StartTask", message)
+    return task
+
+
+def test_a_task_that_is_silent_before_its_first_step_is_ended_with_the_stacks_of_its_threads(agent: Agent) -> None:
+    status = agent.ended(start(agent, HANGS + "waits_for_a_peer()", first_step=1.5))
+    assert (status.state, status.stalled, status.node_failed) == (job_pb2.TASK_STATE_FAILED, True, False)
+    assert "worker 0 stalled: no first step, and no output for 1." in status.error
+    assert "(first-step timeout 1.5 s); its process was sleeping" in status.error
+    assert "in waits_for_a_peer" in agent.output
+    assert "in also_waits" in agent.output
+    assert "in waits_for_a_peer" in status.traceback
+
+
+def test_a_task_that_makes_no_further_step_is_ended_although_it_prints(agent: Agent) -> None:
+    source = HANGS + "tfi.train.report(7, force=True)\nwhile True:\n    print('waiting')\n    time.sleep(0.1)\n"
+    status = agent.ended(start(agent, source, first_step=60, stall=1))
+    assert status.stalled
+    assert "no step after step 7 for 1." in status.error
+    assert "(stall timeout 1 s)" in status.error
+
+
+def test_a_stopped_process_has_stalled_and_its_state_is_said(agent: Agent) -> None:
+    task = start(agent, HANGS + "print('up')\nwaits_for_a_peer()", first_step=1.5)
+    agent.printed("up")
+    [process] = agent.living()
+    os.kill(process.pid, signal.SIGSTOP)
+    status = agent.ended(task)
+    assert status.stalled
+    assert "its process was stopped" in status.error
+
+
+def test_output_before_the_first_step_steps_and_announced_work_are_progress(agent: Agent) -> None:
+    source = """
+        import time
+        import tensorflow_ignite as tfi
+
+        for _ in range(8):
+            print("loading")
+            time.sleep(0.3)
+        for step in range(1, 9):
+            tfi.train.report(step, force=True)
+            time.sleep(0.3)
+        tfi.train.busy(60)
+        time.sleep(3)
+        tfi.train.report(9, force=True)
+    """
+    lines = "\n".join(line[8:] for line in source.splitlines())
+    assert agent.ended(start(agent, lines, first_step=1.8, stall=1.8)).state == job_pb2.TASK_STATE_SUCCEEDED
+
+
+def test_a_stop_after_a_stall_writes_the_stacks_of_the_others(agent: Agent) -> None:
+    task = start(agent, HANGS + "print('up')\nwaits_for_a_peer()")
+    agent.printed("up")
+    stop = agent_pb2.StopAttemptRequest(job_id=agent.job, attempt=1, dump_stacks=True)
+    agent.call("StopAttempt", stop)
+    assert agent.ended(task).state == job_pb2.TASK_STATE_STOPPED
+    assert "in waits_for_a_peer" in agent.output
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> int:
+        return int(self.seconds * 1e9)
+
+
+def monitor(clock: Clock, *, role: int = job_pb2.ROLE_WORKER, kind: int = job_pb2.JOB_KIND_MULTI_WORKER_MIRRORED):
+    message = agent_pb2.StartTaskRequest(key=agent_pb2.TaskKey(role=role), spec=job_pb2.JobSpec(kind=kind))
+    message.first_step_timeout.FromSeconds(300)
+    message.stall_timeout.FromSeconds(600)
+    return StallMonitor("worker 0", message, clock)
+
+
+def test_only_tasks_that_run_the_script_are_watched() -> None:
+    clock = Clock()
+    kind = job_pb2.JOB_KIND_PARAMETER_SERVER
+    servers = [monitor(clock, role=role, kind=kind) for role in (job_pb2.ROLE_WORKER, job_pb2.ROLE_PS)]
+    client = monitor(clock, role=job_pb2.ROLE_CLIENT, kind=kind)
+    clock.seconds += 301
+    assert [server.stall(os.getpid()) for server in servers] == [None, None]
+    assert client.stall(os.getpid())
+
+
+def test_a_restored_checkpoint_is_not_the_first_step_and_the_same_step_is_no_progress() -> None:
+    clock = Clock()
+    watched = monitor(clock)
+    clock.seconds += 200
+    watched.observe_progress(job_pb2.Progress(step=40, resumed_from_step=40))
+    clock.seconds += 299
+    assert watched.stall(os.getpid()) is None
+    clock.seconds += 1
+    assert "no first step" in str(watched.stall(os.getpid()))
+    watched.observe_progress(job_pb2.Progress(step=41, resumed_from_step=40))
+    clock.seconds += 599
+    watched.observe_progress(job_pb2.Progress(step=41, resumed_from_step=40))
+    watched.observe_output()
+    clock.seconds += 1
+    assert "no step after step 41 for 600.0 s" in str(watched.stall(os.getpid()))
+    watched.observe_progress(job_pb2.Progress(step=41, resumed_from_step=40, checkpoint_step=41))
+    assert watched.stall(os.getpid()) is None
