@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -151,6 +152,39 @@ def test_a_node_that_stands_still_is_no_crash_of_the_script(run: Callable[..., R
     job = started.succeeds(workers=3, attempts=2)
     assert "the lease of its attempt ended" in job.attempts[0].cause
     assert (job.attempts[0].cause_kind, job.crashes, job.node_failures) == ("node-failed", 0, 1)
+
+
+def test_job_goes_on_while_the_oldest_node_stands_still(nodes: LocalCluster, tmp_path: Path) -> None:
+    # The oldest node calls the others, who need that for their leases; without it the next one does.
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import os, sys, time\nimport tensorflow_ignite as tfi\n"
+        "while not os.path.exists(sys.argv[1]):\n"
+        "    tfi.train.report(int(time.monotonic() * 1000))\n    time.sleep(0.1)\n"
+    )
+    tfi.load("one_part", {"x": np.zeros(8, np.float32)}, backups=1, partitions=1, address=nodes.address)
+
+    def owner() -> str:
+        with tfi.connect(",".join(nodes.addresses)) as client:
+            done = client.submit(SCRIPT, cache="one_part", args=[str(tmp_path), "1", "0"]).wait(timeout=60)
+        return done.attempts[0].tasks[0].node_id
+
+    while owner() == nodes.nodes[0].node_id:
+        nodes.stop_node(nodes.nodes[0])
+        nodes.start_node()
+    with tfi.connect(",".join(node.address or "" for node in nodes.nodes[1:])) as client:
+        job = client.submit(script, cache="one_part", args=[str(tmp_path / "end")], max_crashes=0, stop_grace=1)
+        [task] = next(state for state in job.watch(timeout=60) if state.state == "running").attempts[0].tasks
+        oldest = nodes.nodes[0]
+        assert task.node_id != oldest.node_id
+        nodes.suspend_node(oldest)
+        try:
+            # Longer than the lease of 6 s; the others give the node up after 10 s.
+            time.sleep(8.5)
+        finally:
+            nodes.resume_node(oldest)
+        (tmp_path / "end").touch()
+        assert len(job.wait(timeout=60).attempts) == 1
 
 
 def test_job_goes_on_with_the_nodes_that_are_left(run: Callable[..., Run]) -> None:
