@@ -138,6 +138,18 @@ def test_job_outlives_the_agent_of_a_node(run: Callable[..., Run]) -> None:
     assert (job.attempts[0].cause_kind, job.crashes, job.node_failures) == ("node-failed", 0, 1)
 
 
+def test_a_job_is_stopped_although_an_agent_of_it_stands_still(run: Callable[..., Run]) -> None:
+    started = run(max_crashes=0)
+    started.until_step(10)
+    agent = started.client.nodes()[1].agent.pid
+    os.kill(agent, signal.SIGSTOP)
+    job = started.job.stop(timeout=60)
+    assert job.state == "stopped"
+    assert not started.tasks()
+    assert not psutil.pid_exists(agent)
+    await_true(lambda: all(node.agent.pid for node in started.client.nodes()), "the node has another agent", seconds=30)
+
+
 def test_a_node_that_stands_still_is_no_crash_of_the_script(run: Callable[..., Run], nodes: LocalCluster) -> None:
     started = run(max_crashes=0)
     job = started.until_step(10)

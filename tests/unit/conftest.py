@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# gRPC reads it once, as of the command line; else it logs the end of an earlier test's server into a later output.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 # A slow example on a busy machine is not a failure.
 settings.register_profile("without deadline", deadline=None)

@@ -69,6 +69,12 @@ def test_the_version_is_printed(cli) -> None:
     assert out.startswith("tensorflow-ignite ")
 
 
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "tensorflow_ignite", "ps", "--no-such-option"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, "--no-such-option" in ran.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_commands(complete, shell) -> None:
     (line,) = complete("tensorflow-ignite des", shell)

@@ -136,6 +136,11 @@ final class AgentConnection implements AutoCloseable {
         });
   }
 
+  /** Ends an agent that does not answer. The next agent ends what is left of its tasks. */
+  void kill() {
+    process.kill();
+  }
+
   /** Ends the agent and its tasks. */
   @Override
   public void close() {

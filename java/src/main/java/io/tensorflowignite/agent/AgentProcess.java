@@ -68,6 +68,11 @@ final class AgentProcess implements AutoCloseable {
     return process.onExit();
   }
 
+  /** Ends an agent that does not answer; the kernel ends its tasks with it. */
+  void kill() {
+    process.destroyForcibly();
+  }
+
   /** Closes the agent's input, which ends its tasks and itself; returns when it has ended. */
   @Override
   public void close() {

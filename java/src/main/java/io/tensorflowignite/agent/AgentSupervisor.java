@@ -15,6 +15,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.apache.ignite.IgniteLogger;
 
 /**
@@ -44,6 +45,9 @@ public final class AgentSupervisor implements AutoCloseable {
   private static final long SILENCE_MS = 60_000;
 
   private static final int SILENT_LEASES = 3;
+
+  /** An agent that does not answer for so many leases is killed; its own lease has ended then. */
+  private static final int LEASES_WITHOUT_ANSWER = 2;
 
   private static final int HEARTBEATS_IN_A_LEASE = 5;
   private static final int SECRET_BYTES = 32;
@@ -130,13 +134,18 @@ public final class AgentSupervisor implements AutoCloseable {
         String.format(
             "Agent started [pid=%d, python=%s]", agent.info().getPid(), agent.info().getPython()));
     listener.agentChanged(agent.info());
+    String end = "ended";
     try {
-      keepLease(agent);
+      if (!keepLease(agent)) {
+        end = "did not answer for " + LEASES_WITHOUT_ANSWER * leaseMs / 1000 + " s, and was killed";
+        log.error("Agent is killed [pid=" + agent.info().getPid() + ", reason=it " + end + "]");
+        agent.kill();
+      }
     } finally {
       // The listener gets the agent's last events before its end.
       if (!closed) {
         watcher.join(RESTART_PAUSE.toMillis());
-        listener.agentLost("its agent (pid " + agent.info().getPid() + ") ended");
+        listener.agentLost("its agent (pid " + agent.info().getPid() + ") " + end);
       }
     }
   }
@@ -153,19 +162,32 @@ public final class AgentSupervisor implements AutoCloseable {
             });
   }
 
-  private void keepLease(AgentConnection agent) throws InterruptedException {
+  /** Returns when the agent has ended, or false if it does not answer. */
+  private boolean keepLease(AgentConnection agent) throws InterruptedException {
     boolean ended = false;
+    long answeredAt = System.nanoTime();
+    // After a pause of this JVM one call is late although the agent answers.
+    int failures = 0;
     while (!closed && !ended) {
       try {
         loop.alive();
         agent.heartbeat(listener.leases(), leaseMs);
+        answeredAt = System.nanoTime();
+        failures = 0;
       } catch (StatusRuntimeException e) {
+        failures++;
         if (!closed) {
           log.warning("Agent did not answer a heartbeat [reason=" + e.getMessage() + "]");
         }
       }
       ended = agent.awaitEnd(leaseMs / HEARTBEATS_IN_A_LEASE);
+      long silentMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - answeredAt);
+      boolean silent = failures > 1 && silentMs >= LEASES_WITHOUT_ANSWER * leaseMs;
+      if (!closed && !ended && silent) {
+        return false;
+      }
     }
+    return true;
   }
 
   private static String secret() {

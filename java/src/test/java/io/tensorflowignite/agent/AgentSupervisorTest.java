@@ -42,6 +42,7 @@ public class AgentSupervisorTest {
 
   private final BlockingQueue<String> calls = new LinkedBlockingQueue<>();
   private final AtomicInteger watchers = new AtomicInteger();
+  private volatile boolean silent;
   private Server server;
 
   @Before
@@ -102,6 +103,30 @@ public class AgentSupervisorTest {
     }
   }
 
+  @Test
+  public void anAgentThatDoesNotAnswerIsKilledAndFollowedByAnother() throws Exception {
+    silent = true;
+    Listener listener =
+        new Listener() {
+          @Override
+          public void event(WatchResponse event) {}
+
+          @Override
+          public void agentLost(String reason) {
+            silent = false;
+            super.agentLost(reason);
+          }
+        };
+    try (AgentSupervisor supervisor = supervisor(listener)) {
+      supervisor.start();
+      assertEquals("up", next());
+      String lost = next();
+      assertTrue(lost, lost.endsWith("did not answer for 2 s, and was killed"));
+      assertEquals("up", next());
+    }
+    assertTrue("" + calls, calls.isEmpty());
+  }
+
   private AgentSupervisor supervisor(Listener listener) throws IOException {
     Path script = folder.getRoot().toPath().resolve("agent.sh");
     String ready = "{\"port\": " + server.getPort() + ", \"info\": {\"pid\": \"'$$'\"}}";
@@ -142,8 +167,10 @@ public class AgentSupervisorTest {
   private final class Agent extends AgentServiceGrpc.AgentServiceImplBase {
     @Override
     public void heartbeat(HeartbeatRequest request, StreamObserver<HeartbeatResponse> response) {
-      response.onNext(HeartbeatResponse.getDefaultInstance());
-      response.onCompleted();
+      if (!silent) {
+        response.onNext(HeartbeatResponse.getDefaultInstance());
+        response.onCompleted();
+      }
     }
 
     @Override

@@ -1,0 +1,7 @@
+"""``python -m tensorflow_ignite`` is the command line ``tensorflow-ignite``."""
+
+import sys
+
+from tensorflow_ignite.cli import main
+
+sys.exit(main())
