@@ -425,6 +425,23 @@ class CacheLoss(Value):
 
 
 @dataclass(frozen=True)
+class LostNode(Value):
+    """A node that has left the cluster without being stopped: it was killed, or the network to it is cut.
+
+    Attributes:
+        id: Given by Ignite when the node joined.
+        consistent_id: A node that is started again with the same one is not lost any more.
+        address: host:port of its node API.
+        lost_at: When the node that answers has noticed it.
+    """
+
+    id: str
+    consistent_id: str
+    address: str
+    lost_at: datetime | None
+
+
+@dataclass(frozen=True)
 class Node(Value):
     """One node of the cluster that runs the service.
 
@@ -438,6 +455,8 @@ class Node(Value):
         plugin_version: Of tensorflow-ignite in the node.
         loops: The loops of the node that have failed or are silent; none: all go on.
         losses: What the service's own caches, of jobs, output and files, have lost; the same for all nodes.
+        lost_nodes: The nodes that have left the cluster without being stopped and are not back, as the node knows them
+            that answers; the same for all nodes.
     """
 
     id: str
@@ -449,3 +468,4 @@ class Node(Value):
     plugin_version: str
     loops: tuple[NodeLoop, ...] = ()
     losses: tuple[CacheLoss, ...] = ()
+    lost_nodes: tuple[LostNode, ...] = ()

@@ -67,12 +67,12 @@ class NamespaceNode:
     def command(self, *command: str) -> list[str]:
         return ["ip", "netns", "exec", self.namespace, *command]
 
-    def cli(self, *arguments: str) -> str:
+    def cli(self, *arguments: str, code: int = 0) -> str:
         """Runs a command of the command line inside the namespace; returns what it prints."""
         command = self.command(sys.executable, "-m", "tensorflow_ignite.cli", *arguments)
         environment = {**os.environ, "TENSORFLOW_IGNITE_ADDRESS": f"{self.host}:10820"}
         ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
-        assert ran.returncode == 0, ran.stderr
+        assert ran.returncode == code, ran.stdout + ran.stderr
         return ran.stdout
 
     def job(self, job_id: str) -> dict[str, Any]:
@@ -146,6 +146,10 @@ class Network:
         """Nothing passes between a node and the others."""
         self._inside_bridge("link", "set", node.name, "down")
 
+    def heal(self, node: NamespaceNode) -> None:
+        """Ends a drop."""
+        self._inside_bridge("link", "set", node.name, "up")
+
     def refuse(self, node: NamespaceNode) -> None:
         """Connections between a node and the others are refused, as by a firewall that answers with a reset."""
         for other in self.nodes:
@@ -218,6 +222,15 @@ def test_a_job_whose_tasks_are_all_cut_off_ends_there_before_it_goes_on_elsewher
     cut_off = alone.job(job_id)
     assert (cut_off["state"], len(cut_off["attempts"])) == ("restarting", 1)
     assert f"tensorflow-ignite quorum accept {job_id}" in cut_off["waiting_for"]
+    listed = [others[0].cli("nodes"), alone.cli("nodes")]
+    assert f"at {alone.host}:10820 was lost" in listed[0]
+    assert all(f"at {other.host}:10820 was lost" in listed[1] for other in others)
+    if cut == "drop":
+        assert f"{alone.host}:10820 left without being stopped" in " ".join(others[0].cli("doctor").split())
+        network.heal(alone)
+        found = " ".join(others[0].cli("doctor", code=1).split())
+        assert f"The cluster is split: here are 2 nodes, and {alone.host}:10820 answers with 1 nodes" in found
+
     (tmp_path / "end").touch()
     await_true(lambda: others[0].job(job_id)["state"] == "succeeded", "the job ends", seconds=LIMIT)
     over = others[0].job(job_id)

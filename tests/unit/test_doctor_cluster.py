@@ -137,6 +137,19 @@ def test_losses_of_the_caches_of_jobs_and_files_are_named_with_the_remedy(node) 
     assert "tensorflow-ignite accept-data-loss tensorflow-ignite-logs" in found.remedy
 
 
+def test_a_lost_node_that_answers_in_a_cluster_of_its_own_is_a_split(node) -> None:
+    with NodeApiServer() as other:
+        other.state.nodes = [job_pb2.Node(id="x" * 36, address=other.address)]
+        for member in node.state.nodes:
+            member.lost_nodes.add(id="x" * 36, consistent_id="x", address=other.address)
+        found = examine(node.address)["lost nodes"]
+        check(found, "failed", f"here are 3 nodes, and {other.address} answers with 1 nodes")
+        assert "Stop the nodes of one side and start them again" in found.remedy
+    found = examine(node.address)["lost nodes"]
+    check(found, "warning", f"{other.address} left without being stopped")
+    assert "tensorflow-ignite quorum accept JOB" in found.remedy
+
+
 def test_nodes_with_different_plugins_are_named(node) -> None:
     node.state.nodes[1].plugin_version = ""
     check(examine(node.address)["plugin"], "failed", "; unknown on node 1a1b2c3d on h1")
@@ -254,7 +267,7 @@ def test_the_command_prints_steps_remedies_and_a_summary(node, capsys) -> None:
     assert main(["doctor", "--only", "cluster", "--address", node.address]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"the cluster\n  ✓ address              {node.address} answers\n")
-    assert out.endswith("\nno step of 15 failed\n")
+    assert out.endswith("\nno step of 16 failed\n")
     node.state.nodes[2] = member(node, 2, tensorflow_version="2.20.0", python_version="3.11.9")
     assert main(["--address", node.address, "doctor", "--only", "cluster"]) == 1
     out = capsys.readouterr().out

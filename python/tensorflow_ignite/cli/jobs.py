@@ -10,7 +10,7 @@ import typer
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, option, session
 from tensorflow_ignite.cli.render import age, paint, print_json, short_id, table
-from tensorflow_ignite.spec import CacheLoss, Job, NodeLoop, Progress, Task
+from tensorflow_ignite.spec import CacheLoss, Job, LostNode, NodeLoop, Progress, Task
 
 
 def ps(context: typer.Context, address: Address = None, json_output: Json = False) -> None:
@@ -134,6 +134,8 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
             print(f"node {short_id(node.id)}: {paint(loop_text(loop), 'red')}")
     for loss in found[0].losses if found else ():
         print(paint(loss_text(loss), "red"))
+    for lost in found[0].lost_nodes if found else ():
+        print(paint(lost_text(lost), "red"))
 
 
 def loop_text(loop: NodeLoop) -> str:
@@ -151,6 +153,15 @@ def loss_text(loss: CacheLoss) -> str:
     return (
         f"{loss.text}{since}. To find damaged files: tensorflow-ignite fs check. To accept the loss: "
         f"tensorflow-ignite accept-data-loss {loss.cache}"
+    )
+
+
+def lost_text(lost: LostNode) -> str:
+    """Which node has left without being stopped, and what to do."""
+    since = f" {age(lost.lost_at)} ago" if lost.lost_at else ""
+    return (
+        f"node {short_id(lost.id)} at {lost.address} was lost{since}: it was killed, or the network to it is cut. To "
+        "find out which: tensorflow-ignite doctor"
     )
 
 

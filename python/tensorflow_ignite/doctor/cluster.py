@@ -33,6 +33,7 @@ _TENSORFLOW = Step("cluster", "tensorflow")
 _REACHABILITY = Step("cluster", "reachability")
 _LOOPS = Step("cluster", "loops")
 _LOSSES = Step("cluster", "losses")
+_LOST_NODES = Step("cluster", "lost nodes")
 _ACTIVATE = (
     "Activate it once all its nodes run: control.sh --set-state ACTIVE, or start the nodes with "
     "python -m tensorflow_ignite.node --persistent --activate-at=NODES"
@@ -77,6 +78,7 @@ def examine(
     yield _agents(nodes)
     yield _loops(nodes)
     yield _losses(nodes)
+    yield _lost_nodes(nodes, timeout, credentials)
     yield _tensorflow(nodes)
     yield from _alike(nodes)
     yield _reachable(nodes, timeout, credentials)
@@ -214,6 +216,34 @@ def _losses(nodes: Sequence[Node]) -> Finding:
         f"{_some([loss.text for loss in losses])}. A partition is lost with the last node that has a copy",
         "Find damaged files (tensorflow-ignite fs check), and remove them or write them again. Then accept the loss: "
         + "; ".join(commands[:_LISTED]),
+    )
+
+
+def _lost_nodes(nodes: Sequence[Node], timeout: float, credentials: Credentials | None) -> Finding:
+    """Whether a node that has left runs, in another cluster: then the network was cut, and works again."""
+    lost = nodes[0].lost_nodes if nodes else ()
+    if not lost:
+        return _LOST_NODES.ok("every node that has left the cluster was stopped, or is back")
+    with ThreadPoolExecutor(_THREADS) as pool:
+        answers = list(pool.map(lambda node: _list_nodes(node.address, timeout, credentials), lost))
+    here = {node.id for node in nodes}
+    others = [
+        (node, answer)
+        for node, answer in zip(lost, answers, strict=True)
+        if isinstance(answer, list) and not here & {other.id for other in answer}
+    ]
+    if others:
+        texts = [f"{node.address} answers with {len(answer)} nodes" for node, answer in others]
+        return _LOST_NODES.failed(
+            f"The cluster is split: here are {len(nodes)} nodes, and {_some(texts)}. After a cut of the network, two "
+            "clusters do not join again by themselves",
+            f"Stop the nodes of one side and start them again: they join the others, and what was written there only "
+            f"is lost. On the other side are {_some([node.address for node, _ in others])}",
+        )
+    return _LOST_NODES.warning(
+        f"{_some([node.address for node in lost])} left without being stopped, and do not answer here",
+        "Start them again, or mend the network. If they are off for good, jobs that wait for them go on after "
+        "tensorflow-ignite quorum accept JOB",
     )
 
 

@@ -26,6 +26,7 @@ import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.job.decide.Members;
 import io.tensorflowignite.job.decide.QuorumRule;
 import io.tensorflowignite.job.decide.RetentionPolicy;
+import io.tensorflowignite.lease.Departures;
 import io.tensorflowignite.rpc.StreamCallThread;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.settings.ClusterSettings;
@@ -47,6 +48,7 @@ import io.tensorflowignite.v1.ListJobsRequest;
 import io.tensorflowignite.v1.ListJobsResponse;
 import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.ListNodesResponse;
+import io.tensorflowignite.v1.LostNode;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeApiServiceGrpc;
 import io.tensorflowignite.v1.RemoveJobRequest;
@@ -93,6 +95,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   private final String nodeId;
   private final Loops loops;
   private final CacheLosses losses;
+  private final Departures departures;
 
   /**
    * @param encrypted whether any connections of the cluster are encrypted
@@ -113,6 +116,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     this.nodeId = ignite.cluster().localNode().id().toString();
     this.loops = Loops.of(ignite);
     this.losses = losses;
+    this.departures = Departures.of(ignite);
     this.log = new RateLimitedLog(ignite.log().getLogger(NodeApiService.class));
     this.jobs = jobs;
     this.nodes = nodes;
@@ -394,7 +398,9 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     guard.nodes();
     List<Node> live = nodes.live();
     List<CacheLoss> lost = losses.ofSystemCaches();
-    live.replaceAll(node -> withLoops(node).toBuilder().addAllLosses(lost).build());
+    List<LostNode> lostNodes = departures.lost();
+    live.replaceAll(
+        node -> withLoops(node).toBuilder().addAllLosses(lost).addAllLostNodes(lostNodes).build());
     answer(response, ListNodesResponse.newBuilder().addAllNodes(live).build());
   }
 

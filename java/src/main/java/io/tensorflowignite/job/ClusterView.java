@@ -7,6 +7,7 @@ import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.JobTimeouts;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.job.decide.Observation;
+import io.tensorflowignite.lease.Departures;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.ReportTable;

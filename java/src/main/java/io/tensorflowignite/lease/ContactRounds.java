@@ -41,6 +41,7 @@ public final class ContactRounds implements AutoCloseable {
   private final String serviceName;
   private final NodeTable nodes;
   private final Contacts contacts;
+  private final Departures departures;
   private final Duration interval;
   private final Duration wait;
   private final String self;
@@ -66,6 +67,7 @@ public final class ContactRounds implements AutoCloseable {
     this.serviceName = serviceName;
     this.nodes = nodes;
     this.contacts = contacts;
+    this.departures = Departures.of(ignite);
     this.interval = lease.dividedBy(ROUNDS_IN_A_LEASE);
     this.wait = lease.dividedBy(WAITS_IN_A_LEASE);
     this.self = ignite.cluster().localNode().consistentId().toString();
@@ -109,6 +111,7 @@ public final class ContactRounds implements AutoCloseable {
 
   private void round() throws InterruptedException {
     List<Node> live = nodes.live();
+    departures.observe(live);
     List<String> ids = live.stream().map(Node::getConsistentId).collect(Collectors.toList());
     int position = ids.indexOf(self);
     Set<String> older = Set.copyOf(ids.subList(0, Math.max(0, position)));
