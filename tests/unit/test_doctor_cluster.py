@@ -274,7 +274,7 @@ def test_the_command_prints_steps_remedies_and_a_summary(node, capsys) -> None:
     assert "  ✗ tensorflow versions  nodes differ: " in out
     assert "\n                         → Install the same there: pip install tensorflow==VERSION\n" in out
     assert "  ! python versions      nodes differ: " in out
-    assert out.endswith("\n1 of 15 steps failed, 1 warning\n")
+    assert out.endswith("\n1 of 16 steps failed, 1 warning\n")
 
 
 def test_the_command_gives_json(node, capsys) -> None:
