@@ -89,8 +89,8 @@ class JobSpec(Value):
         env: Added to the environment of every task.
         ps_count: Parameter servers of a parameter-server job; 0 means 1.
         start_timeout: Seconds from the placement until every task runs; None: the service's setting.
-        first_step_timeout: Seconds that a task may take for its first step, or between two pieces of output before it;
-            0: no limit; None: the service's setting.
+        first_step_timeout: Seconds that a task may neither write output nor work before its first step; 0: no limit;
+            None: the service's setting.
         stall_timeout: Seconds that a task may take for each further step; 0 and None as above.
         stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
         checkpoint_directory: Where the script should keep checkpoints; empty in what is submitted: in the cluster

@@ -72,7 +72,7 @@ def test_a_worker_that_leaves_while_the_others_wait_ends_the_attempt_as_a_stall(
     handle = client.submit(script, cache=numbered, first_step_timeout=4, max_crashes=0)
     job = handle.wait(LIMIT, raise_on_failure=False)
     assert (job.state, job.attempts[0].cause_kind, job.crashes) == ("failed", "stall", 1)
-    assert "no first step, and no output for 4." in job.cause
+    assert "no first step, no output and no work for 4." in job.cause
     assert "it may have waited for worker 0, which had ended with exit code 0" in job.cause
     assert "in all_reduce" in job.traceback
     for index in (1, 2):

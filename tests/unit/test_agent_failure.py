@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from tensorflow_ignite.agent.failure import LAST_LINES, MAX_TRACEBACK_CHARACTERS, describe, find_traceback
+from tensorflow_ignite.agent.failure import LAST_LINES, MAX_TRACEBACK_CHARACTERS, describe, find_stacks, find_traceback
 
 TRACEBACK = """\
 Traceback (most recent call last):
@@ -12,6 +12,12 @@ Traceback (most recent call last):
     fit()
 tensorflow.python.framework.errors_impl.UnavailableError: Collective ops is aborted by: peer
 The error could be from a previous operation."""
+
+
+def test_stacks_are_found_without_the_names_of_extension_modules() -> None:
+    stacks = 'Fatal Python error: Aborted\n\nThread 0x1 (most recent call first):\n  File "x", line 1 in f'
+    assert find_stacks(f"step 7\n{stacks}\n\nExtension modules: numpy.a, numpy.b (total: 2)\n") == stacks
+    assert find_stacks("step 7\nstep 8\n") == "step 7\nstep 8"
 
 
 def test_last_traceback_is_found_behind_other_output() -> None:

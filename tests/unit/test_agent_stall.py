@@ -47,7 +47,7 @@ def start(agent: Agent, source: str, *, first_step: float = 0, stall: float = 0)
 def test_a_task_that_is_silent_before_its_first_step_is_ended_with_the_stacks_of_its_threads(agent: Agent) -> None:
     status = agent.ended(start(agent, HANGS + "waits_for_a_peer()", first_step=1.5))
     assert (status.state, status.stalled, status.node_failed) == (job_pb2.TASK_STATE_FAILED, True, False)
-    assert "worker 0 stalled: no first step, and no output for 1." in status.error
+    assert "worker 0 stalled: no first step, no output and no work for 1." in status.error
     assert "(first-step timeout 1.5 s); its process was sleeping" in status.error
     assert "in waits_for_a_peer" in agent.output
     assert "in also_waits" in agent.output
@@ -91,6 +91,11 @@ def test_output_before_the_first_step_steps_and_announced_work_are_progress(agen
     assert agent.ended(start(agent, lines, first_step=1.8, stall=1.8)).state == job_pb2.TASK_STATE_SUCCEEDED
 
 
+def test_a_silent_task_that_computes_makes_progress(agent: Agent) -> None:
+    source = "import time\nend = time.monotonic() + 4\nwhile time.monotonic() < end:\n    pass\n"
+    assert agent.ended(start(agent, source, first_step=1.5)).state == job_pb2.TASK_STATE_SUCCEEDED
+
+
 def test_a_stop_after_a_stall_writes_the_stacks_of_the_others(agent: Agent) -> None:
     task = start(agent, HANGS + "print('up')\nwaits_for_a_peer()")
     agent.printed("up")
@@ -123,6 +128,19 @@ def test_only_tasks_that_run_the_script_are_watched() -> None:
     clock.seconds += 301
     assert [server.stall(os.getpid()) for server in servers] == [None, None]
     assert client.stall(os.getpid())
+
+
+def test_a_process_that_waits_uses_some_processor_time_and_makes_no_progress() -> None:
+    clock = Clock()
+    watched = monitor(clock)
+    for second in range(1, 301):
+        clock.seconds += 1
+        watched.observe_processor_time(second * 0.05)
+        assert (watched.stall(os.getpid()) is None) == (second < 300)
+    watched.observe_processor_time(15)
+    clock.seconds += 10
+    watched.observe_processor_time(16)
+    assert watched.stall(os.getpid()) is None
 
 
 def test_a_restored_checkpoint_is_not_the_first_step_and_the_same_step_is_no_progress() -> None:

@@ -14,6 +14,8 @@ _CHAINED = (
     "During handling of the above exception, another exception occurred:",
     "The above exception was the direct cause of the following exception:",
 )
+# What Python writes at a fatal signal; the names of a hundred extension modules follow the stacks.
+_FATAL, _MODULES = "Fatal Python error: ", "\nExtension modules: "
 _EXCEPTION = re.compile(r"^([A-Za-z_]\w*\.)*[A-Z]\w*(: .*)?$")
 _SYNTAX_EXCEPTION = re.compile(r"^([A-Za-z_]\w*\.)*\w*(Error|Exception|Interrupt|Exit)(: .*)?$")
 
@@ -45,6 +47,12 @@ def find_traceback(tail: str) -> tuple[str, str]:
     while headers and _is_chained(lines[headers[-1] : first]):
         first = headers.pop()
     return _bounded("\n".join(lines[first:])), exception[:MAX_LINE_CHARACTERS]
+
+
+def find_stacks(tail: str) -> str:
+    """Returns the stacks of Python's threads that a fatal signal has written, else the last lines."""
+    _, header, stacks = tail.rpartition(_FATAL)
+    return _bounded((header + stacks.partition(_MODULES)[0]).rstrip()) if header else last_lines(tail)
 
 
 def last_lines(tail: str) -> str:

@@ -1,5 +1,6 @@
-"""Whether a task makes progress: steps and checkpoints that its script reports, before the first of them its output."""
+"""Whether a task makes progress: by steps and checkpoints, before the first of them by output and processor time."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,11 @@ from pathlib import Path
 from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest
 
+# A script that reports no steps, such as `fit` without output, makes progress while its process uses this part of a
+# processor. A process that waits for a peer uses far less.
+BUSY_PROCESSOR = 0.1
+# Processor time is measured over a tenth of the limit, at most over these seconds.
+WINDOW_SECONDS = 10.0
 # Between SIGABRT, at which Python writes the stacks of its threads, and SIGKILL.
 DUMP_SECONDS = 2.0
 
@@ -31,11 +37,24 @@ class StallMonitor:
         self._busy_until = 0
         self._position = (0, 0)
         self._has_stepped = False
+        self._window = min(self._first_step // 10, int(WINDOW_SECONDS * 1e9))
+        self._sampled_at = self._last
+        self._processor_time = 0.0
 
     def observe_output(self) -> None:
         """The task has written output, which counts before its first step."""
         if not self._has_stepped:
             self._last = self._clock()
+
+    def observe_processor_time(self, seconds: float) -> None:
+        """The processor time of the task's process so far, which counts before its first step."""
+        now = self._clock()
+        passed = (now - self._sampled_at) / 1e9
+        if now - self._sampled_at < self._window:
+            return
+        if not self._has_stepped and seconds - self._processor_time >= BUSY_PROCESSOR * passed:
+            self._last = now
+        self._sampled_at, self._processor_time = now, seconds
 
     def observe_progress(self, progress: job_pb2.Progress) -> None:
         """The script has reported progress."""
@@ -60,11 +79,22 @@ class StallMonitor:
         if self._has_stepped:
             event = f"no step after step {self._position[0]} for {silent / 1e9:.1f} s (stall timeout {limit / 1e9:g} s)"
         else:
-            event = f"no first step, and no output for {silent / 1e9:.1f} s (first-step timeout {limit / 1e9:g} s)"
+            event = (
+                f"no first step, no output and no work for {silent / 1e9:.1f} s (first-step timeout {limit / 1e9:g} s)"
+            )
         return (
             f"{self._task_name} stalled: {event}; its process was {_state(pid)}; the stacks of its Python threads are "
             "at the end of its output. Work without steps is announced by tensorflow_ignite.train.busy(seconds)"
         )
+
+
+def processor_time(pid: int) -> float:
+    """Seconds of processor time that a process has used; 0 if it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _state(pid: int) -> str:

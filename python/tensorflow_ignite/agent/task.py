@@ -17,7 +17,7 @@ from tensorflow_ignite.agent.limits import LimitMonitor
 from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.output import Output
 from tensorflow_ignite.agent.progress import ProgressFile
-from tensorflow_ignite.agent.stall import DUMP_SECONDS, StallMonitor
+from tensorflow_ignite.agent.stall import DUMP_SECONDS, StallMonitor, processor_time
 from tensorflow_ignite.agent.unpack import BadArchiveError
 from tensorflow_ignite.base.messages import to_json
 from tensorflow_ignite.v1 import job_pb2
@@ -192,6 +192,7 @@ class Task:
                 next_progress = time.monotonic() + PROGRESS_SECONDS
                 self._update_progress()
                 stalls.observe_progress(self.status.progress)
+                stalls.observe_processor_time(processor_time(running.pid))
                 self._end_stalled(stalls, running)
             if ended:
                 break
@@ -241,7 +242,7 @@ class Task:
     def _finish_by(self, ending: Ending, exit_code: int) -> None:
         self.status.node_failed = ending.node_failed
         self.status.stalled = ending.stalled
-        stacks = failure.last_lines(self.output.tail(failure.TAIL_BYTES)) if ending.stalled else ""
+        stacks = failure.find_stacks(self.output.tail(failure.TAIL_BYTES)) if ending.stalled else ""
         self._finish(ending.state, exit_code, ending.error, stacks)
 
     def _finish(self, state: job_pb2.TaskState, exit_code: int, error: str, traceback: str) -> None:

@@ -137,10 +137,9 @@ class Client:
                 URL of a file system that TensorFlow supports. None: the job's directory in the cluster,
                 ``ignite:///jobs/ID/checkpoints``.
             start_timeout: Seconds from the placement until every task runs; None: the service's setting.
-            first_step_timeout: Seconds that a task may take for its first step, or between two pieces of output before
-                it; then the attempt ends with the cause ``stall``, which counts as a crash, and the stacks of Python's
-                threads are in the output. 0: no limit; None: the service's setting, 300. See also
-                `tensorflow_ignite.train.busy`.
+            first_step_timeout: Seconds that a task may neither write output nor work before its first step; then the
+                attempt ends with the cause ``stall``, which counts as a crash, and the stacks of Python's threads are
+                in the output. 0: no limit; None: the service's setting, 300. See also `tensorflow_ignite.train.busy`.
             stall_timeout: Seconds that a task may take for each further step or checkpoint; as above, but 600.
             stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
             max_crashes: Number of crashes that are followed by a restart, counted from 0 after a healthy time; None: 3.

@@ -93,10 +93,7 @@ public final class TensorFlowService implements Service, NodeContact {
     startTimeoutSeconds = positive("startTimeoutSeconds", seconds);
   }
 
-  /**
-   * Seconds that a task may take for its first step, or between two pieces of output before it; 0:
-   * no limit.
-   */
+  /** Seconds that a task may neither write output nor work before its first step; 0: no limit. */
   public void setFirstStepTimeoutSeconds(double seconds) {
     firstStepTimeoutSeconds = unlessZero("firstStepTimeoutSeconds", seconds);
   }

@@ -11,8 +11,8 @@ public final class ClusterSettings implements Serializable {
   public final Duration startTimeout;
 
   /**
-   * The longest time of a task without output before its first step; the default for jobs. Zero: no
-   * limit.
+   * The longest time of a task without output and work before its first step; the default for jobs.
+   * Zero: no limit.
    */
   public final Duration firstStepTimeout;
 
