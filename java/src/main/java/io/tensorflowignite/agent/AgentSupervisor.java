@@ -46,7 +46,7 @@ public final class AgentSupervisor implements AutoCloseable {
 
   private static final int SILENT_LEASES = 3;
 
-  /** An agent that does not answer for so many leases is killed; its own lease has ended then. */
+  /** After this number of leases without an answer an agent is killed; its own lease has ended. */
   private static final int LEASES_WITHOUT_ANSWER = 2;
 
   private static final int HEARTBEATS_IN_A_LEASE = 5;
