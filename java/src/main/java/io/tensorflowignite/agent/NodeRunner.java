@@ -29,6 +29,7 @@ import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptLease;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.StartTaskRequest;
 import io.tensorflowignite.v1.StopAttemptResponse;
@@ -248,7 +249,7 @@ public final class NodeRunner implements AutoCloseable {
   /** Stops the tasks of an attempt that the job table does not name any more. */
   private void end(LocalAttempt local) {
     if (local.reached != ATTEMPT_PHASE_STOP) {
-      stop(local, Durations.fromMillis(settings.stopGrace.toMillis()), false);
+      stop(local, duration(settings.stopGrace), false);
       return;
     }
     attempts.remove(id(local.jobId, local.number));
@@ -331,21 +332,20 @@ public final class NodeRunner implements AutoCloseable {
       return;
     }
     try {
-      Path archive = archives.file(job.getSpec().getCodeDigest());
+      JobSpec spec = job.getSpec();
+      Path archive = archives.file(spec.getCodeDigest());
       StartTaskRequest.Builder request =
           StartTaskRequest.newBuilder()
               .setKey(key)
-              .setSpec(job.getSpec())
+              .setSpec(spec)
               .setCodeArchive(archive.toString())
               .setLeaseUntilNanos(leaseEnd)
               .setFirstStepTimeout(
-                  job.getSpec().hasFirstStepTimeout()
-                      ? job.getSpec().getFirstStepTimeout()
-                      : Durations.fromMillis(settings.firstStepTimeout.toMillis()))
+                  spec.hasFirstStepTimeout()
+                      ? spec.getFirstStepTimeout()
+                      : duration(settings.firstStepTimeout))
               .setStallTimeout(
-                  job.getSpec().hasStallTimeout()
-                      ? job.getSpec().getStallTimeout()
-                      : Durations.fromMillis(settings.stallTimeout.toMillis()))
+                  spec.hasStallTimeout() ? spec.getStallTimeout() : duration(settings.stallTimeout))
               .putAllEnv(TaskEnvironment.of(job, attempt, task, nodeAddress))
               .putAllEnv(tlsEnvironment.get())
               .setContext(
@@ -419,7 +419,11 @@ public final class NodeRunner implements AutoCloseable {
   private Duration grace(Job job) {
     return job.getSpec().hasStopGrace()
         ? job.getSpec().getStopGrace()
-        : Durations.fromMillis(settings.stopGrace.toMillis());
+        : duration(settings.stopGrace);
+  }
+
+  private static Duration duration(java.time.Duration setting) {
+    return Durations.fromMillis(setting.toMillis());
   }
 
   private boolean hasLocalTasks(Job job) {

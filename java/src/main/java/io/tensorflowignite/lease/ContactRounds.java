@@ -50,7 +50,9 @@ public final class ContactRounds implements AutoCloseable {
   private final ThreadPoolExecutor calls;
   private final Set<String> pending = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
-  private volatile Set<String> answered = Set.of();
+
+  /** Who answered the last round; empty unless this node has just called the others. */
+  private Set<String> answered = Set.of();
 
   /**
    * @param serviceName the name under which the service is deployed, which implements {@link

@@ -4,18 +4,19 @@ import com.google.common.collect.ImmutableSet;
 import io.tensorflowignite.job.decide.QuorumRule;
 import io.tensorflowignite.v1.Job;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.LongSupplier;
 
 /**
- * Which nodes have answered, and since when this node knows it for sure. From this follows until
- * when an attempt may run: its lease ends a fixed time after a moment at which a majority of the
- * job's members was connected. The others start no attempt before, see {@code TerminationProof}.
+ * Which nodes have answered, and at which moment they were connected at the earliest. From this
+ * follows until when an attempt may run: its lease ends a fixed time after a moment at which a
+ * majority of the job's members was connected. The others start no attempt before, see {@code
+ * TerminationProof}.
  *
  * <p>The moment: a caller calls all nodes in rounds, and a node again only after its answer. Call k
  * to this node brings the nodes that answered the round of call k-1, or a later one. That round
@@ -44,7 +45,7 @@ public final class Contacts {
   private final long leaseNanos;
   private final LongSupplier nanos;
   private final Map<String, Calls> callers = new HashMap<>();
-  private final Deque<Proof> proofs = new ArrayDeque<>();
+  private final List<Proof> proofs = new ArrayList<>();
 
   /**
    * @param self the consistent id of this node

@@ -18,8 +18,9 @@ import java.util.function.LongSupplier;
  */
 public final class JobClock {
   private final LongSupplier monotonicNanos;
-  private final Map<Timestamp, Long> firstObserved = new HashMap<>();
-  private final Map<String, Long> leftAt = new HashMap<>();
+
+  /** By moment of the row, and by id of an absent node with tasks. */
+  private final Map<Object, Long> firstObserved = new HashMap<>();
 
   /**
    * @param monotonicNanos a monotonic clock in nanoseconds, like {@link System#nanoTime}.
@@ -33,33 +34,33 @@ public final class JobClock {
    * forgets those of earlier rows.
    */
   void observe(Job job, Set<String> nodes) {
-    Set<Timestamp> moments = new HashSet<>();
-    Set<String> absent = new HashSet<>();
-    moments.add(job.getCreatedAt());
+    Set<Object> current = new HashSet<>();
+    current.add(job.getCreatedAt());
     if (job.getAttemptsCount() > 0) {
-      JobMachine.attempt(job).getTasksList().forEach(task -> absent.add(task.getNodeId()));
-      absent.removeAll(nodes);
       Attempt attempt = JobMachine.attempt(job);
-      moments.add(attempt.getStartedAt());
-      moments.add(attempt.getRunningAt());
-      moments.add(attempt.getMovedAt());
-      moments.add(attempt.getEndingAt());
+      attempt.getTasksList().forEach(task -> current.add(task.getNodeId()));
+      current.removeAll(nodes);
+      current.add(attempt.getStartedAt());
+      current.add(attempt.getRunningAt());
+      current.add(attempt.getMovedAt());
+      current.add(attempt.getEndingAt());
     }
-    firstObserved.keySet().retainAll(moments);
-    moments.forEach(this::since);
-    leftAt.keySet().retainAll(absent);
-    absent.forEach(this::sinceLeft);
+    firstObserved.keySet().retainAll(current);
+    current.forEach(this::sinceFirst);
   }
 
   /** The time since this service first observed that the node has left. */
   Duration sinceLeft(String node) {
-    long now = monotonicNanos.getAsLong();
-    return Duration.ofNanos(now - leftAt.computeIfAbsent(node, ignored -> now));
+    return sinceFirst(node);
   }
 
   /** The time since this service first observed the moment. */
   Duration since(Timestamp moment) {
+    return sinceFirst(moment);
+  }
+
+  private Duration sinceFirst(Object observed) {
     long now = monotonicNanos.getAsLong();
-    return Duration.ofNanos(now - firstObserved.computeIfAbsent(moment, ignored -> now));
+    return Duration.ofNanos(now - firstObserved.computeIfAbsent(observed, ignored -> now));
   }
 }

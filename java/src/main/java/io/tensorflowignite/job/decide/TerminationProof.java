@@ -20,7 +20,7 @@ final class TerminationProof {
    * The time for what may come late: the end of killed processes, and the other nodes' observation
    * that the node has left, until which they can renew its lease.
    */
-  static final Duration MARGIN = Duration.ofMillis(1500);
+  private static final Duration MARGIN = Duration.ofMillis(1500);
 
   private TerminationProof() {}
 
