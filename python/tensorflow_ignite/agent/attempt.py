@@ -31,7 +31,7 @@ class Attempt:
         self.stopping: asyncio.Task[None] | None = None
         #: The kill at the end of the lease.
         self.expiring: asyncio.Task[None] | None = None
-        self.path = names.attempt_path(job_id, number)
+        self._path = names.attempt_path(job_id, number)
         self._work = work
         self._host = host
         self._log_limit = log_limit
@@ -146,16 +146,16 @@ class Attempt:
 
     def _find(self) -> set[process.ProcessId]:
         leaders = [task.leader for task in self.tasks]
-        return process.find(names.mark(self._work, self.path) + "/", [pid for pid in leaders if pid is not None])
+        return process.find(names.mark(self._work, self._path) + "/", [pid for pid in leaders if pid is not None])
 
     async def _unpacked(self, archive: Path) -> Path:
         if self._unpacking is None:
-            code = self._work / self.path / "code"
+            code = self._work / self._path / "code"
             self._unpacking = asyncio.create_task(_unpack(archive, code))
         return await asyncio.shield(self._unpacking)
 
     def _remove_files(self) -> None:
-        directory = self._work / self.path
+        directory = self._work / self._path
         if directory.exists():
             remove_tree(directory)
         if directory.parent.exists() and not any(directory.parent.iterdir()):

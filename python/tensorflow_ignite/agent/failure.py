@@ -37,11 +37,11 @@ def describe(task_name: str, exit_code: int, tail: str) -> tuple[str, str]:
 
 def find_traceback(tail: str) -> tuple[str, str]:
     """Returns the last traceback with its chained ones, else the last lines; and the exception's line, if any."""
-    lines = tail.replace("\r\n", "\n").rstrip().split("\n")
+    lines = _lines(tail)
     headers = [number for number, line in enumerate(lines) if _HEADER.match(line)]
     if not headers:
         last = lines[-LAST_LINES:]
-        return last_lines(tail), _last_match(_SYNTAX_EXCEPTION, last)
+        return _bounded("\n".join(last)), _last_match(_SYNTAX_EXCEPTION, last)
     first = headers.pop()
     exception = next((line for line in lines[first + 1 :] if _EXCEPTION.match(line)), "")
     while headers and _is_chained(lines[headers[-1] : first]):
@@ -52,12 +52,15 @@ def find_traceback(tail: str) -> tuple[str, str]:
 def find_stacks(tail: str) -> str:
     """Returns the stacks of Python's threads that a fatal signal has written, else the last lines."""
     _, header, stacks = tail.rpartition(_FATAL)
-    return _bounded((header + stacks.partition(_MODULES)[0]).rstrip()) if header else last_lines(tail)
+    return (
+        _bounded((header + stacks.partition(_MODULES)[0]).rstrip())
+        if header
+        else _bounded("\n".join(_lines(tail)[-LAST_LINES:]))
+    )
 
 
-def last_lines(tail: str) -> str:
-    """Returns the last lines of an output."""
-    return _bounded("\n".join(tail.replace("\r\n", "\n").rstrip().split("\n")[-LAST_LINES:]))
+def _lines(tail: str) -> list[str]:
+    return tail.replace("\r\n", "\n").rstrip().split("\n")
 
 
 def _is_chained(between: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Leases: how long tasks may run without word from the node's service."""
+"""Leases: how long tasks may run without a message from the node's service."""
 
 import time
 from collections.abc import Callable

@@ -208,16 +208,24 @@ class Task:
     async def _enforce_limits(self, monitor: LimitMonitor, running: "subprocess.Popen[bytes]") -> None:
         breach = None if self._ending is not None else await monitor.breach()
         if breach is not None and self._exit_code() is None:
-            killer = asyncio.create_task(process.end(lambda: self._tree(running), breach.grace))
-            self.request_end(Ending(job_pb2.TASK_STATE_FAILED, breach.text), killer)
+            self._kill(running, Ending(job_pb2.TASK_STATE_FAILED, breach.text), breach.grace)
             # A new attempt would exceed the same limit again.
             self.status.failed_permanently = self._ending is not None and breach.permanent
 
     def _end_stalled(self, stalls: StallMonitor, running: "subprocess.Popen[bytes]") -> None:
         stall = None if self._ending is not None else stalls.stall(running.pid)
         if stall is not None and self._exit_code() is None:
-            killer = asyncio.create_task(process.end(lambda: self._tree(running), DUMP_SECONDS, signal.SIGABRT))
-            self.request_end(Ending(job_pb2.TASK_STATE_FAILED, stall, stalled=True), killer)
+            ending = Ending(job_pb2.TASK_STATE_FAILED, stall, stalled=True)
+            self._kill(running, ending, DUMP_SECONDS, signal.SIGABRT)
+
+    def _kill(
+        self,
+        running: "subprocess.Popen[bytes]",
+        ending: Ending,
+        grace: float,
+        first: signal.Signals = signal.SIGTERM,
+    ) -> None:
+        self.request_end(ending, asyncio.create_task(process.end(lambda: self._tree(running), grace, first)))
 
     def _tree(self, running: "subprocess.Popen[bytes]") -> set[process.ProcessId]:
         return process.find(self.mark + "\0", [running.pid])

@@ -135,7 +135,7 @@ class Tasks:
     def _kill_expired(self) -> float:
         """Kills the tasks of attempts whose lease has ended; returns the seconds until the next one ends."""
         following = math.inf
-        for attempt in self._attempts.values():
+        for (job_id, number), attempt in self._attempts.items():
             remaining = attempt.lease.remaining()
             if not attempt.is_active:
                 continue
@@ -146,7 +146,7 @@ class Tasks:
                     "the lease of its attempt ended, so the task was killed: its node had no contact with a majority "
                     f"of the job's nodes (the node's last heartbeat came {self._lease.silence():.1f} s ago)"
                 )
-                _log.warning("attempt %s: %s", attempt.path, error)
+                _log.warning("attempt %d of job %s: %s", number, job_id, error)
                 ending = Ending(job_pb2.TASK_STATE_FAILED, error, node_failed=True)
                 # Without grace, also where a stop with a grace is under way.
                 attempt.expiring = asyncio.create_task(attempt.kill(ending, grace=0))

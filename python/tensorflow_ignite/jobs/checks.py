@@ -98,6 +98,11 @@ def count(what: str, number: int, least: int) -> int:
     return number
 
 
+def optional_seconds(what: str, duration: float | None, *, zero: bool = False) -> float | None:
+    """Checks a duration in seconds, unless it is None."""
+    return None if duration is None else seconds(what, duration, zero=zero)
+
+
 def seconds(what: str, duration: float, *, zero: bool = False) -> float:
     """Checks a duration in seconds."""
     if not (math.isfinite(duration) and (duration > 0 or (zero and duration == 0)) and duration <= _MAX_SECONDS):

@@ -180,20 +180,14 @@ class Client:
             args=tuple(checks.text(f"argument {number}", arg) for number, arg in enumerate(args, 1)),
             env={checks.variable(key): checks.text(f"env {key}", value) for key, value in (env or {}).items()},
             ps_count=checks.parameter_servers(ps, kind),
-            start_timeout=None if start_timeout is None else checks.seconds("start_timeout", start_timeout),
-            first_step_timeout=(
-                None
-                if first_step_timeout is None
-                else checks.seconds("first_step_timeout", first_step_timeout, zero=True)
-            ),
-            stall_timeout=(
-                None if stall_timeout is None else checks.seconds("stall_timeout", stall_timeout, zero=True)
-            ),
-            stop_grace=None if stop_grace is None else checks.seconds("stop_grace", stop_grace, zero=True),
+            start_timeout=checks.optional_seconds("start_timeout", start_timeout),
+            first_step_timeout=checks.optional_seconds("first_step_timeout", first_step_timeout, zero=True),
+            stall_timeout=checks.optional_seconds("stall_timeout", stall_timeout, zero=True),
+            stop_grace=checks.optional_seconds("stop_grace", stop_grace, zero=True),
             checkpoint_directory=checks.directory(checkpoint_directory or ""),
             max_crashes=None if max_crashes is None else checks.count("max_crashes", max_crashes, 0),
             min_workers=0 if min_workers is None else checks.count("min_workers", min_workers, 1),
-            wait_timeout=None if wait_timeout is None else checks.seconds("wait_timeout", wait_timeout),
+            wait_timeout=checks.optional_seconds("wait_timeout", wait_timeout),
             on_join=checks.choice("on_join", on_join, ON_JOIN),
             quorum=checks.choice("quorum", quorum, QUORUMS),
             allow_data_loss=bool(allow_data_loss),
