@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from namespaces import delete, ip, require_namespaces
 from waiting import await_true
 
 from tensorflow_ignite.testing import cluster, leaks
@@ -120,18 +120,18 @@ class Network:
         self.directory = directory
         self._bridge = f"tfi-{os.getpid()}-bridge"
         self.nodes = [NamespaceNode(index, directory) for index in range(NODES)]
-        _ip("netns", "add", self._bridge)
+        ip("netns", "add", self._bridge)
         self._inside_bridge("link", "add", "bridge", "type", "bridge")
         self._inside_bridge("link", "set", "bridge", "up")
         for node in self.nodes:
-            _ip("netns", "add", node.namespace)
+            ip("netns", "add", node.namespace)
             self._inside_bridge(
                 "link", "add", node.name, "type", "veth", "peer", "name", "eth0", "netns", node.namespace
             )
             self._inside_bridge("link", "set", node.name, "master", "bridge", "up")
-            _ip("-n", node.namespace, "address", "add", f"{node.host}/24", "dev", "eth0")
-            _ip("-n", node.namespace, "link", "set", "eth0", "up")
-            _ip("-n", node.namespace, "link", "set", "lo", "up")
+            ip("-n", node.namespace, "address", "add", f"{node.host}/24", "dev", "eth0")
+            ip("-n", node.namespace, "link", "set", "eth0", "up")
+            ip("-n", node.namespace, "link", "set", "lo", "up")
         config = directory / "node.xml"
         config.write_text(node_configuration(allowUnauthenticated=True))
         for node in self.nodes:
@@ -154,8 +154,8 @@ class Network:
         """Connections between a node and the others are refused, as by a firewall that answers with a reset."""
         for other in self.nodes:
             if other is not node:
-                _ip("-n", node.namespace, "address", "add", f"{other.host}/32", "dev", "lo")
-                _ip("-n", other.namespace, "address", "add", f"{node.host}/32", "dev", "lo")
+                ip("-n", node.namespace, "address", "add", f"{other.host}/32", "dev", "lo")
+                ip("-n", other.namespace, "address", "add", f"{node.host}/32", "dev", "lo")
 
     def close(self) -> None:
         for node in self.nodes:
@@ -163,25 +163,16 @@ class Network:
             node.process.wait()
         left = leaks.await_no_processes(self.directory, LIMIT)
         leaks.kill_processes(self.directory)
-        for name in (*(node.namespace for node in self.nodes), self._bridge):
-            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False, timeout=30)
+        delete(*(node.namespace for node in self.nodes), self._bridge)
         assert not left, left
 
     def _inside_bridge(self, *arguments: str) -> None:
-        _ip("-n", self._bridge, *arguments)
-
-
-def _ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], capture_output=True, text=True, timeout=30, check=True)
+        ip("-n", self._bridge, *arguments)
 
 
 @pytest.fixture
 def network(tmp_path: Path) -> Iterator[Network]:
-    if os.geteuid() != 0 or shutil.which("ip") is None:
-        pytest.skip("network namespaces need root and the program ip")
-    probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True, check=False)
-    if probe.returncode != 0:
-        pytest.skip(f"this machine makes no network namespaces: {probe.stderr.strip()}")
+    require_namespaces()
     made = Network(tmp_path)
     yield made
     made.close()

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
+from namespaces import delete, ip, require_namespaces
 
 DOCUMENT = Path(__file__).parents[2] / "docs/network.md"
 WORKER, PEER, OUTSIDER = "10.77.0.1", "10.77.0.2", "10.88.0.2"
@@ -39,7 +40,7 @@ class Network:
         """Makes it; `close` removes it."""
         self._names = {name: f"tfi-{os.getpid()}-{name}" for name in ("machine", "worker", "peer", "outsider")}
         for name in self._names:
-            self.ip("netns", "add", self._names[name])
+            ip("netns", "add", self._names[name])
             self.inside(name, "link", "set", "lo", "up")
         self.inside("machine", "link", "add", "training", "type", "bridge")
         self.inside("machine", "link", "set", "training", "up")
@@ -72,14 +73,10 @@ class Network:
 
     def inside(self, name: str, *arguments: str) -> None:
         """Runs ip on a namespace."""
-        self.ip("-n", self._names[name], *arguments)
-
-    def ip(self, *arguments: str) -> None:
-        subprocess.run(["ip", *arguments], capture_output=True, text=True, timeout=30, check=True)
+        ip("-n", self._names[name], *arguments)
 
     def close(self) -> None:
-        for name in self._names.values():
-            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False, timeout=30)
+        delete(*self._names.values())
 
     def _join(self, name: str, address: str) -> None:
         """A cable from the machine, where its end has the name of who is at the other one."""
@@ -91,11 +88,7 @@ class Network:
 
 @pytest.fixture(scope="module")
 def network() -> Iterator[Network]:
-    if os.geteuid() != 0 or shutil.which("ip") is None:
-        pytest.skip("network namespaces need root and the program ip")
-    probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True, check=False)
-    if probe.returncode != 0:
-        pytest.skip(f"this machine makes no network namespaces: {probe.stderr.strip()}")
+    require_namespaces()
     made = Network()
     try:
         command = made.command("worker", sys.executable, "-u", "-c", textwrap.dedent(SERVER))
