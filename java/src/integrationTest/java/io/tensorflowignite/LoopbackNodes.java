@@ -58,7 +58,11 @@ public final class LoopbackNodes {
         .setMetricsLogFrequency(0)
         .setDataStorageConfiguration(storage(new DataRegionConfiguration().setMaxSize(256L << 20)))
         .setCommunicationSpi(
-            new TcpCommunicationSpi().setLocalPort(communication).setLocalPortRange(nodes - 1))
+            new TcpCommunicationSpi()
+                .setLocalPort(communication)
+                .setLocalPortRange(nodes - 1)
+                .setSocketSendBuffer(256 << 10)
+                .setSocketReceiveBuffer(256 << 10))
         .setDiscoverySpi(
             new TcpDiscoverySpi()
                 .setLocalPort(discovery)

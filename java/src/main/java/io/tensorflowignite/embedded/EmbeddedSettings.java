@@ -14,6 +14,8 @@ import org.apache.ignite.configuration.DataRegionConfiguration;
 import org.apache.ignite.configuration.DataStorageConfiguration;
 import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.services.ServiceConfiguration;
+import org.apache.ignite.spi.communication.CommunicationSpi;
+import org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi;
 import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
 import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
@@ -30,6 +32,9 @@ public final class EmbeddedSettings {
 
   /** Linux doubles it; so 1,000 connections use 256 MB. */
   private static final int THIN_BUFFER_BYTES = 64 * 1024;
+
+  /** Four segments of loopback, whose size is 64 KiB. */
+  private static final int NODE_BUFFER_BYTES = 256 * 1024;
 
   private static final long OWN_REGION_INITIAL_BYTES = 32 << 20;
 
@@ -122,6 +127,7 @@ public final class EmbeddedSettings {
       configuration.setUserAttributes(all);
     }
     limitThinBuffers(configuration);
+    enlargeNodeBuffers(configuration);
     if (configuration.getFailureHandler() == null) {
       configuration.setFailureHandler(new HaltOnFailure());
     }
@@ -147,6 +153,27 @@ public final class EmbeddedSettings {
       limited.setSocketReceiveBufferSize(THIN_BUFFER_BYTES);
     }
     configuration.setClientConnectorConfiguration(limited);
+  }
+
+  /**
+   * By default Ignite's connections between nodes have receive buffers of 32 KiB. A segment of
+   * loopback has up to 64 KiB: the kernel drops it, and sends it again after 0.2 s, then 0.4 s, and
+   * so on, so that a connection that carries large values stands still for many seconds.
+   */
+  private static void enlargeNodeBuffers(IgniteConfiguration configuration) {
+    if (configuration.getCommunicationSpi() == null) {
+      configuration.setCommunicationSpi(new TcpCommunicationSpi());
+    }
+    CommunicationSpi<?> configured = configuration.getCommunicationSpi();
+    if (configured instanceof TcpCommunicationSpi) {
+      TcpCommunicationSpi tcp = (TcpCommunicationSpi) configured;
+      if (tcp.getSocketSendBuffer() == TcpCommunicationSpi.DFLT_SOCK_BUF_SIZE) {
+        tcp.setSocketSendBuffer(NODE_BUFFER_BYTES);
+      }
+      if (tcp.getSocketReceiveBuffer() == TcpCommunicationSpi.DFLT_SOCK_BUF_SIZE) {
+        tcp.setSocketReceiveBuffer(NODE_BUFFER_BYTES);
+      }
+    }
   }
 
   /** The configuration's deployment of our service; null if it has none. */

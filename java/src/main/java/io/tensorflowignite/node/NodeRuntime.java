@@ -173,6 +173,7 @@ public final class NodeRuntime implements AutoCloseable {
 
   private Reconciler bringUp() {
     local = NodeSettings.of(ignite);
+    SocketBuffers.check(ignite, log);
     NodeTls tls = opened(tls());
     nodes = new NodeTable(ignite);
     Departures.of(ignite);

@@ -105,7 +105,9 @@ public final class Blocks {
         extent,
         number,
         () ->
-            MetadataTransactions.repeat(
+            MetadataTransactions.repeatForBlocks(
+                ignite,
+                caches,
                 "Storing or reading block " + number + " of extent " + extent,
                 leftMs -> {
                   try (Transaction transaction =

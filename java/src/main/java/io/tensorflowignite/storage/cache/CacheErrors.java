@@ -68,14 +68,18 @@ public final class CacheErrors {
             e);
       }
       if (X.hasCause(e, TransactionTimeoutException.class)) {
-        throw new TensorFlowIgniteException(
-            ERROR_CODE_INTERNAL_ERROR,
-            String.format(
-                "%s timed out: %s. Nothing was changed. Try again when the cause has ended.",
-                operation, waits.get()),
-            e);
+        throw timedOut(operation, waits.get(), e);
       }
       throw e;
     }
+  }
+
+  static TensorFlowIgniteException timedOut(String operation, String waits, Throwable cause) {
+    return new TensorFlowIgniteException(
+        ERROR_CODE_INTERNAL_ERROR,
+        String.format(
+            "%s timed out: %s. Nothing was changed. Try again when the cause has ended.",
+            operation, waits),
+        cause);
   }
 }

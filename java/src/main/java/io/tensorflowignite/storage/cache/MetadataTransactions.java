@@ -16,6 +16,7 @@ import java.util.function.Function;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cluster.ClusterTopologyException;
 import org.apache.ignite.internal.util.typedef.X;
@@ -120,6 +121,23 @@ public final class MetadataTransactions {
     return repeat(operation, DEADLINE_MS, () -> "", attempt);
   }
 
+  /**
+   * As {@link #repeat(String, LongFunction)}, for blocks.
+   *
+   * @throws TensorFlowIgniteException INTERNAL_ERROR: it has waited for a lock until the deadline.
+   */
+  public static <R> R repeatForBlocks(
+      Ignite ignite, StorageCaches caches, String operation, LongFunction<R> attempt) {
+    try {
+      return repeat(operation, attempt);
+    } catch (IgniteException e) {
+      if (X.hasCause(e, TransactionTimeoutException.class)) {
+        throw CacheErrors.timedOut(operation, waits(ignite, caches.blocksName(), DEADLINE_MS), e);
+      }
+      throw e;
+    }
+  }
+
   private static <R> R repeat(
       String operation, long deadlineMs, Supplier<String> causes, LongFunction<R> attempt) {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
@@ -174,12 +192,13 @@ public final class MetadataTransactions {
 
   private <R> R translate(String operation, Supplier<R> body) {
     return CacheErrors.translate(
-        operation,
-        () ->
-            String.format(
-                "the cluster did not commit the change within %d s. %s",
-                deadlineMs / 1000, BlockingCauses.describe(ignite, caches.filesName())),
-        body);
+        operation, () -> waits(ignite, caches.filesName(), deadlineMs), body);
+  }
+
+  private static String waits(Ignite ignite, String cacheName, long deadlineMs) {
+    return String.format(
+        "the cluster did not commit the change within %d s. %s",
+        deadlineMs / 1000, BlockingCauses.describe(ignite, cacheName));
   }
 
   private static TensorFlowIgniteException conflict(
