@@ -9,14 +9,17 @@
         job.wait()
 
 Importing this package imports neither TensorFlow nor a JVM: its names are loaded when they are first used. Once
-TensorFlow is imported as well, before or afterwards, it knows ``ignite://``.
+TensorFlow is imported as well, before or afterwards, it knows ``ignite://``, and ``fit`` of Keras 3 works under
+MultiWorkerMirroredStrategy.
 """
 
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tensorflow_ignite.base import after_import
 from tensorflow_ignite.storage.tf import hook
 
 if TYPE_CHECKING:
@@ -70,5 +73,10 @@ def __dir__() -> list[str]:
     return __all__
 
 
+def _correct_keras(trainer: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.keras3").correct(trainer)
+
+
 hook.install()
-del hook
+after_import.call("keras.src.backend.tensorflow.trainer", _correct_keras)
+del after_import, hook

@@ -244,11 +244,9 @@ def test_a_callback_serves_one_fit(tmp_path: Path) -> None:
         model.fit(rows, verbose=0, callbacks=[callback])
 
 
-def test_the_corrections_of_keras_are_made_once_and_leave_one_process_alone() -> None:
+def test_corrected_functions_of_keras_leave_one_process_alone() -> None:
     pytest.importorskip("keras")
     trainer = importlib.import_module("keras.src.backend.tensorflow.trainer")
-    train.fix_keras_fit()
-    corrected = trainer.reduce_per_replica
-    assert train.fix_keras_fit() is False
-    assert trainer.reduce_per_replica is corrected
-    assert corrected({"loss": tf.constant(2.0)}, tf.distribute.get_strategy(), "auto")["loss"].numpy() == 2.0
+    assert trainer.reduce_per_replica.__module__ == "tensorflow_ignite.train.keras3"
+    strategy = tf.distribute.get_strategy()
+    assert trainer.reduce_per_replica({"loss": tf.constant(2.0)}, strategy, "auto")["loss"].numpy() == 2.0

@@ -177,6 +177,36 @@ def test_fit_of_mirrored_workers_resumes_within_an_epoch(
     assert not list(tmp_path.glob("tensorflow-ignite-checkpoint-*"))
 
 
+# An ordinary script of Keras: it uses nothing of this package but its import.
+PLAIN = """
+import json, os
+import tensorflow_ignite
+import tensorflow as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+import keras
+worker = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
+with strategy.scope():
+    model = keras.Sequential([keras.layers.Dense(4, "relu"), keras.layers.Dense(1)])
+    model.compile("adam", "mse", metrics=["mae"])
+pixels = tf.random.stateless_uniform([160, 3], [1, 2])
+rows = tf.data.Dataset.from_tensor_slices((pixels, tf.reduce_sum(pixels, 1, keepdims=True))).repeat().batch(16)
+save = keras.callbacks.ModelCheckpoint(f"{os.environ['TMPDIR']}/model-{worker}.keras", verbose=0)
+history = model.fit(rows, epochs=2, steps_per_epoch=5, verbose=0, callbacks=[save], validation_data=rows.take(4))
+print(json.dumps({"history": history.history, "weights": [value.tolist() for value in model.get_weights()]}))
+"""
+
+
+@pytest.mark.skipif("keras" not in KERAS, reason="Keras 3 is not installed")
+def test_fit_of_a_plain_script_of_keras_trains_the_same_model_on_each_worker(
+    new_job: Callable[[str], Job], tmp_path: Path
+) -> None:
+    workers = new_job("MULTI_WORKER_MIRRORED").start_workers(["-c", PLAIN], 2, attempt=1)
+    ends = [json.loads(worker.finish().splitlines()[-1]) for worker in workers]
+    assert ends[0] == ends[1]
+    assert set(ends[0]["history"]) == {"loss", "mae", "val_loss", "val_mae"}
+    assert (tmp_path / "model-0.keras").stat().st_size == (tmp_path / "model-1.keras").stat().st_size
+
+
 SERVER = ["-m", "tensorflow_ignite.train.server"]
 
 COORDINATOR = """
@@ -226,6 +256,11 @@ def test_a_coordinator_that_is_started_again_goes_on_with_its_servers(
     assert (step, weight) == (120, [120.0, 240.0])
     assert job.progress("1-chief0-1").resumed_from_step == resumed
 
+    if "keras" in KERAS:
+        client = job.start(["-c", FIT, "keras", "1", "{}"], addresses, "chief", incarnation=4)
+        assert client.process.wait() == 1
+        assert "cannot train under ParameterServerStrategy. Only fit of tf_keras" in client.output()
+        client.close()
     if "tf_keras" not in KERAS:
         return
     command = ["-c", FIT, "tf_keras", "1000000", '{"every_steps": 7}']

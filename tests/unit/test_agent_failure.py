@@ -78,3 +78,10 @@ def test_signals_and_codes_are_named() -> None:
     assert describe("ps 0", -9, "")[0] == "ps 0 was ended by signal 9 (SIGKILL), which its agent did not send"
     assert describe("worker 1", 3, "bye")[0] == "worker 1 exited with code 3"
     assert describe("worker 1", 1, "a.b.OddError\n") == ("worker 1 exited with code 1: a.b.OddError", "a.b.OddError")
+
+
+def test_a_fault_of_keras_under_several_workers_has_a_remedy() -> None:
+    exception = "ValueError: Attempt to convert a value (PerReplica:{\n  0: 1\n})"
+    tail = f"Traceback (most recent call last):\n  File 'x'\n{exception}"
+    cause, _ = describe("worker 1", 1, tail)
+    assert cause.endswith("which `import tensorflow_ignite` makes: add this line to the script")

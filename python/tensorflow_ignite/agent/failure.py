@@ -16,6 +16,11 @@ _CHAINED = (
 )
 # What Python writes at a fatal signal; the names of a hundred extension modules follow the stacks.
 _FATAL, _MODULES = "Fatal Python error: ", "\nExtension modules: "
+# Exceptions whose text does not say what to do.
+_REMEDIES = {
+    "Attempt to convert a value (PerReplica": "fit of Keras 3 needs a correction under several workers, which `import "
+    "tensorflow_ignite` makes: add this line to the script",
+}
 _EXCEPTION = re.compile(r"^([A-Za-z_]\w*\.)*[A-Z]\w*(: .*)?$")
 _SYNTAX_EXCEPTION = re.compile(r"^([A-Za-z_]\w*\.)*\w*(Error|Exception|Interrupt|Exit)(: .*)?$")
 
@@ -32,7 +37,8 @@ def describe(task_name: str, exit_code: int, tail: str) -> tuple[str, str]:
     if exit_code < 0:
         cause = f"was ended by signal {-exit_code} ({_signal_name(-exit_code)}), which its agent did not send"
     text, exception = find_traceback(tail)
-    return f"{task_name} {cause}{f': {exception}' if exception else ''}", text
+    remedy = next((f"; {remedy}" for part, remedy in _REMEDIES.items() if part in exception), "")
+    return f"{task_name} {cause}{f': {exception}' if exception else ''}{remedy}", text
 
 
 def find_traceback(tail: str) -> tuple[str, str]:

@@ -8,7 +8,6 @@ from tensorflow_ignite.train.callback import CheckpointCallback
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, checkpoint
 from tensorflow_ignite.train.context import Context, context
 from tensorflow_ignite.train.distribution import strategy
-from tensorflow_ignite.train.keras3 import fix_keras_fit
 from tensorflow_ignite.train.progress import busy, report
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "busy",
     "checkpoint",
     "context",
-    "fix_keras_fit",
     "report",
     "strategy",
 ]

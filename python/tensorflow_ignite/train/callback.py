@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +30,7 @@ class CheckpointCallback:
     serves one ``fit``; a second ``fit`` needs another callback with another directory.
 
     Works with models of tf_keras under every strategy, and with models of Keras 3 in one process and under
-    MultiWorkerMirroredStrategy, where it also applies :func:`tensorflow_ignite.train.fix_keras_fit`. ``fit`` of
-    Keras 3 does not run under parameter servers.
+    MultiWorkerMirroredStrategy. ``fit`` of Keras 3 does not run under parameter servers.
 
     If training resumes within an epoch, the finished steps are not repeated, but the dataset is read from its
     beginning: shuffle it.
@@ -87,9 +85,6 @@ class CheckpointCallback:
         self._optimizer_aside: Any = None
         self._saved_position: tuple[int, int] | None = None
         self._figures: dict[str, float] = {}
-        if "keras" in sys.modules:
-            # Before fit begins, because fit fails before it calls a callback.
-            keras3.fix_if_faulty()
 
     def set_params(self, params: dict[str, Any]) -> None:
         """Called by ``fit``."""

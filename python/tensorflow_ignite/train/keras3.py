@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
+from types import ModuleType
 from typing import Any
 
 from tensorflow_ignite.errors import TensorFlowIgniteError
@@ -38,37 +40,20 @@ def start_at(model: Any, epoch: int, batch: int) -> None:
         model.train_function = skip_batch
 
 
-def fix_keras_fit() -> bool:
-    """Makes ``fit`` of Keras 3 work under MultiWorkerMirroredStrategy; call it before ``fit``.
+def correct(trainer: ModuleType) -> None:
+    """Makes ``fit`` of Keras 3 work under MultiWorkerMirroredStrategy, and refuse parameter servers before a step.
 
-    Keras 3 has two faults there: to build a model it reduces a batch over the workers, which fails, and it reduces the
-    metrics of a step along an axis that they do not have. The corrections use the batch of one worker, and the mean
-    over the workers. They replace two functions of Keras, and only if these have the faults; other strategies use the
-    original functions.
+    Keras 3 has two faults under several workers: to build a model it reduces a batch over the workers, which fails, and
+    it reduces the metrics of a step along an axis that they do not have. The corrections use the batch of one worker,
+    and the mean over the workers. They replace functions of Keras only if these have the faults; other strategies use
+    the original functions. Under parameter servers its ``fit`` fails deep inside TensorFlow, so it is refused.
 
-    Returns:
-        Whether this Keras had a fault that is now corrected.
-
-    Raises:
-        TensorFlowIgniteError: Keras 3 does not run on TensorFlow.
+    Args:
+        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
     """
-    import keras
-
-    if keras.backend.backend() != "tensorflow":
-        raise TensorFlowIgniteError(
-            f"fit of Keras {keras.__version__} runs on {keras.backend.backend()} here. Several workers can train "
-            "together on TensorFlow only. Set KERAS_BACKEND=tensorflow"
-        )
-    return fix_if_faulty()
-
-
-def fix_if_faulty() -> bool:
-    """As :func:`fix_keras_fit`, if Keras was imported."""
-    trainer = sys.modules.get("keras.src.backend.tensorflow.trainer")
-    if trainer is None:
-        return False
-    fixed = [fix(trainer) for fix in (_fix_build, _fix_reduce)]
-    return any(fixed)
+    _fix_build(trainer)
+    _fix_reduce(trainer)
+    _refuse_parameter_servers(trainer)
 
 
 def _has_fault(function: Any, fault: str) -> bool:
@@ -79,17 +64,36 @@ def _has_fault(function: Any, fault: str) -> bool:
         return False
 
 
+def _refuse_parameter_servers(trainer: Any) -> None:
+    model = trainer.TensorFlowTrainer
+    original = model.fit
+
+    @functools.wraps(original)
+    def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        import tensorflow as tf
+
+        if isinstance(self.distribute_strategy, tf.distribute.ParameterServerStrategy):
+            raise TensorFlowIgniteError(
+                f"fit of Keras {sys.modules['keras'].__version__} cannot train under ParameterServerStrategy. Only fit "
+                "of tf_keras, and custom loops, can. Use tf_keras (pip install --no-deps tf-keras; import tf_keras as "
+                "keras), or a loop with tf.distribute.coordinator.ClusterCoordinator, as examples/digits_ps.py does"
+            )
+        return original(self, *args, **kwargs)
+
+    model.fit = fit
+
+
 def _several_workers(strategy: Any) -> bool:
     import tensorflow as tf
 
     return isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
 
 
-def _fix_build(trainer: Any) -> bool:
+def _fix_build(trainer: Any) -> None:
     model = trainer.TensorFlowTrainer
     original = model._maybe_symbolic_build
     if not _has_fault(original, "data_batch = self.distribute_strategy.reduce("):
-        return False
+        return
 
     def build(self: Any, iterator: Any = None, data_batch: Any = None) -> None:
         if iterator is None or not _several_workers(self._distribute_strategy):
@@ -104,13 +108,12 @@ def _fix_build(trainer: Any) -> bool:
             break
 
     model._maybe_symbolic_build = build
-    return True
 
 
-def _fix_reduce(trainer: Any) -> bool:
+def _fix_reduce(trainer: Any) -> None:
     original = trainer.reduce_per_replica
     if not _has_fault(original, 'strategy.reduce("MEAN", v, axis=0)'):
-        return False
+        return
 
     def reduce_per_replica(values: Any, strategy: Any, reduction: str) -> Any:
         if reduction not in ("auto", "mean", "sum") or not _several_workers(strategy):
@@ -121,4 +124,3 @@ def _fix_reduce(trainer: Any) -> bool:
         return tree.map_structure(lambda value: strategy.reduce(how, value, axis=None), values)
 
     trainer.reduce_per_replica = reduce_per_replica
-    return True
