@@ -82,7 +82,6 @@ ROWS = np.arange(64, dtype="float32").reshape(16, 4) / 64
 def test_models_and_weights_are_saved_by_callbacks_and_loaded(directory: str, name: str) -> None:
     keras = _keras(name)
     model = _model(keras)
-    gfile.makedirs(directory)
     callbacks = [
         keras.callbacks.ModelCheckpoint(f"{directory}/whole-{{epoch:02d}}.keras"),
         keras.callbacks.ModelCheckpoint(f"{directory}/last.weights.h5", save_weights_only=True),
@@ -97,6 +96,14 @@ def test_models_and_weights_are_saved_by_callbacks_and_loaded(directory: str, na
     other.load_weights(f"{directory}/last.weights.h5")
     np.testing.assert_allclose(other.predict(ROWS, verbose=0), expected, rtol=1e-6)
     assert len(gfile.glob(f"{directory}/logs/train/events*")) == 1
+
+
+def test_a_writer_makes_missing_directories(directory: str) -> None:
+    for mode in ("w", "a"):
+        with gfile.GFile(f"{directory}/missing/{mode}/file", mode) as file:
+            file.write(mode)
+        gfile.copy(f"{directory}/missing/{mode}/file", f"{directory}/copies/{mode}/file")
+        assert gfile.GFile(f"{directory}/copies/{mode}/file").read() == mode
 
 
 @pytest.mark.parametrize("name", ["keras", "tf_keras"])

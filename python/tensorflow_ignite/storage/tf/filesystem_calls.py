@@ -137,7 +137,7 @@ class FileSystemCalls:
 
         with contextlib.closing(self.open_reader(source)) as reader:
             files, path = self._at(target)
-            with files.open_writer(path) as writer:
+            with files.open_writer(path, parents=True) as writer:
                 copy_bytes(reader, writer)
 
     # -- reading -------------------------------------------------------------------------------------------------------
@@ -170,9 +170,9 @@ class FileSystemCalls:
     # -- writing -------------------------------------------------------------------------------------------------------
 
     def open_writer(self, url: str, mode: Literal["w", "a"]) -> _OpenWriter:
-        """Opens a file for writing."""
+        """Opens a file for writing; makes missing directories, as object stores and every other writer here do."""
         files, path = self._at(url)
-        return _OpenWriter(files.open_writer(path, mode))
+        return _OpenWriter(files.open_writer(path, mode, parents=True))
 
     def position_of(self, opened: _OpenWriter) -> int:
         """Position of the next byte that is written."""
