@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,7 +24,9 @@ from tensorflow_ignite.v1 import job_pb2
 LEASE = 6.0
 # For an agent to look, to kill, and to be sure; on a busy machine.
 MARGIN = 4.0
-CHILDREN = 3
+# TerminationProof.MARGIN: the other nodes rely on it.
+PROOF_MARGIN = 1.5
+CHILDREN = 5
 
 
 @pytest.fixture
@@ -99,6 +102,40 @@ def test_agent_and_all_processes_of_a_killed_node_end_within_seconds(
     job = await_job(handle, lambda job: len(job.attempts) == 2 and job.state == "running")
     assert job.attempts[0].cause_kind == "node-left"
     assert handle.stop(timeout=LIMIT).state == "stopped"
+
+
+def test_no_process_outlives_the_lease_of_a_stopped_agent_whose_node_was_killed(
+    nodes: LocalCluster, stay_on: Callable[[], JobHandle]
+) -> None:
+    handle = stay_on()
+    victim = nodes.nodes[1]
+    agent = agent_of(victim)
+    left = tasks_of(victim) | {agent.pid}
+    agent.suspend()
+    nodes.kill_node(victim)
+    # A heartbeat comes every fifth of a lease.
+    assert await_gone(left, LEASE + PROOF_MARGIN) > LEASE / 2
+    # The files of a killed agent stay until the node's next agent removes them; this node gets none.
+    shutil.rmtree(victim.task_directory)
+    job = await_job(handle, lambda job: len(job.attempts) == 2 and job.state == "running")
+    assert job.attempts[0].cause_kind == "node-left"
+    assert handle.stop(timeout=LIMIT).state == "stopped"
+
+
+def test_hidden_processes_end_at_once_with_their_killed_agent_and_node(
+    nodes: LocalCluster, stay_on: Callable[[], JobHandle]
+) -> None:
+    handle = stay_on()
+    victim = nodes.nodes[2]
+    agent = agent_of(victim)
+    left = tasks_of(victim) | {agent.pid}
+    agent.kill()
+    nodes.kill_node(victim)
+    await_gone(left, PROOF_MARGIN)
+    shutil.rmtree(victim.task_directory)
+    survivors = tasks_of(nodes.nodes[0]) | tasks_of(nodes.nodes[1])
+    assert handle.stop(timeout=LIMIT).state == "stopped"
+    assert not [pid for pid in survivors if alive(pid)]
 
 
 def test_an_unreadable_row_ends_the_tasks_of_its_job_and_a_row_of_a_later_version_leaves_them(

@@ -16,11 +16,12 @@ import grpc
 import psutil
 from google.protobuf import json_format
 
-from tensorflow_ignite.agent import names
+from tensorflow_ignite.agent import environment, names
 from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc, job_pb2
 
 SECRET = "a secret of this test"
 DEADLINE_SECONDS = 20.0
+LAUNCHER = str(environment._LAUNCHER)
 ENDED = (job_pb2.TASK_STATE_SUCCEEDED, job_pb2.TASK_STATE_FAILED, job_pb2.TASK_STATE_STOPPED)
 
 T = TypeVar("T")
@@ -190,14 +191,29 @@ class Agent:
         """Waits for output."""
         self.await_events(lambda _: text in self.output, seconds)
 
-    def living(self) -> list[psutil.Process]:
-        """Every process that carries the mark of one of this agent's tasks; found without the agent's own means."""
+    def living(self, *, keepers: bool = False) -> list[psutil.Process]:
+        """Every process that carries the mark of one of this agent's tasks; found without the agent's own means.
+
+        Args:
+            keepers: The tasks' keepers too.
+        """
         marked = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
-                if process.environ().get("TENSORFLOW_IGNITE_TASK", "").startswith(f"{self.work}:"):
+                is_marked = process.environ().get("TENSORFLOW_IGNITE_TASK", "").startswith(f"{self.work}:")
+                if is_marked and (keepers or LAUNCHER not in process.cmdline()):
                     marked.append(process)
         return marked
+
+    def keeper(self, task: agent_pb2.TaskKey) -> psutil.Process:
+        """The keeper of a running task."""
+        return psutil.Process(self.script(task)).parent()
+
+    def script(self, task: agent_pb2.TaskKey) -> int:
+        """The pid of a running task."""
+        return self.await_events(
+            lambda events: next((e.status.pid for e in events if e.key == task and e.status.pid), 0)
+        )
 
     def close(self) -> None:
         """Ends the agent as the end of its service does, and fails when it has left something."""
@@ -209,7 +225,7 @@ class Agent:
             self.process.kill()
             self.process.wait()
             self.process.stdout.close()
-            leftovers = self.living()
+            leftovers = self.living(keepers=True)
             for leftover in leftovers:
                 leftover.kill()
         assert not leftovers, f"the agent left {leftovers}"

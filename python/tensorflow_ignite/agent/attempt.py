@@ -6,7 +6,8 @@ import signal
 import time
 from pathlib import Path
 
-from tensorflow_ignite.agent import names, notifier, process
+from tensorflow_ignite.agent import keeper, names, notifier
+from tensorflow_ignite.agent.keeper import Keeper
 from tensorflow_ignite.agent.lease import AttemptLease
 from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.ports import ReservedPort
@@ -52,6 +53,12 @@ class Attempt:
     def is_active(self) -> bool:
         """Whether a task has not ended."""
         return any(not task.is_final for task in self._tasks.values())
+
+    def extend_lease(self, until_nanos: int) -> None:
+        """Extends the lease, also for the keepers of the tasks."""
+        self.lease.extend(until_nanos)
+        for task in self._tasks.values():
+            task.extend_lease()
 
     def reserve(self, key: TaskKey) -> int:
         """Returns the port that is reserved for a task; reserves one at the first call."""
@@ -99,6 +106,7 @@ class Attempt:
             request,
             work=self._work,
             address=f"{self._host}:{self.reserve(key)}",
+            lease=self.lease,
             code=lambda: self._unpacked(Path(request.code_archive)),
             log_limit=self._log_limit,
             notifier=self._notifier,
@@ -108,7 +116,7 @@ class Attempt:
 
     async def kill(self, ending: Ending, grace: float, first: signal.Signals = signal.SIGTERM) -> None:
         """Ends every task with its process tree; returns when all processes have ended and every status says so."""
-        killing = asyncio.create_task(process.end(self._find, grace, first))
+        killing = asyncio.create_task(keeper.end(self._keepers, grace, first))
         self._kills.add(killing)
         for task in self._tasks.values():
             task.request_end(ending, killing)
@@ -144,9 +152,8 @@ class Attempt:
         self._ports.clear()
         await asyncio.to_thread(self._remove_files)
 
-    def _find(self) -> set[process.ProcessId]:
-        leaders = [task.leader for task in self.tasks]
-        return process.find(names.mark(self._work, self._path) + "/", [pid for pid in leaders if pid is not None])
+    def _keepers(self) -> list[Keeper]:
+        return [task.keeper for task in self._tasks.values() if task.keeper is not None]
 
     async def _unpacked(self, archive: Path) -> Path:
         if self._unpacking is None:

@@ -36,13 +36,14 @@ class AttemptLease:
     def __init__(self, clock: Callable[[], int] = time.monotonic_ns) -> None:
         """A lease without an end, as long as it is not extended."""
         self._clock = clock
-        self._until: int | None = None
+        #: The end, on the clock; None: it has none.
+        self.until_nanos: int | None = None
 
     def extend(self, until_nanos: int) -> None:
         """Sets the end; an earlier one than before changes nothing."""
-        if until_nanos and (self._until is None or until_nanos > self._until):
-            self._until = until_nanos
+        if until_nanos and (self.until_nanos is None or until_nanos > self.until_nanos):
+            self.until_nanos = until_nanos
 
     def remaining(self) -> float:
         """Seconds until the lease ends; 0 or less after that."""
-        return float("inf") if self._until is None else (self._until - self._clock()) / 1e9
+        return float("inf") if self.until_nanos is None else (self.until_nanos - self._clock()) / 1e9

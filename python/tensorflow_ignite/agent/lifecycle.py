@@ -38,6 +38,7 @@ def run() -> int:
     try:
         # For the case that the input does not end, because another process has the pipe open.
         process.die_with_parent(signal.SIGTERM)
+        process.adopt_orphans()
         return asyncio.run(_live(_read_start()))
     except (BadStartError, WorkDirectoryError, OSError) as error:
         print(f"tensorflow_ignite.agent could not start: {error}", file=sys.stderr)

@@ -1,9 +1,7 @@
-"""Process trees: which processes belong to a task, and how all of them are ended and proven gone.
+"""Process trees: which processes descend from others or have a mark, and how they are ended and proven gone.
 
-A process belongs to a task if it has the task's mark in its environment, is in the session or group of the task's
-leader, or is a descendant of such a process. The mark finds processes that survived their leader, the session those
-that cleared their environment. A leader must not be reaped before its tree has ended: until then its pid cannot be
-reused.
+The processes of a running task are the descendants of its keeper (see `keeper`). Those of an agent that was killed are
+found by the mark in their environment; its keepers have the mark too.
 """
 
 import asyncio
@@ -11,12 +9,13 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 MARK_VARIABLE = "TENSORFLOW_IGNITE_TASK"
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _ENDED_STATES = frozenset("ZXx")
 _POLL_SECONDS = 0.02
 
@@ -30,37 +29,39 @@ class ProcessId:
 
 
 @dataclass(frozen=True)
-class _Entry:
+class Entry:
+    """What the kernel says about a process."""
+
     id: ProcessId
     state: str
     parent: int
-    group: int
-    session: int
 
 
 def die_with_parent(number: signal.Signals) -> None:
     """Makes the kernel send a signal to this process when the thread that started it ends."""
-    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0) != 0:
+    _prctl(_PR_SET_PDEATHSIG, number)
+
+
+def adopt_orphans() -> None:
+    """Makes descendants that lose their parent children of this process, unless a keeper adopts them."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
 
 
-def find(mark: str, leaders: Iterable[int] = ()) -> set[ProcessId]:
-    """Returns every living process with a mark, or of some leaders.
+def find(mark: str) -> set[ProcessId]:
+    """Returns every living process with a mark, and their descendants.
 
     Args:
-        mark: Prefix of the value of TENSORFLOW_IGNITE_TASK; with a NUL at its end, the whole value.
-        leaders: Pids of session leaders that have not been reaped yet.
+        mark: Prefix of the value of TENSORFLOW_IGNITE_TASK.
     """
-    table = _table()
-    chosen = frozenset(leaders)
+    entries = table()
     needle = f"{MARK_VARIABLE}={mark}".encode()
-    members = {
-        pid
-        for pid, entry in table.items()
-        if pid in chosen or entry.session in chosen or entry.group in chosen or _carries(pid, needle)
-    }
-    return _with_descendants(table, members)
+    return with_descendants(entries, {pid for pid in entries if _carries(pid, needle)})
 
 
 def is_alive(process: ProcessId) -> bool:
@@ -69,18 +70,27 @@ def is_alive(process: ProcessId) -> bool:
     return entry is not None and entry.id == process and entry.state not in _ENDED_STATES
 
 
-async def end(find_all: Callable[[], set[ProcessId]], grace: float, first: signal.Signals = signal.SIGTERM) -> None:
-    """Sends the first signal, waits up to `grace` seconds, sends SIGKILL; returns when two scans find no process.
+def is_stopped(pid: int) -> bool:
+    """Whether a process stands still because of SIGSTOP."""
+    entry = _entry(pid)
+    return entry is not None and entry.state == "T"
+
+
+async def end_gently(find_all: Callable[[], set[ProcessId]], grace: float, first: signal.Signals) -> None:
+    """Sends the first signal; returns when its receivers have ended, at the latest after `grace` seconds."""
+    living = await asyncio.to_thread(find_all)
+    _signal(living, first)
+    await _await_end(living, grace)
+
+
+async def kill(find_all: Callable[[], set[ProcessId]]) -> None:
+    """Sends SIGKILL; returns when two scans find no process.
 
     One scan of /proc can miss a process that is between fork and exec, or that starts during the scan. A process that
     the kernel cannot end (waiting for a device) is waited for. A process that was found once stays known: after its
     parent has ended, a scan may not be able to tell that it belongs to the task.
     """
     living: set[ProcessId] = set()
-    if grace > 0:
-        living = await asyncio.to_thread(_rescan, living, find_all)
-        _signal(living, first)
-        await _await_end(living, grace)
     empty_scans = 0
     while True:
         living = await asyncio.to_thread(_rescan, living, find_all)
@@ -93,18 +103,18 @@ async def end(find_all: Callable[[], set[ProcessId]], grace: float, first: signa
 
 
 def _rescan(known: set[ProcessId], find_all: Callable[[], set[ProcessId]]) -> set[ProcessId]:
-    table = _table()
-    still = {process.pid for process in known if process.pid in table and table[process.pid].id == process}
-    return find_all() | _with_descendants(table, still)
+    entries = table()
+    still = {process.pid for process in known if process.pid in entries and entries[process.pid].id == process}
+    return find_all() | with_descendants(entries, still)
 
 
-def _with_descendants(table: dict[int, _Entry], members: set[int]) -> set[ProcessId]:
+def with_descendants(entries: dict[int, Entry], members: set[int]) -> set[ProcessId]:
     """Returns the living processes among the members and their descendants."""
     members = set(members)
-    while more := {pid for pid, entry in table.items() if entry.parent in members} - members:
+    while more := {pid for pid, entry in entries.items() if entry.parent in members} - members:
         members |= more
     members.discard(os.getpid())
-    return {table[pid].id for pid in members if pid in table and table[pid].state not in _ENDED_STATES}
+    return {entries[pid].id for pid in members if pid in entries and entries[pid].state not in _ENDED_STATES}
 
 
 async def _await_end(living: set[ProcessId], seconds: float) -> None:
@@ -122,24 +132,23 @@ def _signal(processes: set[ProcessId], number: signal.Signals) -> None:
                 continue
 
 
-def _table() -> dict[int, _Entry]:
+def table() -> dict[int, Entry]:
+    """Returns all processes by their pids."""
     entries = (_entry(int(name)) for name in os.listdir("/proc") if name.isdigit())
     return {entry.id.pid: entry for entry in entries if entry is not None}
 
 
-def _entry(pid: int) -> _Entry | None:
+def _entry(pid: int) -> Entry | None:
     try:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
     # The name in parentheses may contain any characters, also parentheses.
     fields = text[text.rindex(b")") + 2 :].split()
-    return _Entry(
+    return Entry(
         id=ProcessId(pid, int(fields[19])),
         state=fields[0].decode(),
         parent=int(fields[1]),
-        group=int(fields[2]),
-        session=int(fields[3]),
     )
 
 

@@ -5,14 +5,15 @@ import logging
 import os
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tensorflow_ignite.agent import environment, failure, limits, names, process
+from tensorflow_ignite.agent import environment, failure, keeper, limits, names
 from tensorflow_ignite.agent.environment import BadScriptError
+from tensorflow_ignite.agent.keeper import Keeper
+from tensorflow_ignite.agent.lease import AttemptLease
 from tensorflow_ignite.agent.limits import LimitMonitor
 from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.output import Output
@@ -25,6 +26,7 @@ from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest
 
 TICK_SECONDS = 0.05
 PROGRESS_SECONDS = 0.5
+_START_POLL_SECONDS = 0.005
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +46,7 @@ class Ending:
 class Task:
     """One TensorFlow process. All methods run on the agent's event loop.
 
-    The thread of the loop starts the process, since the kernel sends the death signal when that thread ends.
+    The thread of the loop starts its keeper, since the kernel sends the death signal when that thread ends.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Task:
         *,
         work: Path,
         address: str,
+        lease: AttemptLease,
         code: Callable[[], Awaitable[Path]],
         log_limit: int,
         notifier: Notifier,
@@ -63,6 +66,7 @@ class Task:
             request: The task's key, specification and limits.
             work: The agent's work directory.
             address: host:port that is reserved for the task.
+            lease: The lease of its attempt.
             code: Returns the directory of the unpacked code.
             log_limit: Largest size of the output that is sent, in bytes.
             notifier: Notified of each change.
@@ -85,18 +89,20 @@ class Task:
         self._context = self._directory / "context.json"
         self._working = self._directory / "working"
         self._temporary = self._directory / "tmp"
-        self._process: subprocess.Popen[bytes] | None = None
+        #: The process that ends all others of the task; None until the task's start.
+        self.keeper: Keeper | None = None
+        self._lease = lease
         self._ending: Ending | None = None
         self._killer: Awaitable[None] | None = None
 
-    @property
-    def leader(self) -> int | None:
-        """Pid of the task's process until it is reaped."""
-        return self._process.pid if self._process is not None and not self.is_final else None
+    def extend_lease(self) -> None:
+        """Sends the lease of the attempt to the keeper."""
+        if self.keeper is not None and self._lease.until_nanos is not None:
+            self.keeper.extend_lease(self._lease.until_nanos)
 
     def request_end(self, ending: Ending, killer: Awaitable[None]) -> None:
         """Sets the final state of a task that `killer` ends; a task that has already ended keeps its result."""
-        if self._process is not None and self._exit_code() is not None:
+        if self.keeper is not None and _exit_code(self.keeper) is not None:
             return
         self._killer = killer
         self._ending = self._ending or ending
@@ -107,7 +113,7 @@ class Task:
             code = await self._code()
             await asyncio.to_thread(self._prepare_directories, code)
             if self._ending is None:
-                self._start()
+                await self._start()
         except (BadArchiveError, BadScriptError) as error:
             # The next attempt gets the same code.
             self.status.failed_permanently = True
@@ -122,12 +128,12 @@ class Task:
             self.status.node_failed = True
             self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{names.task(self.key)} could not be started: {error!r}", "")
             return
-        if self._process is None:
+        if self.keeper is None:
             assert self._ending is not None
             self._finish_by(self._ending, 0)
             return
         try:
-            exit_code = await self._supervise(self._process)
+            exit_code = await self._supervise(self.keeper)
         except Exception as error:
             _log.exception("task %s could not be attended to", names.task_path(self.key))
             self._ending = Ending(
@@ -135,8 +141,8 @@ class Task:
                 f"{names.task(self.key)} was killed, its agent failed: {error!r}",
                 node_failed=True,
             )
-            exit_code = await self._end_tree(self._process)
-        self._record_end(exit_code)
+            exit_code = await self._end_tree(self.keeper)
+        self._record_end(self.keeper, exit_code)
 
     def discard(self) -> None:
         """Closes the output; its chunks cannot be read afterwards."""
@@ -155,11 +161,11 @@ class Task:
         with open(fd, "w", encoding="utf-8") as opened:
             opened.write(to_json(self._request.context))
 
-    def _start(self) -> None:
-        self._process = subprocess.Popen(
+    async def _start(self) -> None:
+        self.keeper = started = Keeper(
             environment.command(self._request, self._working),
-            cwd=self._working,
-            env=environment.environment(
+            directory=self._working,
+            environment=environment.environment(
                 self._request,
                 self._working,
                 self.mark,
@@ -168,23 +174,23 @@ class Task:
                 self._temporary,
                 os.environ,
             ),
-            stdin=subprocess.DEVNULL,
-            stdout=self.output.fd,
-            stderr=self.output.fd,
-            start_new_session=True,
+            output=self.output.fd,
         )
-        self.status.pid = self._process.pid
+        self.extend_lease()
+        while started.script is None and _exit_code(started) is None:
+            await asyncio.sleep(_START_POLL_SECONDS)
+        self.status.pid = started.script or 0
         self.status.state = job_pb2.TASK_STATE_RUNNING
         self.status.started_at.GetCurrentTime()
         self._changed()
 
-    async def _supervise(self, running: "subprocess.Popen[bytes]") -> int:
+    async def _supervise(self, running: Keeper) -> int:
         next_progress = 0.0
-        monitor = LimitMonitor(names.task(self.key), self._request.limits, lambda: self._tree(running))
+        monitor = LimitMonitor(names.task(self.key), self._request.limits, lambda: keeper.below([running]))
         stalls = StallMonitor(names.task(self.key), self._request)
         while True:
             # Read before the output, so that the output is read once more after the end.
-            ended = self._exit_code() is not None
+            ended = _exit_code(running) is not None
             if self.output.advance():
                 self._notifier.notify()
                 stalls.observe_output()
@@ -192,7 +198,7 @@ class Task:
                 next_progress = time.monotonic() + PROGRESS_SECONDS
                 self._update_progress()
                 stalls.observe_progress(self.status.progress)
-                stalls.observe_processor_time(processor_time(running.pid))
+                stalls.observe_processor_time(processor_time(self.status.pid))
                 self._end_stalled(stalls, running)
             if ended:
                 break
@@ -205,39 +211,50 @@ class Task:
         self._update_progress()
         return exit_code
 
-    async def _enforce_limits(self, monitor: LimitMonitor, running: "subprocess.Popen[bytes]") -> None:
+    async def _enforce_limits(self, monitor: LimitMonitor, running: Keeper) -> None:
         breach = None if self._ending is not None else await monitor.breach()
-        if breach is not None and self._exit_code() is None:
+        if breach is not None and _exit_code(running) is None:
             self._kill(running, Ending(job_pb2.TASK_STATE_FAILED, breach.text), breach.grace)
             # A new attempt would exceed the same limit again.
             self.status.failed_permanently = self._ending is not None and breach.permanent
 
-    def _end_stalled(self, stalls: StallMonitor, running: "subprocess.Popen[bytes]") -> None:
-        stall = None if self._ending is not None else stalls.stall(running.pid)
-        if stall is not None and self._exit_code() is None:
+    def _end_stalled(self, stalls: StallMonitor, running: Keeper) -> None:
+        stall = None if self._ending is not None else stalls.stall(self.status.pid)
+        if stall is not None and _exit_code(running) is None:
             ending = Ending(job_pb2.TASK_STATE_FAILED, stall, stalled=True)
             self._kill(running, ending, DUMP_SECONDS, signal.SIGABRT)
 
     def _kill(
         self,
-        running: "subprocess.Popen[bytes]",
+        running: Keeper,
         ending: Ending,
         grace: float,
         first: signal.Signals = signal.SIGTERM,
     ) -> None:
-        self.request_end(ending, asyncio.create_task(process.end(lambda: self._tree(running), grace, first)))
+        self.request_end(ending, asyncio.create_task(keeper.end(lambda: [running], grace, first)))
 
-    def _tree(self, running: "subprocess.Popen[bytes]") -> set[process.ProcessId]:
-        return process.find(self.mark + "\0", [running.pid])
+    async def _end_tree(self, running: Keeper) -> int:
+        # Processes that the task started may outlive it. After their end its output is complete.
+        await keeper.end(lambda: [running], grace=0)
+        exit_code = _exit_code(running)
+        assert exit_code is not None
+        return exit_code
 
-    async def _end_tree(self, running: "subprocess.Popen[bytes]") -> int:
-        # Processes that the task started may outlive it. After their end its output is complete, and it may be reaped.
-        await process.end(lambda: self._tree(running), grace=0)
-        return running.wait()
-
-    def _record_end(self, exit_code: int) -> None:
+    def _record_end(self, ended: Keeper, exit_code: int) -> None:
         if self._ending is not None:
             self._finish_by(self._ending, exit_code)
+        elif ended.lease_ended:
+            error = (
+                "the lease of its attempt ended and its agent did not kill the task in time, so its keeper killed it; "
+                "see the log of the node for what held the agent up"
+            )
+            self._finish_by(Ending(job_pb2.TASK_STATE_FAILED, error, node_failed=True), exit_code)
+        elif ended.was_killed:
+            error = (
+                f"{names.task(self.key)} was killed, since its keeper (process {ended.pid}) was killed: no process of "
+                "a task runs without its keeper; the script, another program or the kernel killed it"
+            )
+            self._finish_by(Ending(job_pb2.TASK_STATE_FAILED, error), exit_code)
         elif exit_code == 0:
             self._finish(job_pb2.TASK_STATE_SUCCEEDED, 0, "", "")
         else:
@@ -277,12 +294,8 @@ class Task:
         self.version += 1
         self._notifier.notify()
 
-    def _exit_code(self) -> int | None:
-        """Returns the exit code without reaping the process; negative: the number of a signal."""
-        assert self._process is not None
-        if self._process.returncode is not None:
-            return self._process.returncode
-        ended = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        if ended is None:
-            return None
-        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+def _exit_code(running: Keeper) -> int | None:
+    """Returns the exit code of the script; negative: the number of a signal."""
+    running.poll()
+    return running.exit_code

@@ -53,7 +53,7 @@ class Tasks:
         for lease in leases:
             attempt = self._attempts.get((lease.job_id, lease.attempt))
             if attempt is not None:
-                attempt.lease.extend(lease.until_nanos)
+                attempt.extend_lease(lease.until_nanos)
         self._changed.set()
 
     def reserve(self, keys: Iterable[TaskKey]) -> list[int]:
@@ -157,7 +157,7 @@ class Tasks:
         """Ends all tasks; no task starts afterwards."""
         self._ending = True
         await self._kill_all(Ending(job_pb2.TASK_STATE_STOPPED), grace)
-        await process.end(lambda: process.find(names.mark(self._work, "")), grace=0)
+        await process.kill(lambda: process.find(names.mark(self._work, "")))
 
     async def _kill_all(self, ending: Ending, grace: float) -> None:
         await asyncio.gather(*(attempt.kill(ending, grace) for attempt in self._attempts.values()))

@@ -1,17 +1,23 @@
 """The agent's work directory: used by one agent at a time, emptied before its use, and removed after it."""
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import shutil
+import signal
 import time
 from pathlib import Path
 
 from tensorflow_ignite.agent import process
 
 _LOCK = ".tensorflow-ignite-agent"
+# Characters of the pid in the lock.
+_PID_WIDTH = 10
 # An agent whose service has just died needs this time to end its tasks.
 WAIT_SECONDS = 15.0
+# Keepers of tasks whose agent was killed end them within this time.
+KEEPERS_SECONDS = 2.0
 _POLL_SECONDS = 0.05
 _REMEDY = "Name another directory in TENSORFLOW_IGNITE_WORK"
 
@@ -36,7 +42,9 @@ class WorkDirectory:
         """
         self._make()
         await self._lock()
-        await process.end(lambda: process.find(f"{self.path}:"), grace=0)
+        # Keepers are ending everything below them; SIGCONT is for one that is stopped.
+        await process.end_gently(lambda: process.find(f"{self.path}:"), KEEPERS_SECONDS, signal.SIGCONT)
+        await process.kill(lambda: process.find(f"{self.path}:"))
         self._empty()
 
     def remove(self) -> None:
@@ -90,11 +98,22 @@ class WorkDirectory:
             # The previous agent may have removed the file that was locked here.
             if os.path.samestat(os.fstat(fd), os.stat(path)):
                 self._lock_fd = fd
+                os.pwrite(fd, f"{os.getpid():<{_PID_WIDTH}}".encode(), 0)
                 return True
-        except (BlockingIOError, FileNotFoundError):
+        except BlockingIOError:
+            self._continue_stopped(fd)
+        except FileNotFoundError:
             pass
         os.close(fd)
         return False
+
+    @staticmethod
+    def _continue_stopped(fd: int) -> None:
+        """An agent that is stopped cannot end, although its node has ended."""
+        holder = os.pread(fd, _PID_WIDTH, 0).strip()
+        with contextlib.suppress(ProcessLookupError):
+            if holder.isdigit() and process.is_stopped(int(holder)):
+                os.kill(int(holder), signal.SIGCONT)
 
     def _empty(self) -> None:
         for entry in self.path.iterdir():

@@ -1,0 +1,159 @@
+"""The agent's side of the keepers of tasks: what a keeper reports, and how everything below it is ended."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from tensorflow_ignite.agent import process
+from tensorflow_ignite.agent.process import ProcessId
+
+# A keeper has ended this time after all other processes of its task, unless it is stopped.
+KEEPER_SECONDS = 1.0
+_POLL_SECONDS = 0.01
+_MAX_MESSAGE = 64
+
+# The keepers that this process has started and not reaped. Another child of this process is an orphan: its keeper was
+# killed. The lock is held while a keeper is started or reaped, so that no scan takes it for an orphan.
+_started: set[int] = set()
+_lock = threading.Lock()
+
+
+class Keeper:
+    """The keeper of one task, see launch.py. The thread that starts it must live as long as the agent."""
+
+    def __init__(self, command: list[str], *, directory: Path, environment: Mapping[str, str], output: int) -> None:
+        """Starts the keeper.
+
+        Args:
+            command: Command line that begins with the launcher.
+            directory: The task's working directory.
+            environment: The task's whole environment.
+            output: Descriptor of the file for the task's output.
+        """
+        #: Pid of the script, as soon as it is known.
+        self.script: int | None = None
+        #: Exit code of the script; negative: the number of a signal.
+        self.exit_code: int | None = None
+        #: The keeper has killed the task at the end of its attempt's lease.
+        self.lease_ended = False
+        #: The keeper ended before it reported the end of the script, which the kernel kills then.
+        self.was_killed = False
+        self._control, keepers_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.setblocking(False)
+        with keepers_end, _lock:
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
+                command,
+                cwd=directory,
+                env=environment,
+                stdin=keepers_end.fileno(),
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+            _started.add(self._process.pid)
+
+    @property
+    def pid(self) -> int:
+        """Pid of the keeper."""
+        return self._process.pid
+
+    def poll(self) -> None:
+        """Takes the keeper's messages; a keeper that was stopped by a signal goes on."""
+        with contextlib.suppress(ChildProcessError):
+            if self._process.returncode is None and os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG) is not None:
+                os.kill(self.pid, signal.SIGCONT)
+        if self._control.fileno() < 0:
+            return
+        try:
+            while message := self._control.recv(_MAX_MESSAGE):
+                self._take(message.decode())
+        except BlockingIOError:
+            return
+        except OSError:
+            pass
+        self._control.close()
+        if self.exit_code is None:
+            self.exit_code = -signal.SIGKILL
+            self.was_killed = True
+
+    def _take(self, message: str) -> None:
+        kind, _, value = message.partition(" ")
+        if kind == "pid":
+            self.script = int(value)
+        elif kind == "exit":
+            self.exit_code = int(value)
+        elif kind == "lease":
+            self.lease_ended = True
+
+    def extend_lease(self, until_nanos: int) -> None:
+        """Sends the end of the lease, on CLOCK_MONOTONIC, after which the keeper kills everything."""
+        with contextlib.suppress(OSError):
+            self._control.send(str(until_nanos).encode())
+
+    def request_end(self) -> None:
+        """Makes the keeper kill everything below it, and end."""
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_WR)
+
+    def kill(self) -> None:
+        """Kills the keeper alone: what is below it becomes orphans of this process."""
+        self._process.kill()
+
+    def has_ended(self) -> bool:
+        """Whether the keeper has ended; it is reaped then."""
+        with _lock:
+            if self._process.poll() is None:
+                return False
+            _started.discard(self.pid)
+        self.poll()
+        return True
+
+
+def below(keepers: Iterable[Keeper]) -> set[ProcessId]:
+    """Returns the living processes of the tasks of keepers, and all orphans, which may be of any task."""
+    with _lock:
+        table = process.table()
+        orphans = {entry.id.pid for entry in table.values() if entry.parent == os.getpid()} - _started
+        for pid in orphans:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+    roots = {keeper.pid for keeper in keepers} & _started
+    return {found for found in process.with_descendants(table, roots | orphans) if found.pid not in roots}
+
+
+async def end(keepers: Callable[[], list[Keeper]], grace: float, first: signal.Signals = signal.SIGTERM) -> None:
+    """Ends all processes of tasks; returns when none of them is left, and no keeper.
+
+    Args:
+        keepers: Returns the keepers of the tasks.
+        grace: Seconds between the first signal and SIGKILL; 0: only SIGKILL.
+        first: The first signal. Keepers do not get it.
+    """
+    if grace > 0:
+        await process.end_gently(lambda: below(keepers()), grace, first)
+    for keeper in keepers():
+        keeper.request_end()
+    while True:
+        await process.kill(lambda: below(keepers()))
+        if await _have_ended(keepers()):
+            return
+        for keeper in keepers():
+            keeper.kill()
+
+
+async def _have_ended(keepers: list[Keeper]) -> bool:
+    deadline = time.monotonic() + KEEPER_SECONDS
+    while [keeper for keeper in keepers if not keeper.has_ended()]:
+        if time.monotonic() >= deadline:
+            return False
+        for keeper in keepers:
+            keeper.poll()
+        await asyncio.sleep(_POLL_SECONDS)
+    return True
