@@ -96,6 +96,8 @@ class JobSpec(Value):
         checkpoint_directory: Where the script should keep checkpoints; empty in what is submitted: in the cluster
             itself, ``ignite:///jobs/ID/checkpoints``.
         max_crashes: Crashes that are followed by a restart, counted anew after a healthy time; None: 3.
+        max_restarts: Restarts in a row, since nodes left or data moved, without a further step or a healthy time
+            between them; None: 20.
         min_workers: The least number of workers that an attempt starts with; 0 means 1.
         wait_timeout: Seconds that it waits for an assignment to start with; None: the service's setting.
         on_join: What happens when a node joins or partitions move while the tasks run well: a restart after a quiet
@@ -120,6 +122,7 @@ class JobSpec(Value):
     stop_grace: float | None = None
     checkpoint_directory: str = ""
     max_crashes: int | None = None
+    max_restarts: int | None = None
     min_workers: int = 0
     wait_timeout: float | None = None
     on_join: OnJoin = "restart"
@@ -303,6 +306,7 @@ class Job(Value):
         waiting_for: What is waited for now, in one line.
         crashes: Crashes since the job was last healthy.
         node_failures: Consecutive attempts that ended since a node failed, or not every task ran in time.
+        idle_restarts: Consecutive attempts that ended without a further step, since a node left or data moved.
         not_before: The next attempt does not start before this moment (back-off after a crash).
         lost_partitions: Partitions of the job's cache that lost all their copies since the job began.
         events: What happened, oldest first; the newest 500.
@@ -331,6 +335,7 @@ class Job(Value):
     kept_until: datetime | None
     owner: str = ""
     node_failures: int = 0
+    idle_restarts: int = 0
 
     @property
     def is_over(self) -> bool:

@@ -69,6 +69,7 @@ def _facts(job: Job) -> list[tuple[str, str]]:
         ("cause", paint(escaped(job.cause), "red") if job.cause else ""),
         ("exit code", "" if job.exit_code is None else str(job.exit_code)),
         ("crashes", _budget(job)),
+        ("restarts", f"{job.idle_restarts} in a row without a further step" if job.idle_restarts else ""),
         ("node failures", f"{job.node_failures} in a row; after 5 the job fails" if job.node_failures else ""),
         ("data lost", f"all copies of {count(len(job.lost_partitions), 'partition')}" if job.lost_partitions else ""),
         ("kind", spec.kind + (f", {count(spec.ps_count, 'ps')}" if spec.ps_count else "")),

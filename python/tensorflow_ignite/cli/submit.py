@@ -61,6 +61,12 @@ def submit(
     max_crashes: Annotated[
         int | None, option("--max-crashes", "NUMBER", "Crashes that are followed by a restart; else 3.")
     ] = None,
+    max_restarts: Annotated[
+        int | None,
+        option(
+            "--max-restarts", "NUMBER", "Restarts in a row for nodes or data, without a further step between; else 20."
+        ),
+    ] = None,
     min_workers: Annotated[
         int | None, option("--min-workers", "NUMBER", "The least number of workers to start with.")
     ] = None,
@@ -148,6 +154,7 @@ def submit(
             stall_timeout=stall_timeout,
             stop_grace=stop_grace,
             max_crashes=max_crashes,
+            max_restarts=max_restarts,
             min_workers=min_workers,
             wait_timeout=wait_timeout,
             on_join=on_join,

@@ -113,6 +113,7 @@ class Client:
         stall_timeout: float | None = None,
         stop_grace: float | None = None,
         max_crashes: int | None = None,
+        max_restarts: int | None = None,
         min_workers: int | None = None,
         wait_timeout: float | None = None,
         on_join: OnJoin = "restart",
@@ -143,6 +144,8 @@ class Client:
             stall_timeout: Seconds that a task may take for each further step or checkpoint; as above, but 600.
             stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
             max_crashes: Number of crashes that are followed by a restart, counted from 0 after a healthy time; None: 3.
+            max_restarts: Number of restarts in a row, since nodes left or data moved, in which no task does a further
+                step and no attempt runs for the healthy time; one more, and the job fails. None: 20.
             min_workers: Smallest number of workers with which an attempt starts; None: 1.
             wait_timeout: Longest wait, in seconds, for an assignment; None: the service's setting.
             on_join: Reaction when a node joins or partitions move while the tasks run: ``"restart"`` after a quiet
@@ -186,6 +189,7 @@ class Client:
             stop_grace=checks.optional_seconds("stop_grace", stop_grace, zero=True),
             checkpoint_directory=checks.directory(checkpoint_directory or ""),
             max_crashes=None if max_crashes is None else checks.count("max_crashes", max_crashes, 0),
+            max_restarts=None if max_restarts is None else checks.count("max_restarts", max_restarts, 0),
             min_workers=0 if min_workers is None else checks.count("min_workers", min_workers, 1),
             wait_timeout=checks.optional_seconds("wait_timeout", wait_timeout),
             on_join=checks.choice("on_join", on_join, ON_JOIN),

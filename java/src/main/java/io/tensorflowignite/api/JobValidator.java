@@ -114,11 +114,12 @@ final class JobValidator {
             + " or more, each at most a year. Set start_timeout, first_step_timeout, stall_timeout,"
             + " stop_grace and wait_timeout to such times.");
     check(
-        spec.getMaxCrashes() >= 0 && spec.getMinWorkers() >= 0,
+        spec.getMaxCrashes() >= 0 && spec.getMaxRestarts() >= 0 && spec.getMinWorkers() >= 0,
         ERROR_CODE_INVALID_REQUEST,
-        "The job has max_crashes=%d and min_workers=%d. Both are 0 or more. Set"
-            + " max_crashes and min_workers to such numbers.",
+        "The job has max_crashes=%d, max_restarts=%d and min_workers=%d. Each is 0 or more. Set"
+            + " max_crashes, max_restarts and min_workers to such numbers.",
         spec.getMaxCrashes(),
+        spec.getMaxRestarts(),
         spec.getMinWorkers());
   }
 

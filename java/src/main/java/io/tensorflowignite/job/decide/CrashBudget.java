@@ -3,6 +3,7 @@ package io.tensorflowignite.job.decide;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 
+import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Job;
@@ -11,16 +12,23 @@ import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Task;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
- * The limits of a job's crashes and of failures of its nodes, the back-off after each, and failures
- * that a retry cannot help.
+ * The limits of a job's crashes, of failures of its nodes and of restarts without progress, the
+ * back-off after each failure, and failures that a retry cannot help.
  */
 final class CrashBudget {
   private static final int DEFAULT_MAX_CRASHES = 3;
+  private static final int DEFAULT_MAX_RESTARTS = 20;
   private static final long FIRST_PAUSE_MS = 1_000;
   private static final long LONGEST_PAUSE_MS = 30_000;
   private static final int EARLY_FAILURES = 2;
@@ -52,6 +60,20 @@ final class CrashBudget {
 
   static int maxCrashes(JobSpec spec) {
     return spec.hasMaxCrashes() ? spec.getMaxCrashes() : DEFAULT_MAX_CRASHES;
+  }
+
+  static int maxRestarts(JobSpec spec) {
+    return spec.hasMaxRestarts() ? spec.getMaxRestarts() : DEFAULT_MAX_RESTARTS;
+  }
+
+  /**
+   * The number of consecutive restarts without progress, after an attempt that nodes or data have
+   * ended. Progress is a step after the checkpoint from which the attempt resumed.
+   */
+  static int idleRestarts(JobOrBuilder job) {
+    Attempt attempt = job.getAttempts(job.getAttemptsCount() - 1);
+    boolean progressed = attempt.getTasksList().stream().anyMatch(CrashBudget::hasDoneAStep);
+    return progressed ? 0 : job.getIdleRestarts() + 1;
   }
 
   /** The pause after the newest attempt, which has crashed or whose nodes have failed. */
@@ -166,7 +188,36 @@ final class CrashBudget {
           "its script raised the same exception %d times in a row before the first step%s";
       return Optional.of(text(job, String.format(rule, job.getEarlyFailures(), last)));
     }
+    if (job.getIdleRestarts() > maxRestarts(job.getSpec())) {
+      String rule =
+          "%d restarts in a row without a further step exceed max_restarts=%d; causes: %s";
+      return Optional.of(
+          text(
+              job,
+              String.format(
+                  rule, job.getIdleRestarts(), maxRestarts(job.getSpec()), idleCauses(job))));
+    }
     return Optional.empty();
+  }
+
+  /** The causes of the last restarts without progress: how often each, with its newest text. */
+  private static String idleCauses(Job job) {
+    Map<CauseKind, List<String>> causes = new EnumMap<>(CauseKind.class);
+    for (int i = job.getAttemptsCount() - job.getIdleRestarts(); i < job.getAttemptsCount(); i++) {
+      Attempt attempt = job.getAttempts(Math.max(i, 0));
+      causes
+          .computeIfAbsent(attempt.getCauseKind(), kind -> new ArrayList<>())
+          .add(attempt.getCause());
+    }
+    return causes.entrySet().stream()
+        .map(
+            cause ->
+                String.format(
+                    "%s %d times (last: %s)",
+                    MessageText.name(cause.getKey()).toLowerCase(Locale.ROOT).replace('_', '-'),
+                    cause.getValue().size(),
+                    cause.getValue().get(cause.getValue().size() - 1)))
+        .collect(Collectors.joining(", "));
   }
 
   private static String text(Job job, String why) {

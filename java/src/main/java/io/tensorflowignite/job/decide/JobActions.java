@@ -81,7 +81,8 @@ final class JobActions {
   }
 
   static void resetCrashCount(Job.Builder job, JobEvent event, Timestamp now) {
-    job.setCrashes(0).setNodeFailures(0).setEarlyFailures(0).clearEarlyException();
+    job.setCrashes(0).setNodeFailures(0).setIdleRestarts(0);
+    job.setEarlyFailures(0).clearEarlyException();
     addEvent(job, now, event.cause());
   }
 
@@ -140,17 +141,20 @@ final class JobActions {
 
   static void loseNode(Job.Builder job, JobEvent event, Timestamp now) {
     restart(job, CAUSE_KIND_NODE_LEFT, event, now);
-    addEvent(job, now, "restarting, since " + event.cause() + " (topology changes have no limit)");
+    countRestart(job);
+    addEvent(job, now, "restarting, since " + event.cause() + idleRestarts(job));
   }
 
   static void followData(Job.Builder job, JobEvent event, Timestamp now) {
     restart(job, CAUSE_KIND_DATA_MOVED, event, now);
-    addEvent(job, now, "restarting, since " + event.cause() + " (topology changes have no limit)");
+    countRestart(job);
+    addEvent(job, now, "restarting, since " + event.cause() + idleRestarts(job));
   }
 
   /** The failure of a task was the first sign of a lost node. */
   static void attributeToNode(Job.Builder job, JobEvent event, Timestamp now) {
     attribute(job, CAUSE_KIND_NODE_LEFT, event, now);
+    countRestart(job);
   }
 
   /** The failure of a task was the first sign of a node that failed. */
@@ -163,6 +167,7 @@ final class JobActions {
   /** A task failed because its partitions had moved. */
   static void attributeToMove(Job.Builder job, JobEvent event, Timestamp now) {
     attribute(job, CAUSE_KIND_DATA_MOVED, event, now);
+    countRestart(job);
   }
 
   private static void attribute(Job.Builder job, CauseKind kind, JobEvent event, Timestamp now) {
@@ -247,6 +252,18 @@ final class JobActions {
 
   private static void countNodeFailure(Job.Builder job) {
     job.setNodeFailures(job.getNodeFailures() + 1);
+  }
+
+  private static void countRestart(Job.Builder job) {
+    job.setIdleRestarts(CrashBudget.idleRestarts(job));
+  }
+
+  private static String idleRestarts(Job.Builder job) {
+    return job.getIdleRestarts() == 0
+        ? ""
+        : String.format(
+            " (restart %d without a further step, max_restarts %d)",
+            job.getIdleRestarts(), CrashBudget.maxRestarts(job.getSpec()));
   }
 
   private static void backOff(Job.Builder job, JobEvent event, Timestamp now) {

@@ -377,12 +377,14 @@ public final class JobObserver {
   private Optional<JobEvent> healthy() {
     Duration since = observation.since(attempt().getRunningAt());
     return eventIf(
-        job.getCrashes() + job.getNodeFailures() > 0
+        job.getCrashes() + job.getNodeFailures() + job.getIdleRestarts() > 0
             && since.compareTo(observation.timeouts.healthy) >= 0,
         HEALTHY,
-        "crashes (%d) and failures of nodes (%d) are no longer counted after %.0f s without one",
+        "crashes (%d), failures of nodes (%d) and restarts without a further step (%d) are no"
+            + " longer counted after %.0f s without one",
         job.getCrashes(),
         job.getNodeFailures(),
+        job.getIdleRestarts(),
         seconds(since));
   }
 

@@ -305,6 +305,56 @@ public class JobMachineTest {
         story.job.getCause(), "its nodes failed, or did not start its tasks in time, 5 times in a");
   }
 
+  @Test
+  public void restartsWithoutAStepBetweenThemAreBounded() {
+    JobStory story = running(JobStory.mirrored().withSpec(spec -> spec.setMaxRestarts(3)));
+    story.all(atStep(40, 0));
+    for (int restart = 1; restart <= 3; restart++) {
+      story.dataMoves(NODE_A, restart).wait(5).provesTermination(NODE_A, NODE_B);
+      assertEquals(restart - 1, story.job.getIdleRestarts());
+      story.is(JOB_STATE_RESERVING).startAndRun().all(atStep(40, 40));
+    }
+    story.dataMoves(NODE_A, 9).wait(5).provesTermination(NODE_A, NODE_B).startAndRun();
+    story.nodeStops(NODE_B).provesTermination(NODE_A).wait(2).is(JOB_STATE_FAILED);
+    assertContains(
+        story.job.getCause(),
+        "4 restarts in a row without a further step exceed max_restarts=3; causes: node-left 1"
+            + " times (last: node bbbbbbbb with worker 1 has left the cluster), data-moved 3 times"
+            + " (last: the primary partitions of cache 'digits' moved");
+  }
+
+  @Test
+  public void aStepOrAHealthyTimeEndsTheCountOfRestarts() {
+    JobStory story = running(JobStory.mirrored().withSpec(spec -> spec.setMaxRestarts(1)));
+    for (int restart = 1; restart <= 5; restart++) {
+      story.all(atStep(10 * restart, 10 * restart - 1));
+      story.dataMoves(NODE_A, restart).wait(5).provesTermination(NODE_A, NODE_B);
+      assertEquals(0, story.job.getIdleRestarts());
+      story.is(JOB_STATE_RESERVING).startAndRun();
+    }
+    for (int restart = 6; restart <= 9; restart++) {
+      story.dataMoves(NODE_A, restart).wait(5).provesTermination(NODE_A, NODE_B);
+      assertEquals(1, story.job.getIdleRestarts());
+      story.is(JOB_STATE_RESERVING).startAndRun().wait(300);
+      assertEquals(0, story.job.getIdleRestarts());
+    }
+  }
+
+  @Test
+  public void aCrashThatANodeCausedCountsAsARestartWithoutAStep() {
+    JobStory story = running(JobStory.mirrored().withSpec(spec -> spec.setMaxRestarts(0)));
+    story.crashes(ROLE_WORKER, 0).nodeLeaves(NODE_B);
+    assertEquals(0, story.job.getCrashes());
+    story.provesTermination(NODE_A).wait(8).is(JOB_STATE_FAILED);
+    assertContains(story.job.getCause(), "1 restarts in a row without a further step");
+  }
+
+  private static TaskStatus.Builder atStep(long step, long resumedFrom) {
+    return TaskStatus.newBuilder()
+        .setState(TASK_STATE_RUNNING)
+        .setProgress(Progress.newBuilder().setStep(step).setResumedFromStep(resumedFrom));
+  }
+
   private static TaskStatus.Builder endedByNode() {
     return TaskStatus.newBuilder()
         .setState(TASK_STATE_FAILED)

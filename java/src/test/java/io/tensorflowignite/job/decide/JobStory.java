@@ -206,8 +206,12 @@ final class JobStory {
   }
 
   JobStory all(TaskState state) {
+    return all(TaskStatus.newBuilder().setState(state));
+  }
+
+  JobStory all(TaskStatus.Builder status) {
     for (Task task : attempt().getTasksList()) {
-      report(task, TaskStatus.newBuilder().setState(state));
+      report(task, status);
     }
     return observe();
   }
