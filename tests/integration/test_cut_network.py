@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -69,16 +70,20 @@ class NamespaceNode:
 
     def cli(self, *arguments: str, code: int = 0) -> str:
         """Runs a command of the command line inside the namespace; returns what it prints."""
+        return self.run(*arguments, code=code).stdout
+
+    def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        """Runs a command of the command line inside the namespace."""
         command = self.command(sys.executable, "-m", "tensorflow_ignite.cli", *arguments)
         environment = {**os.environ, "TENSORFLOW_IGNITE_ADDRESS": f"{self.host}:10820"}
         ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
         assert ran.returncode == code, ran.stdout + ran.stderr
-        return ran.stdout
+        return ran
 
     def job(self, job_id: str) -> dict[str, Any]:
         return json.loads(self.cli("describe", "--json", job_id))
 
-    def start(self, config: Path, marker: dict[str, str]) -> None:
+    def start(self, config: Path, environment: dict[str, str]) -> None:
         (self.directory / self.name).mkdir()
         self.process = subprocess.Popen(
             self.command(
@@ -97,7 +102,7 @@ class NamespaceNode:
             ),
             stdout=subprocess.PIPE,
             stderr=(self.directory / f"{self.name}.log").open("w"),
-            env={**os.environ, **marker},
+            env={**os.environ, **environment},
             text=True,
             start_new_session=True,
         )
@@ -115,8 +120,8 @@ class NamespaceNode:
 class Network:
     """Three nodes on a bridge."""
 
-    def __init__(self, directory: Path) -> None:
-        """Makes the namespaces, and starts the nodes together."""
+    def __init__(self, directory: Path, environment: dict[str, str]) -> None:
+        """Makes the namespaces, and starts the nodes together, with these variables."""
         self.directory = directory
         self._bridge = f"tfi-{os.getpid()}-bridge"
         self.nodes = [NamespaceNode(index, directory) for index in range(NODES)]
@@ -135,7 +140,7 @@ class Network:
         config = directory / "node.xml"
         config.write_text(node_configuration(allowUnauthenticated=True))
         for node in self.nodes:
-            node.start(config, {leaks.CLUSTER_MARKER: str(directory)})
+            node.start(config, {leaks.CLUSTER_MARKER: str(directory), **environment})
         await_true(self._see_each_other, "the nodes see each other", seconds=LIMIT)
 
     def _see_each_other(self) -> bool:
@@ -171,9 +176,9 @@ class Network:
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Iterator[Network]:
+def network(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Network]:
     require_namespaces()
-    made = Network(tmp_path)
+    made = Network(tmp_path, getattr(request, "param", {}))
     yield made
     made.close()
 
@@ -213,6 +218,15 @@ def test_a_job_whose_tasks_are_all_cut_off_ends_there_before_it_goes_on_elsewher
     cut_off = alone.job(job_id)
     assert (cut_off["state"], len(cut_off["attempts"])) == ("restarting", 1)
     assert f"tensorflow-ignite quorum accept {job_id}" in cut_off["waiting_for"]
+    ran = [others[0].run("nodes", "--json"), alone.run("nodes", "--json"), alone.run("ps")]
+    assert [len(json.loads(process.stdout)) for process in ran[:2]] == [2, 1]
+    assert "warning:" not in ran[0].stderr
+    addresses = ", ".join(sorted(f"{other.host}:10820" for other in others))
+    for process in ran[1:]:
+        warning = " ".join(process.stderr.split())
+        assert warning.startswith("warning: only 1 of 3 nodes are here, without ")
+        assert ", ".join(sorted(re.findall(r"[\d.]+:10820", warning))) == addresses
+        assert "Start those, or restart these: tensorflow-ignite doctor" in warning
     listed = [others[0].cli("nodes"), alone.cli("nodes")]
     assert f"at {alone.host}:10820 was lost" in listed[0]
     assert all(f"at {other.host}:10820 was lost" in listed[1] for other in others)
@@ -221,9 +235,27 @@ def test_a_job_whose_tasks_are_all_cut_off_ends_there_before_it_goes_on_elsewher
         network.heal(alone)
         found = " ".join(others[0].cli("doctor", code=1).split())
         assert f"The cluster is split: here are 2 nodes, and {alone.host}:10820 answers with 1 nodes" in found
+        assert f"the cluster is split: here are 2 nodes, and {alone.host}:10820 answers with 1" in others[0].cli(
+            "nodes"
+        )
+        assert "warning: only 1 of 3 nodes are here" in alone.run("ps").stderr
 
     (tmp_path / "end").touch()
     await_true(lambda: others[0].job(job_id)["state"] == "succeeded", "the job ends", seconds=LIMIT)
     over = others[0].job(job_id)
     assert (len(over["attempts"]), over["crashes"]) == (2, 0)
     assert ticks(tmp_path, 1)[-1] < ticks(tmp_path, 2)[0]
+
+
+@pytest.mark.parametrize(
+    "network",
+    [{"TENSORFLOW_IGNITE_ON_MINORITY": "stop-node", "TENSORFLOW_IGNITE_ON_MINORITY_SECONDS": "2"}],
+    indirect=True,
+)
+def test_a_node_of_the_smaller_side_ends_itself_if_it_shall_and_the_others_go_on(network: Network) -> None:
+    first, _, third = network.nodes
+    network.drop(third)
+    assert third.process.wait(LIMIT) == 1
+    printed = " ".join((network.directory / "node-2.log").read_text().split())
+    assert "This node ends, and is to be started again: only 1 of 3 nodes are here" in printed
+    assert len(json.loads(first.cli("nodes", "--json"))) == 2

@@ -196,6 +196,8 @@ class NodeApiServer(job_pb2_grpc.NodeApiServiceServicer):
 
     def _call(self, method: str, context: Any) -> _Call:
         self.calls.append(method)
+        if self.state.warning:
+            context.send_initial_metadata([("tensorflow-ignite-warning-bin", self.state.warning.encode())])
         faults = self._faults.get(method)
         return _Call(context, faults.popleft() if faults else None)
 
@@ -217,6 +219,8 @@ class State:
         self.chunks = 0
         self.logs: dict[str, list[Any]] = {}
         self.nodes: list[Any] = []
+        #: What every answer warns of.
+        self.warning = ""
         #: A job that is asked to stop does so at once.
         self.stops = True
         #: Told of each submitted job.

@@ -12,6 +12,8 @@ import pytest
 from node_api_server import NodeApiServer, running_job
 from program import LIMIT, PYTHON, error_of, on_terminal, start
 
+import tensorflow_ignite as tfi
+from tensorflow_ignite.net import server_warnings
 from tensorflow_ignite.v1 import job_pb2
 
 
@@ -42,7 +44,17 @@ def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
     (script.parent / "pkg").mkdir()
     (script.parent / "pkg" / "fit.py").write_text("")
     options = ["--kind", "parameter-server", "--ps", "2", "--env", "A=1=2", "--env", "B=", "--name", "mine"]
-    options += ["--max-crashes", "0", "--min-workers", "2", "--on-join", "ignore", "--allow-data-loss"]
+    options += [
+        "--max-crashes",
+        "0",
+        "--max-restarts",
+        "7",
+        "--min-workers",
+        "2",
+        "--on-join",
+        "ignore",
+        "--allow-data-loss",
+    ]
     options += ["--wait-timeout", "60"]
     options += ["--checkpoint-directory", "ignite:///c", "--start-timeout", "90", "--stop-grace", "5"]
     code, out, err = cli("submit", "--cache", "images", *options, "--script", "pkg/fit.py", "--detach", script.parent)
@@ -50,7 +62,8 @@ def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
     spec = node.state.jobs[out.strip()].spec
     assert (spec.kind, spec.ps_count, dict(spec.env)) == (job_pb2.JOB_KIND_PARAMETER_SERVER, 2, {"A": "1=2", "B": ""})
     assert (spec.name, spec.script, spec.checkpoint_directory) == ("mine", "pkg/fit.py", "ignite:///c")
-    assert (spec.max_crashes, spec.min_workers, spec.on_join) == (0, 2, job_pb2.ON_JOIN_IGNORE)
+    assert (spec.max_crashes, spec.max_restarts, spec.min_workers) == (0, 7, 2)
+    assert spec.on_join == job_pb2.ON_JOIN_IGNORE
     assert (spec.allow_data_loss, spec.wait_timeout.seconds) == (True, 60)
     assert (spec.start_timeout.seconds, spec.stop_grace.seconds) == (90, 5)
 
@@ -269,6 +282,48 @@ def test_an_unreadable_job_is_listed_with_the_reason_and_one_of_a_later_version_
     code, out, err = cli("describe", "9b1c")
     assert (code, err) == (0, "")
     assert "unknown-1000" in out
+
+
+WARNING = (
+    "only 1 of 3 nodes are here, without 10.79.0.2:10820, 10.79.0.3:10820. Jobs need a majority. Start those, or "
+    "restart these: tensorflow-ignite doctor"
+)
+
+
+@pytest.mark.parametrize("command", [["ps", "--json"], ["nodes"], ["describe", "7f3a"]])
+def test_what_a_node_warns_of_stands_once_on_standard_error(cli, node, command) -> None:
+    plain = cli(*command)
+    node.state.warning = WARNING
+    code, out, err = cli(*command)
+    assert (code, out) == plain[:2]
+    assert err.count("warning:") == 1
+    assert err.splitlines()[:2] == [
+        "warning: only 1 of 3 nodes are here, without 10.79.0.2:10820, 10.79.0.3:10820.",
+        "Jobs need a majority. Start those, or restart these: tensorflow-ignite doctor",
+    ]
+
+
+def test_the_library_logs_what_a_node_warns_of_once(node, caplog) -> None:
+    server_warnings.report_to(server_warnings.log_warning)
+    node.state.warning = WARNING
+    for _ in range(2):
+        with tfi.connect(node.address) as client:
+            client.nodes()
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [WARNING]
+
+
+def test_nodes_says_that_the_cluster_is_split_also_after_the_network_works_again(cli, node) -> None:
+    with NodeApiServer() as other:
+        other.state.nodes = [job_pb2.Node(id="x" * 36, address=other.address)]
+        lost = job_pb2.LostNode(id="x" * 36, consistent_id="x", address=other.address)
+        node.state.nodes = [job_pb2.Node(id="a" * 36, address=node.address, lost_nodes=[lost])]
+        _, out, _ = cli("nodes")
+        assert f"the cluster is split: here are 1 nodes, and {other.address} answers with 1 nodes" in out
+        assert "Stop the nodes of one side, best of the smaller one, and start them again" in out
+        _, out, err = cli("nodes", "--json")
+        assert json.loads(out)[0]["lost_nodes"][0]["address"] == other.address
+        assert "the cluster is split" in err
+    assert "the cluster is split" not in cli("nodes")[1]
 
 
 def test_nodes_are_listed_with_their_agents(cli, node) -> None:

@@ -144,7 +144,7 @@ def test_a_lost_node_that_answers_in_a_cluster_of_its_own_is_a_split(node) -> No
             member.lost_nodes.add(id="x" * 36, consistent_id="x", address=other.address)
         found = examine(node.address)["lost nodes"]
         check(found, "failed", f"here are 3 nodes, and {other.address} answers with 1 nodes")
-        assert "Stop the nodes of one side and start them again" in found.remedy
+        assert "Stop the nodes of one side, best of the smaller one, and start them again" in found.remedy
     found = examine(node.address)["lost nodes"]
     check(found, "warning", f"{other.address} left without being stopped")
     assert "tensorflow-ignite quorum accept JOB" in found.remedy

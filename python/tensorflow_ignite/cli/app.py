@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
@@ -34,6 +35,7 @@ from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address
 from tensorflow_ignite.cli.render import paint
 from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.net import server_warnings
 
 PROGRAM = "tensorflow-ignite"
 #: Set to 1, errors come with their traceback.
@@ -119,6 +121,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a task's output may hold what this terminal cannot show
+    server_warnings.report_to(_print_warning)
     command = typer.main.get_command(app)
     try:
         result: Any = command.main(arguments or ["--help"], prog_name=PROGRAM, standalone_mode=False)
@@ -166,6 +169,14 @@ def run(argv: Sequence[str] | None = None) -> int:
 def _discard_output() -> None:
     """Makes what is still buffered go nowhere, also when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print_warning(text: str) -> None:
+    lines = textwrap.wrap(f"warning: {text}", 80, break_long_words=False, break_on_hyphens=False)
+    print(
+        "\n".join([lines[0].replace("warning:", paint("warning:", "yellow", sys.stderr), 1), *lines[1:]]),
+        file=sys.stderr,
+    )
 
 
 def _print_error(text: str) -> None:

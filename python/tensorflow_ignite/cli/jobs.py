@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from tensorflow_ignite.cli.credentials import addresses_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, option, session
 from tensorflow_ignite.cli.render import age, paint, print_json, short_id, table
-from tensorflow_ignite.spec import CacheLoss, Job, LostNode, NodeLoop, Progress, Task
+from tensorflow_ignite.spec import CacheLoss, Job, LostNode, Node, NodeLoop, Progress, Task
+
+# Seconds in which a lost node answers, if it runs.
+_SPLIT_SECONDS = 2.0
 
 
 def ps(context: typer.Context, address: Address = None, json_output: Json = False) -> None:
@@ -110,8 +115,11 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
     """
     with session(context, address) as client:
         found = client.nodes()
+    split = _split(context, address, found)
     if json_output:
         print_json([node.to_dict() for node in found])
+        if split:
+            print(split, file=sys.stderr)
         return
     rows = [
         [
@@ -136,6 +144,19 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
         print(paint(loss_text(loss), "red"))
     for lost in found[0].lost_nodes if found else ():
         print(paint(lost_text(lost), "red"))
+    if split:
+        print(paint(split, "red"))
+
+
+def _split(context: typer.Context, address: str | None, found: Sequence[Node]) -> str:
+    """What a cut of the network has left, if nodes of its other side answer; else empty."""
+    if not found or not found[0].lost_nodes:
+        return ""
+    from tensorflow_ignite.doctor.split import SPLIT_REMEDY, other_clusters, split_text
+
+    credentials = resolve_credentials(context, addresses_of(context, address))
+    others = other_clusters(found, _SPLIT_SECONDS, credentials)
+    return f"the cluster is split: {split_text(found, others)}. {SPLIT_REMEDY}" if others else ""
 
 
 def loop_text(loop: NodeLoop) -> str:

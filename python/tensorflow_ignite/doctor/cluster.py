@@ -9,20 +9,18 @@ from typing import Any
 from tensorflow_ignite.doctor import security, storage
 from tensorflow_ignite.doctor.finding import Finding, Outcome, Step
 from tensorflow_ignite.doctor.interpreter import TENSORFLOW
+from tensorflow_ignite.doctor.split import SPLIT_REMEDY, list_nodes, other_clusters, split_text
 from tensorflow_ignite.errors import (
     ClusterNotActiveError,
     ConnectionFailedError,
-    InvalidRequestError,
     PermissionDeniedError,
     TensorFlowIgniteError,
     UnauthenticatedError,
 )
-from tensorflow_ignite.jobs.client import Client
 from tensorflow_ignite.net.addresses import ADDRESS_VARIABLE
 from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.net.handshake import diagnose
 from tensorflow_ignite.net.resolve import find_credentials
-from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.spec import Node
 
 _ADDRESS = Step("cluster", "address")
@@ -57,7 +55,7 @@ def examine(
         InvalidRequestError: The credentials cannot be read, or a file of theirs cannot be used.
     """
     credentials = find_credentials(credentials, addresses)
-    answers = {address: _list_nodes(address, timeout, credentials) for address in addresses}
+    answers = {address: list_nodes(address, timeout, credentials) for address in addresses}
     listed = [answer for answer in answers.values() if isinstance(answer, list)]
     for address, answer in answers.items():
         if isinstance(answer, list):
@@ -86,18 +84,6 @@ def examine(
     outside = [node.address for node in nodes if not _is_loopback(node.address)]
     yield from security.examine(answering[0], outside, credentials, timeout=timeout)
     yield storage.examine(answering, timeout=timeout, credentials=credentials)
-
-
-def _list_nodes(address: str, timeout: float, credentials: Credentials | None) -> list[Node] | TensorFlowIgniteError:
-    try:
-        # The credentials have been resolved for all addresses together.
-        connection = NodeConnection((address,), timeout, credentials=credentials)
-        with Client(connection, timeout) as client:
-            return client.nodes()
-    except InvalidRequestError:
-        raise
-    except TensorFlowIgniteError as error:
-        return error
 
 
 def _first_sentence(error: list[Node] | TensorFlowIgniteError) -> str:
@@ -224,22 +210,9 @@ def _lost_nodes(nodes: Sequence[Node], timeout: float, credentials: Credentials 
     lost = nodes[0].lost_nodes if nodes else ()
     if not lost:
         return _LOST_NODES.ok("every node that has left the cluster was stopped, or is back")
-    with ThreadPoolExecutor(_THREADS) as pool:
-        answers = list(pool.map(lambda node: _list_nodes(node.address, timeout, credentials), lost))
-    here = {node.id for node in nodes}
-    others = [
-        (node, answer)
-        for node, answer in zip(lost, answers, strict=True)
-        if isinstance(answer, list) and not here & {other.id for other in answer}
-    ]
+    others = other_clusters(nodes, timeout, credentials)
     if others:
-        texts = [f"{node.address} answers with {len(answer)} nodes" for node, answer in others]
-        return _LOST_NODES.failed(
-            f"The cluster is split: here are {len(nodes)} nodes, and {_some(texts)}. After a cut of the network, two "
-            "clusters do not join again by themselves",
-            f"Stop the nodes of one side and start them again: they join the others, and what was written there only "
-            f"is lost. On the other side are {_some([node.address for node, _ in others])}",
-        )
+        return _LOST_NODES.failed(f"The cluster is split: {split_text(nodes, others)}", SPLIT_REMEDY)
     return _LOST_NODES.warning(
         f"{_some([node.address for node in lost])} left without being stopped, and do not answer here",
         "Start them again, or mend the network. If they are off for good, jobs that wait for them go on after "
@@ -316,7 +289,7 @@ def _reachable(nodes: Sequence[Node], timeout: float, credentials: Credentials |
             bind,
         )
     with ThreadPoolExecutor(_THREADS) as pool:
-        answers = list(pool.map(lambda node: _list_nodes(node.address, timeout, credentials), nodes))
+        answers = list(pool.map(lambda node: list_nodes(node.address, timeout, credentials), nodes))
     silent = [
         f"{_name(node)} at {node.address} ({_first_sentence(answer)})"
         for node, answer in zip(nodes, answers, strict=True)

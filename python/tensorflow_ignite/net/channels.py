@@ -6,12 +6,14 @@ Each call has the credentials in the header ``authorization``. TLS verifies the 
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import grpc
 
+from tensorflow_ignite.net import server_warnings
 from tensorflow_ignite.net.addresses import host_of
 from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.net.pem import PemFiles
@@ -40,6 +42,7 @@ CHANNEL_OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),
 )
 _HEADER = "authorization"
+_Metadata = tuple[tuple[str, str], ...] | None
 
 _log = logging.getLogger("tensorflow_ignite")
 # Hosts for which the warning about an unencrypted secret was logged.
@@ -57,7 +60,7 @@ def grpc_channel(address: str, credentials: Credentials | None = None) -> grpc.C
         InvalidRequestError: A file of the credentials cannot be used.
     """
     if credentials is None:
-        return grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
+        return _NodeChannel(grpc.insecure_channel(address, options=CHANNEL_OPTIONS), None)
     if credentials.encrypted:
         files = PemFiles.read(credentials)
         secured = grpc.ssl_channel_credentials(files.authorities, files.key, files.chain)
@@ -65,9 +68,8 @@ def grpc_channel(address: str, credentials: Credentials | None = None) -> grpc.C
     else:
         channel = grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
         _warn_unencrypted(address, credentials)
-    if credentials.authorization is None:
-        return channel
-    return _AuthorizedChannel(channel, ((_HEADER, credentials.authorization),))
+    authorization = credentials.authorization
+    return _NodeChannel(channel, None if authorization is None else ((_HEADER, authorization),))
 
 
 def flight_client(
@@ -92,7 +94,10 @@ def flight_client(
     if credentials is None or not credentials.encrypted:
         if credentials is not None:
             _warn_unencrypted(address, credentials)
-        return flight.FlightClient(f"grpc://{address}", generic_options=list(KEEPALIVE)), options
+        client = flight.FlightClient(
+            f"grpc://{address}", generic_options=list(KEEPALIVE), middleware=[_warnings_of_flight()]
+        )
+        return client, options
     files = PemFiles.read(credentials)
     client = flight.FlightClient(
         f"grpc+tls://{address}",
@@ -100,28 +105,48 @@ def flight_client(
         cert_chain=files.chain,
         private_key=files.key,
         generic_options=list(KEEPALIVE),
+        middleware=[_warnings_of_flight()],
     )
     return client, options
 
 
-class _AuthorizedChannel(grpc.Channel):
-    """Adds the credentials to each call; an interceptor would change the type of the returned calls."""
+@functools.cache
+def _warnings_of_flight() -> flight.ClientMiddlewareFactory:
+    """Reports warnings of nodes in the answers of Flight; made late, since pyarrow is loaded late."""
+    from pyarrow import flight
 
-    def __init__(self, channel: grpc.Channel, metadata: tuple[tuple[str, str], ...]) -> None:
+    class Middleware(flight.ClientMiddleware):  # type: ignore[misc]
+        def received_headers(self, headers: dict[str, list[Any]]) -> None:
+            server_warnings.receive((key, value) for key, values in headers.items() for value in values)
+
+    class Factory(flight.ClientMiddlewareFactory):  # type: ignore[misc]
+        def start_call(self, info: Any) -> Middleware:
+            return Middleware()
+
+    return Factory()
+
+
+class _NodeChannel(grpc.Channel):
+    """Adds the credentials to each call, and reports warnings of nodes.
+
+    An interceptor would change the type of the returned calls.
+    """
+
+    def __init__(self, channel: grpc.Channel, metadata: _Metadata) -> None:
         self._channel = channel
         self._metadata = metadata
 
     def unary_unary(self, *args: Any, **options: Any) -> Any:
-        return _Authorized(self._channel.unary_unary(*args, **options), self._metadata)
+        return _UnaryMethod(self._channel.unary_unary(*args, **options), self._metadata)
 
     def unary_stream(self, *args: Any, **options: Any) -> Any:
-        return _Authorized(self._channel.unary_stream(*args, **options), self._metadata)
+        return _StreamMethod(self._channel.unary_stream(*args, **options), self._metadata)
 
     def stream_unary(self, *args: Any, **options: Any) -> Any:
-        return _Authorized(self._channel.stream_unary(*args, **options), self._metadata)
+        return _UnaryMethod(self._channel.stream_unary(*args, **options), self._metadata)
 
     def stream_stream(self, *args: Any, **options: Any) -> Any:
-        return _Authorized(self._channel.stream_stream(*args, **options), self._metadata)
+        return _StreamMethod(self._channel.stream_stream(*args, **options), self._metadata)
 
     def subscribe(self, callback: Callable[..., None], try_to_connect: bool = False) -> None:
         self._channel.subscribe(callback, try_to_connect)
@@ -132,22 +157,39 @@ class _AuthorizedChannel(grpc.Channel):
     def close(self) -> None:
         self._channel.close()
 
-    def __enter__(self) -> _AuthorizedChannel:
+    def __enter__(self) -> _NodeChannel:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-class _Authorized:
-    """One method of a service."""
+class _StreamMethod:
+    """One method of a service, with a stream of responses."""
 
-    def __init__(self, method: Any, metadata: tuple[tuple[str, str], ...]) -> None:
+    def __init__(self, method: Any, metadata: _Metadata) -> None:
         self._method = method
         self._metadata = metadata
 
     def __call__(self, request: Any, timeout: float | None = None) -> Any:
         return self._method(request, timeout=timeout, metadata=self._metadata)
+
+
+class _UnaryMethod:
+    """One method of a service, with one response."""
+
+    def __init__(self, method: Any, metadata: _Metadata) -> None:
+        self._method = method
+        self._metadata = metadata
+
+    def __call__(self, request: Any, timeout: float | None = None) -> Any:
+        try:
+            response, call = self._method.with_call(request, timeout=timeout, metadata=self._metadata)
+        except grpc.RpcError as error:
+            server_warnings.receive(error.trailing_metadata())
+            raise
+        server_warnings.receive(call.initial_metadata())
+        return response
 
 
 def _warn_unencrypted(address: str, credentials: Credentials) -> None:

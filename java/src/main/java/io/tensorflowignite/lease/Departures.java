@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -39,6 +40,9 @@ public final class Departures {
           return size() > MAX_LOST;
         }
       };
+
+  private final KnownNodes known = new KnownNodes(System::nanoTime);
+  private volatile Optional<Minority> minority = Optional.empty();
 
   Departures() {}
 
@@ -80,6 +84,12 @@ public final class Departures {
         });
     lost.keySet().removeAll(now.keySet());
     seen = now;
+    minority = known.observe(live, Set.copyOf(inOrder));
+  }
+
+  /** Present while no majority of the nodes that this node last knew is here. */
+  public Optional<Minority> minority() {
+    return minority;
   }
 
   private static LostNode lostNow(Node node) {

@@ -27,8 +27,10 @@ import io.tensorflowignite.job.TopologyEvents;
 import io.tensorflowignite.lease.ContactRounds;
 import io.tensorflowignite.lease.Contacts;
 import io.tensorflowignite.lease.Departures;
+import io.tensorflowignite.lease.Minority;
 import io.tensorflowignite.lease.NodeContact;
 import io.tensorflowignite.rpc.ApiServer;
+import io.tensorflowignite.rpc.WarningInterceptor;
 import io.tensorflowignite.security.Authentication;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.security.IgniteSecurityAccess;
@@ -62,6 +64,7 @@ import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.Ignition;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.lang.IgnitePredicate;
 
@@ -87,12 +90,14 @@ public final class NodeRuntime implements AutoCloseable {
 
   private NodeSettings local;
   private NodeTable nodes;
+  private Departures departures;
   private NodeRunner runner;
   private LossDetector detector;
   private Storage storage;
   private volatile NodeRow self;
   private volatile String failure;
   private volatile boolean closed;
+  private boolean ending;
 
   /**
    * @param serviceName the name under which the service is deployed
@@ -176,7 +181,7 @@ public final class NodeRuntime implements AutoCloseable {
     SocketBuffers.check(ignite, log);
     NodeTls tls = opened(tls());
     nodes = new NodeTable(ignite);
-    Departures.of(ignite);
+    departures = Departures.of(ignite);
     JobTable jobs = new JobTable(ignite);
     JobChangeBus jobChanges = new JobChangeBus();
     detector = opened(LossDetector.open(ignite, changes::release));
@@ -226,7 +231,10 @@ public final class NodeRuntime implements AutoCloseable {
                 settings.batches,
                 log,
                 tls.context(),
-                List.of(new PeerCertificates(), authentication),
+                List.of(
+                    new PeerCertificates(),
+                    authentication,
+                    new WarningInterceptor(() -> departures.minority().map(Minority::text))),
                 services));
     String host = local.advertisedHost(ignite);
     String address = HostAndPort.fromParts(host, server.port()).toString();
@@ -348,9 +356,26 @@ public final class NodeRuntime implements AutoCloseable {
   private void reconcile(Reconciler reconciler) throws InterruptedException {
     loop.part("lost partitions", this::storeLosses);
     loop.part("services of jobs", reconciler::reconcile);
+    loop.part("minority", this::endInMinority);
     if (nodes.isOldest(nodeId)) {
       storage.sweeper().sweepOverdue();
     }
+  }
+
+  private void endInMinority() {
+    if (!ending) {
+      local
+          .onMinority
+          .reasonToStop(departures.minority(), settings.leaseTimeout)
+          .ifPresent(this::endNode);
+    }
+  }
+
+  /** Stops Ignite in order, on a thread of its own: the end of this service waits for our loop. */
+  private void endNode(String reason) {
+    ending = true;
+    log.error("This node ends, and is to be started again: " + reason + " [node=" + nodeId + "]");
+    new Thread(() -> Ignition.stop(ignite.name(), true), "tensorflow-ignite-end").start();
   }
 
   private AgentStart agentStart(String host) {

@@ -26,15 +26,23 @@ final class NodeSettings {
   final Ports rowsPorts;
   final Path work;
   final PemFiles tls;
+  final OnMinority onMinority;
 
   private NodeSettings(
-      String python, String host, Ports ports, Ports rowsPorts, Path work, PemFiles tls) {
+      String python,
+      String host,
+      Ports ports,
+      Ports rowsPorts,
+      Path work,
+      PemFiles tls,
+      OnMinority onMinority) {
     this.python = python;
     this.host = host;
     this.ports = ports;
     this.rowsPorts = rowsPorts;
     this.work = work;
     this.tls = tls;
+    this.onMinority = onMinority;
   }
 
   static NodeSettings of(Ignite ignite) {
@@ -55,7 +63,8 @@ final class NodeSettings {
         ports,
         rowsPorts,
         directory.toAbsolutePath(),
-        pemFiles());
+        pemFiles(),
+        OnMinority.of(value(OnMinority.NAME, OnMinority.WAIT), value(OnMinority.SECONDS, "30")));
   }
 
   static PemFiles pemFiles() {
@@ -108,8 +117,9 @@ final class NodeSettings {
     return path.isEmpty() ? null : Paths.get(path).toAbsolutePath();
   }
 
-  private static String variable(String name) {
-    return "TENSORFLOW_IGNITE_" + name.toUpperCase(Locale.ROOT).replace('.', '_');
+  static String variable(String name) {
+    return "TENSORFLOW_IGNITE_"
+        + name.replaceAll("([a-z])([A-Z])", "$1_$2").toUpperCase(Locale.ROOT).replace('.', '_');
   }
 
   private static String value(String name, String otherwise) {

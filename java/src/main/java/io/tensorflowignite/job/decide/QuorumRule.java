@@ -5,6 +5,7 @@ import static io.tensorflowignite.v1.Quorum.QUORUM_NONE;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.Node;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
@@ -26,19 +27,31 @@ public final class QuorumRule {
    * @param consistentIds the consistent ids of nodes that are connected
    */
   public static boolean holds(Job job, Set<String> consistentIds) {
-    List<Node> members = job.getMembersList();
-    if (job.getSpec().getQuorum() == QUORUM_NONE || members.isEmpty()) {
-      return true;
-    }
-    int twice = 2 * (members.size() - missing(job, consistentIds).size());
-    return twice > members.size()
-        || (twice == members.size() && consistentIds.contains(oldest(job).getConsistentId()));
+    return job.getSpec().getQuorum() == QUORUM_NONE
+        || job.getMembersCount() == 0
+        || isMajority(job.getMembersList(), consistentIds);
+  }
+
+  /**
+   * Whether the connected nodes are a majority.
+   *
+   * @param nodes all nodes that count: at least one
+   */
+  public static boolean isMajority(Collection<Node> nodes, Set<String> consistentIds) {
+    int twice = 2 * (nodes.size() - missing(nodes, consistentIds).size());
+    return twice > nodes.size()
+        || (twice == nodes.size() && consistentIds.contains(oldest(nodes).getConsistentId()));
   }
 
   /** The members of the job that are not among the connected nodes. */
   public static List<Node> missing(Job job, Set<String> consistentIds) {
-    return job.getMembersList().stream()
-        .filter(member -> !consistentIds.contains(member.getConsistentId()))
+    return missing(job.getMembersList(), consistentIds);
+  }
+
+  /** The nodes that are not connected. */
+  public static List<Node> missing(Collection<Node> nodes, Set<String> consistentIds) {
+    return nodes.stream()
+        .filter(node -> !consistentIds.contains(node.getConsistentId()))
         .collect(Collectors.toList());
   }
 
@@ -50,7 +63,7 @@ public final class QuorumRule {
             + " the oldest, node %s); %d are here, missing: %s. Start them again; or, if they are"
             + " off for good: tensorflow-ignite quorum accept %s",
         job.getMembersCount(),
-        MessageText.shortId(oldest(job).getId()),
+        MessageText.shortId(oldest(job.getMembersList()).getId()),
         job.getMembersCount() - missing.size(),
         missing.stream()
             .map(node -> MessageText.shortId(node.getId()) + " at " + node.getAddress())
@@ -58,7 +71,7 @@ public final class QuorumRule {
         job.getId());
   }
 
-  private static Node oldest(Job job) {
-    return job.getMembersList().stream().min(Comparator.comparingLong(Node::getOrder)).get();
+  private static Node oldest(Collection<Node> nodes) {
+    return nodes.stream().min(Comparator.comparingLong(Node::getOrder)).get();
   }
 }
