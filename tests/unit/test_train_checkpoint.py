@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import random
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,7 +28,8 @@ from tensorflow_ignite.task import CONTEXT_VARIABLE
 from tensorflow_ignite.train import directory, progress
 from tensorflow_ignite.train.checkpoint import find_directory
 from tensorflow_ignite.train.directory import CheckpointDirectory
-from tensorflow_ignite.train.fence import Fence, Writer
+from tensorflow_ignite.train.fence import SERIES, Fence, Writer
+from tensorflow_ignite.train.saver import CheckpointSaver
 from tensorflow_ignite.train.schedule import CheckpointSchedule
 from tensorflow_ignite.v1 import job_pb2
 
@@ -177,7 +181,7 @@ class Files(dict[str, str]):
         self.lost: dict[str, str] = {}
 
     def names(self, directory: str) -> list[str]:
-        return [path.removeprefix(f"{directory}/") for path in self]
+        return [path.removeprefix(f"{directory}/") for path in list(self)]
 
     def read(self, path: str) -> str | None:
         if path in self.lost:
@@ -187,8 +191,11 @@ class Files(dict[str, str]):
     def fault(self, path: str) -> str:
         return self.lost.get(path, "")
 
-    def replace(self, path: str, text: str) -> None:
+    def replace(self, path: str, text: str, series: int) -> None:
         self[path] = text
+
+    def remove(self, path: str) -> None:
+        self.pop(path, None)
 
 
 def fence(files: Files, attempt: int, *, incarnation: int = 0, job: str = "7f3a", run: str = "") -> Fence:
@@ -346,23 +353,222 @@ def test_a_directory_that_cannot_be_listed_is_an_error() -> None:
         CheckpointDirectory("/ckpt", Unreachable())
 
 
-def test_tensorflow_goes_on_behind_the_restored_one_and_removes_rejected_ones_first() -> None:
+def saver(files: Files, attempt: int = 2, *, incarnation: int = 0, job: str = "7f3a", keep: int = 3) -> CheckpointSaver:
+    return CheckpointSaver("/ckpt/", files, fence(files, attempt, incarnation=incarnation, job=job), keep)
+
+
+def write_into(files: Files) -> Callable[[str], object]:
+    """Writes a checkpoint as TensorFlow does: the data, then the index."""
+
+    def write(path: str) -> None:
+        files[f"{path}_temp/part-00000-of-00001"] = "data"
+        files[f"{path}.data-00000-of-00001"] = files.pop(f"{path}_temp/part-00000-of-00001")
+        files[f"{path}.index"] = "index"
+
+    return write
+
+
+def test_the_file_of_tensorflow_names_the_restored_one_and_rejected_ones_are_removed() -> None:
     files = saved(1, 2, 3, 4, 5)
     files.lost |= {"/ckpt/ckpt-5.index": "lost", "/ckpt/ckpt-4.data-00000-of-00001": "lost"}
-    found = CheckpointDirectory("/ckpt", files)
-    assert next(found.whole()) == 3
-    found.point_to(3)
+    new = saver(files)
+    assert next(new.found.whole()) == 3
+    new.begin_behind(3)
     assert directory.newest(files["/ckpt/checkpoint"]) == 3
-    assert directory.listed(files["/ckpt/checkpoint"]) == [4, 5, 1, 2, 3]
+    assert directory.listed(files["/ckpt/checkpoint"]) == [1, 2, 3]
+    first = new.last_number + 1
+    new.save(first, write_into(files))
+    assert CheckpointDirectory("/ckpt", files).numbers == [first, 3, 2]
+    assert directory.listed(files["/ckpt/checkpoint"]) == [2, 3, first]
 
 
 def test_the_list_of_tensorflow_stays_if_it_is_right() -> None:
     files = saved(1, 2)
     before = files["/ckpt/checkpoint"] = files["/ckpt/checkpoint"] + "last_preserved_timestamp: 1.5\n"
-    found = CheckpointDirectory("/ckpt", files)
-    assert next(found.whole()) == 2
-    found.point_to(2)
+    new = saver(files)
+    assert next(new.found.whole()) == 2
+    new.begin_behind(2)
     assert files["/ckpt/checkpoint"] == before
+
+
+# Names
+
+
+def test_the_first_process_in_a_directory_counts_from_one() -> None:
+    assert saver(Files(), 1).last_number == 0
+    assert saver(Files(), 0, job="").last_number == 0
+
+
+def test_each_later_process_has_later_numbers_of_its_own() -> None:
+    files = Files()
+    last = [
+        saver(files, attempt, incarnation=incarnation).last_number
+        for attempt, incarnation in ((1, 0), (1, 1), (2, 0), (2, 1), (7, 0))
+    ]
+    last += [saver(files, 1, job="beef").last_number, saver(files, 0, job="").last_number]
+    last += [saver(files, 0, job="").last_number]
+    assert all(later - earlier >= SERIES for earlier, later in itertools.pairwise(last))
+
+
+@pytest.mark.parametrize("marker", ["", '{"job": "7f3a", "attempt": 4, "incarnation": 0, "run": "x"}'])
+@pytest.mark.parametrize("attempt", [1, 5])
+def test_a_directory_of_an_earlier_version_is_continued_with_later_numbers(marker: str, attempt: int) -> None:
+    files = saved(55, 56, 57)
+    if marker:
+        files["/ckpt/attempt"] = marker if attempt == 5 else marker.replace("7f3a", "beef")
+    new = saver(files, attempt)
+    assert next(new.found.whole()) == 57
+    assert new.last_number >= SERIES
+
+
+def test_processes_that_have_not_seen_each_other_have_different_numbers() -> None:
+    """The first one stands still while it takes the directory over."""
+    for content in (Files(), saved(1, 2), Files({"/ckpt/attempt": '{"job":"b","attempt":9,"incarnation":0,"run":""}'})):
+        series = []
+        for attempt, incarnation in ((1, 0), (1, 1), (2, 0)):
+            files = Files(content)
+            series.append(saver(files, attempt, incarnation=incarnation).last_number // SERIES)
+        assert series == sorted(set(series))
+
+
+def test_the_numbers_of_a_process_go_on_in_its_second_call() -> None:
+    files = Files()
+    first = saver(files)
+    first.save(first.last_number + 1, write_into(files))
+    assert saver(files).last_number == first.last_number + 1
+
+
+def test_an_earlier_process_is_refused_by_the_files_of_a_later_one() -> None:
+    files = Files()
+    new = saver(files, 3)
+    new.save(new.last_number + 1, write_into(files))
+    # The first attempt has written its identity late.
+    record = json.loads(files["/ckpt/attempt"])
+    files["/ckpt/attempt"] = json.dumps({**record, "attempt": 1, "series": record["series"] - 20000, "run": "old"})
+    with pytest.raises(AttemptSupersededError, match="a later process has written ckpt-"):
+        saver(files, 2)
+
+
+def test_what_a_killed_process_left_is_removed() -> None:
+    files = saved(1, 2)
+    files |= {
+        "/ckpt/ckpt-3_temp/": "",
+        "/ckpt/ckpt-4.part-00000-of-00001.data": "",
+        "/ckpt/ckpt-5.data-00000-of-00001": "",
+        "/ckpt/attempt.0.new": "",
+        "/ckpt/checkpoint.0.new": "",
+        "/ckpt/notes.txt": "",
+    }
+    new = saver(files)
+    left = {"attempt", "checkpoint", "notes.txt"}
+    assert {name for name in files.names("/ckpt") if not name.startswith("ckpt-")} == left
+    assert directory.numbers(files.names("/ckpt")) == {1, 2, 5}
+    new.save(new.last_number + 1, write_into(files))
+    assert directory.numbers(files.names("/ckpt")) == {1, 2, new.last_number + 1}
+
+
+class SteppedFiles(Files):
+    """Files of a process that stands still before one of its operations, until it is continued."""
+
+    def __init__(self, shared: Files) -> None:
+        super().__init__()
+        self.shared = shared
+        self.left = -1
+        self.stands = threading.Event()
+        self.goes_on = threading.Event()
+
+    def _operation(self) -> Files:
+        if self.left == 0:
+            self.stands.set()
+            assert self.goes_on.wait(30)
+        self.left -= 1
+        return self.shared
+
+    def names(self, directory: str) -> list[str]:
+        return self._operation().names(directory)
+
+    def read(self, path: str) -> str | None:
+        return self._operation().read(path)
+
+    def replace(self, path: str, text: str, series: int) -> None:
+        self._operation().replace(path, text, series)
+
+    def remove(self, path: str) -> None:
+        self._operation().remove(path)
+
+    def fault(self, path: str) -> str:
+        return self._operation().fault(path)
+
+    def __setitem__(self, path: str, text: str) -> None:
+        self._operation()[path] = text
+
+    def pop(self, path: str) -> str:  # type: ignore[override]
+        return self._operation().pop(path)
+
+
+class OldAttempt(threading.Thread):
+    """An attempt that stands still before one operation, of its start or of its saves; then it saves until it may not.
+
+    Attributes:
+        stood_still: Whether it has so many operations.
+    """
+
+    def __init__(self, files: Files, stop_before: int, *, in_start: bool) -> None:
+        super().__init__()
+        self._files = SteppedFiles(files)
+        self._stop_before = stop_before
+        self._in_start = in_start
+        self.stood_still = True
+        self.start()
+        assert self._files.stands.wait(30)
+
+    def run(self) -> None:
+        if self._in_start:
+            self._files.left = self._stop_before
+        with contextlib.suppress(AttemptSupersededError):
+            own = saver(self._files, 2, keep=2)
+            if not self._in_start:
+                self._files.left = self._stop_before
+            for number in range(1, 4):
+                own.save(own.last_number + number, write_into(self._files))
+        self.stood_still = self._files.stands.is_set()
+        self._files.stands.set()
+
+    def go_on(self) -> None:
+        self._files.goes_on.set()
+        self.join()
+
+
+@pytest.mark.parametrize("in_start", [False, True], ids=["while it saves", "while it starts"])
+@pytest.mark.parametrize("saves", [0, 1, 2, 5])
+def test_wherever_an_earlier_process_stands_still_nothing_of_a_later_one_is_lost(in_start: bool, saves: int) -> None:
+    for stop_before in itertools.count():
+        files = Files()
+        first = saver(files, 1, keep=2)
+        for number in range(1, 4):
+            first.save(number, write_into(files))
+        old = OldAttempt(files, stop_before, in_start=in_start)
+        new = saver(files, 3, keep=2)
+        restored = next(new.found.whole())
+        new.begin_behind(restored)
+        saved_by_new = [new.last_number + each for each in range(1, saves + 1)]
+        for number in saved_by_new:
+            new.save(number, write_into(files))
+        kept = {path: text for path, text in files.items() if directory.number_of(path[6:]) in saved_by_new}
+        assert len(kept) == 2 * min(saves, 2)
+        old.go_on()
+        if not old.stood_still:
+            break
+        assert kept.items() <= files.items()
+        newest = next(CheckpointDirectory("/ckpt", files).whole())
+        assert newest == saved_by_new[-1] if saves else newest >= restored
+        named = directory.newest(files["/ckpt/checkpoint"])
+        assert named == newest if saves else named in (restored, newest)
+        new.save(new.last_number + saves + 1, write_into(files))
+        assert directory.newest(files["/ckpt/checkpoint"]) == new.last_number + saves + 1
+        assert next(saver(files, 4, keep=2).found.whole()) == new.last_number + saves + 1
+    # Each kind of operation was reached: the marker, the list of files, the data, the index, the pointer, a removal.
+    assert stop_before > 20
 
 
 # Directories, and reports to the job

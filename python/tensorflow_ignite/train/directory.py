@@ -1,7 +1,8 @@
 """The checkpoints in a directory: which there are, and which of them are whole.
 
-Their files decide. TensorFlow's file ``checkpoint``, which names the newest one, is only a hint: it may be lost when
-the checkpoints are not. No file is trusted to be readable because its name is there.
+Their files decide, and among whole checkpoints the highest number. TensorFlow's file ``checkpoint``, which names the
+newest one, is only a hint: it may be lost when the checkpoints are not. No file is trusted to be readable because its
+name is there.
 """
 
 from __future__ import annotations
@@ -32,8 +33,17 @@ class DirectoryFiles(Protocol):
             DataLossError: The file exists, and its content is lost or damaged.
         """
 
-    def replace(self, path: str, text: str) -> None:
-        """Writes or replaces a file in one step; makes its directory if it is missing."""
+    def replace(self, path: str, text: str, series: int) -> None:
+        """Writes or replaces a file in one step; makes its directory if it is missing.
+
+        Args:
+            path: Path of the file.
+            text: Its new content.
+            series: Number of the caller's series, so that two processes never write one temporary file.
+        """
+
+    def remove(self, path: str) -> None:
+        """Removes a file, or a directory with all that is in it, if it exists."""
 
     def fault(self, path: str) -> str:
         """Returns why an existing file cannot be read whole; empty if it can be."""
@@ -102,13 +112,20 @@ class CheckpointDirectory:
         self.faults[number] = fault
         _log.warning("tensorflow_ignite: the checkpoint %s is passed over: %s", self.path(number), fault)
 
-    def point_to(self, number: int) -> None:
-        """Makes TensorFlow's manager continue behind a checkpoint, and remove rejected ones first."""
-        older = sorted(each for each in self.numbers if each not in self.faults and each <= number)
-        kept = [*sorted(self.faults), *older]
-        text = pointer(number, kept)
-        if listed(self._pointer) != kept or newest(self._pointer) != number:
-            self._files.replace(f"{self._directory}/{POINTER}", text)
+    def names_as_newest(self, number: int, kept: list[int]) -> bool:
+        """Whether TensorFlow's file names this checkpoint as the newest one, and lists these."""
+        return newest(self._pointer) == number and listed(self._pointer) == kept
+
+
+def number_of(name: str) -> int | None:
+    """Returns the number of the checkpoint to which a file or a directory of a save belongs; None: to none."""
+    match = re.fullmatch(rf"{NAME}-(\d+)(?:\.index|\.data-\d+-of-\d+|_temp/?|\.part-.*)", name)
+    return int(match[1]) if match else None
+
+
+def numbers(names: Iterable[str]) -> set[int]:
+    """Returns the numbers of all checkpoints, finished or not."""
+    return {number for number in map(number_of, names) if number is not None}
 
 
 def complete(names: Iterable[str]) -> set[int]:

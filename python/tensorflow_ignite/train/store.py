@@ -16,6 +16,7 @@ from tensorflow_ignite.storage.paths import SCHEME
 from tensorflow_ignite.task import current
 from tensorflow_ignite.train.directory import NAME, CheckpointDirectory
 from tensorflow_ignite.train.fence import Fence, Writer
+from tensorflow_ignite.train.saver import CheckpointSaver
 
 #: The coordinator's device under parameter servers. With it, the client process writes all variables; otherwise every
 #: parameter server would write its part, and need access to the directory.
@@ -64,18 +65,12 @@ class Store:
         # Only the variables of a coordinator are on other machines.
         self._coordinated = isinstance(strategy, tf.distribute.ParameterServerStrategy)
         self._options = tf.train.CheckpointOptions(experimental_io_device=_COORDINATOR if self._coordinated else None)
-        self._keep = keep
         self._files = _GFiles(tf)
-        self._fence: Fence | None = None
-        self._found: CheckpointDirectory | None = None
-        # Made when it is known which checkpoint it continues.
-        self._manager: Any = None
+        self._saver: CheckpointSaver | None = None
         if self._is_chief:
-            self._fence = Fence(directory, writer, self._files)
             with self._translated_errors():
-                self._fence.claim()
-                _remove_unfinished(tf, directory)
-                self._found = CheckpointDirectory(directory, self._files)
+                tf.io.gfile.makedirs(directory)
+                self._saver = CheckpointSaver(directory, self._files, Fence(directory, writer, self._files), keep)
         self._chief_only = self._make_sum(chief_only=True) if self.workers > 1 else None
         self._sum = self._make_sum(chief_only=False) if self.workers > 1 else None
 
@@ -99,7 +94,7 @@ class Store:
             DataLossError: There are checkpoints, and none of them is whole.
             TensorFlowIgniteError: The checkpoint does not match the objects, or this worker cannot read it.
         """
-        found = self._found
+        found = None if self._saver is None else self._saver.found
         candidates = found.whole() if found is not None else iter(())
         nothing = _NONE_WHOLE if found is not None and found.numbers else 0
         while True:
@@ -107,14 +102,14 @@ class Store:
             if number < 0:
                 raise self._unreadable(number)
             if number == 0:
-                self._manage()
+                self._begin_behind(0)
                 return False
             fault, mismatch = self._restore(number)
             failed = self._is_somewhere(bool(fault))
             if mismatch is not None:
                 raise mismatch
             if not failed:
-                self._continue_behind(number)
+                self._begin_behind(number)
                 return True
             if found is not None:
                 nothing = nothing if fault else _NONE_SHARED
@@ -149,8 +144,8 @@ class Store:
     def _unreadable(self, announced: int) -> TensorFlowIgniteError:
         """The error when there are checkpoints, and none that all workers can read."""
         faults = "the output of the first worker names what each of them lacks"
-        if self._found is not None:
-            faults = "; ".join(f"{NAME}-{number}: {each}" for number, each in self._found.faults.items())
+        if self._saver is not None:
+            faults = "; ".join(f"{NAME}-{number}: {each}" for number, each in self._saver.found.faults.items())
         if announced == _NONE_SHARED:
             return TensorFlowIgniteError(
                 f"{current().task} cannot resume: the first worker of {self.workers} has checkpoints in "
@@ -164,24 +159,16 @@ class Store:
             "or remove this one to train from the first step"
         )
 
-    def _continue_behind(self, number: int) -> None:
-        """Makes later saves follow a restored checkpoint, with numbers that no other checkpoint has.
+    def _begin_behind(self, restored: int) -> None:
+        """Gives later saves numbers that no other checkpoint has, and no other process uses.
 
         A save under the number of a checkpoint that is not whole would mix the files of both if it is interrupted.
         """
-        highest = self.chief_decision(self._found.numbers[0] if self._found is not None else 0)
-        if highest > number:
-            self._checkpoint.save_counter.assign(highest)
-        if self._found is not None:
+        last = self.chief_decision(0 if self._saver is None else self._saver.last_number)
+        self._checkpoint.save_counter.assign(last)
+        if self._saver is not None and restored:
             with self._translated_errors():
-                self._found.point_to(number)
-        self._manage()
-
-    def _manage(self) -> None:
-        if self._is_chief:
-            self._manager = self._tf.train.CheckpointManager(
-                self._checkpoint, self._directory, self._keep, checkpoint_name=NAME
-            )
+                self._saver.begin_behind(restored)
 
     def save(self) -> bool:
         """Saves a checkpoint; all workers must call it.
@@ -195,14 +182,14 @@ class Store:
         """
         if self._coordinated:
             self._tf.distribute.coordinator.ClusterCoordinator(self._strategy).join()
-        if self._fence is not None:
+        self._checkpoint.save_counter.assign_add(1)
+        if self._saver is not None:
             with self._translated_errors():
-                self._fence.check()
-                self._manager.save(options=self._options)
+                number = int(self._checkpoint.save_counter.numpy())
+                self._saver.save(number, lambda path: self._checkpoint.write(path, options=self._options))
             return True
         scratch = tempfile.mkdtemp(prefix="tensorflow-ignite-checkpoint-")
         try:
-            self._checkpoint.save_counter.assign_add(1)
             self._checkpoint.write(f"{scratch}/{NAME}", options=self._options)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -246,13 +233,6 @@ def _position(tf: Any, strategy: Any) -> tuple[int, bool]:
     return workers, resolver.task_type == "chief" or (not chiefs and resolver.task_id == 0)
 
 
-def _remove_unfinished(tf: Any, directory: str) -> None:
-    """Removes unfinished checkpoints of killed processes."""
-    for name in tf.io.gfile.listdir(directory):
-        if re.fullmatch(rf"{NAME}-\d+_temp/?", name):
-            tf.io.gfile.rmtree(f"{directory.rstrip('/')}/{name}")
-
-
 def _first_line(error: BaseException) -> str:
     """The error's text in one line of at most 400 characters; TensorFlow prints whole objects after it."""
     return re.sub(r"\s+", " ", str(error).strip()).rstrip(".")[:400]
@@ -276,12 +256,23 @@ class _GFiles:
         except self._tf.errors.DataLossError as error:
             raise DataLossError(_first_line(error)) from error
 
-    def replace(self, path: str, text: str) -> None:
+    def replace(self, path: str, text: str, series: int) -> None:
+        from tensorflow.python.lib.io import file_io
+
         gfile = self._tf.io.gfile
         gfile.makedirs(path.rpartition("/")[0])
-        with gfile.GFile(f"{path}.new", "w") as file:
+        # A store of objects writes each object in one step, and renames it in two.
+        written = f"{path}.{series}.new" if file_io.has_atomic_move(path) else path
+        with gfile.GFile(written, "w") as file:
             file.write(text)
-        gfile.rename(f"{path}.new", path, overwrite=True)
+        if written != path:
+            gfile.rename(written, path, overwrite=True)
+
+    def remove(self, path: str) -> None:
+        gfile = self._tf.io.gfile
+        path = path.rstrip("/")
+        with contextlib.suppress(self._tf.errors.NotFoundError):
+            (gfile.rmtree if gfile.isdir(path) else gfile.remove)(path)
 
     def fault(self, path: str) -> str:
         if path.startswith(SCHEME):
