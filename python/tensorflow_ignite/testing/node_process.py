@@ -41,8 +41,9 @@ class LocalNode:
         arguments: Sequence[str],
         environment: Mapping[str, str],
         changed: threading.Condition,
+        launcher: Sequence[str] = (),
     ) -> None:
-        """Starts the process; `changed` is notified of every event and of its end."""
+        """Starts the process; `changed` is notified of every event and of its end; `launcher` executes the command."""
         self.name = name
         self.directory = directory
         self.node_id = ""
@@ -62,6 +63,7 @@ class LocalNode:
         with self.console.open("ab") as console:
             self.process = subprocess.Popen(
                 [
+                    *launcher,
                     sys.executable,
                     "-m",
                     "tensorflow_ignite.node",

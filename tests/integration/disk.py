@@ -11,11 +11,11 @@ MEGABYTES = 96
 
 
 @contextlib.contextmanager
-def small_disk(folder: Path) -> Iterator[Path]:
+def small_disk(folder: Path, megabytes: int = MEGABYTES) -> Iterator[Path]:
     """A file system of its own, where the machine lets us mount one; otherwise an ordinary folder."""
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m", "tmpfs", str(folder)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)], capture_output=True, check=False
     )
     try:
         yield folder
