@@ -100,6 +100,17 @@ def test_sigterm_ends_everything_and_sigint_nothing(agent: Agent) -> None:
     assert not agent.living()
 
 
+def test_the_end_of_an_agent_is_no_failure_of_its_tasks(agent: Agent) -> None:
+    task = agent.start("import time\nprint('up')\ntime.sleep(600)")
+    agent.watch()
+    agent.printed("up")
+    agent.process.send_signal(signal.SIGTERM)
+    status = agent.ended(task)
+    assert (status.state, status.exit_code) == (job_pb2.TASK_STATE_STOPPED, -signal.SIGTERM)
+    assert status.node_failed
+    assert f"its agent (pid {agent.process.pid}) ended" in status.error
+
+
 def test_killed_agent_takes_its_tasks_with_it_and_the_next_one_their_files(start_agent: StartAgent) -> None:
     first = start_agent()
     start_stubborn(first)

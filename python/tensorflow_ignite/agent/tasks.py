@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import math
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -156,7 +157,11 @@ class Tasks:
     async def end(self, grace: float) -> None:
         """Ends all tasks; no task starts afterwards."""
         self._ending = True
-        await self._kill_all(Ending(job_pb2.TASK_STATE_STOPPED), grace)
+        error = (
+            f"its agent (pid {os.getpid()}) ended, by a signal or with its node, and ended the task. A task runs only "
+            "beside its agent. See the log of the node"
+        )
+        await self._kill_all(Ending(job_pb2.TASK_STATE_STOPPED, error, node_failed=True), grace)
         await process.kill(lambda: process.find(names.mark(self._work, "")))
 
     async def _kill_all(self, ending: Ending, grace: float) -> None:
