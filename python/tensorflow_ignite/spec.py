@@ -41,6 +41,7 @@ __all__ = [
     "Task",
     "TaskState",
     "TaskStatus",
+    "UnprovenAttempt",
 ]
 
 JobKind = Literal["multi-worker-mirrored", "parameter-server"]
@@ -251,6 +252,7 @@ class Attempt(Value):
         cause: The same in one line.
         last_step: The highest step that its tasks reported.
         resumed_from_step: The step that it resumed from; None: it began from the beginning.
+        unproven_node_ids: The nodes on which its processes may still run, although the job is over.
     """
 
     number: int
@@ -265,6 +267,7 @@ class Attempt(Value):
     cause: str
     last_step: int
     resumed_from_step: int | None
+    unproven_node_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -307,6 +310,7 @@ class Job(Value):
         crashes: Crashes since the job was last healthy.
         node_failures: Consecutive attempts that ended since a node failed, or not every task ran in time.
         idle_restarts: Consecutive attempts that ended without a further step, since a node left or data moved.
+        force_stop_requested: Whether a user has requested its end also without the proof that nothing of it is left.
         not_before: The next attempt does not start before this moment (back-off after a crash).
         lost_partitions: Partitions of the job's cache that lost all their copies since the job began.
         events: What happened, oldest first; the newest 500.
@@ -336,6 +340,7 @@ class Job(Value):
     owner: str = ""
     node_failures: int = 0
     idle_restarts: int = 0
+    force_stop_requested: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -447,6 +452,27 @@ class LostNode(Value):
 
 
 @dataclass(frozen=True)
+class UnprovenAttempt(Value):
+    """An attempt whose processes may still run on a node although its job has ended.
+
+    Attributes:
+        job_id: The job.
+        attempt: Its number.
+        pids: The processes of its tasks, as far as they are known.
+    """
+
+    job_id: str
+    attempt: int
+    pids: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The attempt in one line: ``"the end of attempt 2 of job 7f3a is not proven (pids 12, 13)"``."""
+        pids = f" (pids {', '.join(map(str, self.pids))})" if self.pids else ""
+        return f"the end of attempt {self.attempt} of job {self.job_id} is not proven{pids}"
+
+
+@dataclass(frozen=True)
 class Node(Value):
     """One node of the cluster that runs the service.
 
@@ -462,6 +488,7 @@ class Node(Value):
         losses: What the service's own caches, of jobs, output and files, have lost; the same for all nodes.
         lost_nodes: The nodes that have left the cluster without being stopped and are not back, as the node knows them
             that answers; the same for all nodes.
+        quarantine: Attempts of ended jobs whose processes may still run on the node: it gets no task meanwhile.
     """
 
     id: str
@@ -474,3 +501,4 @@ class Node(Value):
     loops: tuple[NodeLoop, ...] = ()
     losses: tuple[CacheLoss, ...] = ()
     lost_nodes: tuple[LostNode, ...] = ()
+    quarantine: tuple[UnprovenAttempt, ...] = ()

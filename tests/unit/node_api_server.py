@@ -103,7 +103,7 @@ class NodeApiServer(job_pb2_grpc.NodeApiServiceServicer):
             if job.state in OVER:
                 text = f"Job {job.id} is over. Only a job that is not over can be stopped. See: describe {job.id}"
                 _refuse(context, grpc.StatusCode.FAILED_PRECONDITION, "JOB_FINISHED", text)
-            self.state.update(job.id, stop_requested=True)
+            self.state.update(job.id, stop_requested=True, force_stop_requested=request.force)
             if self.state.stops:
                 self.state.update(
                     job.id,

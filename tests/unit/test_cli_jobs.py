@@ -344,6 +344,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
             consistent_id="n2",
             order=2,
             agent=job_pb2.AgentInfo(error="no python3"),
+            quarantine=[job_pb2.UnprovenAttempt(job_id="7f3a0000", attempt=2, pids=[12, 13])],
             loops=[
                 job_pb2.NodeLoop(name="node runner", error="OutOfMemoryError: heap", failures=3),
                 job_pb2.NodeLoop(name="reconciler"),
@@ -354,6 +355,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     assert code == 0
     assert re.search(r"^aaaaaaaa +n1 +h +h:10820 +42 +3\.11\.2 +2\.21\.0 +-$", out, re.M)
     assert "node bbbbbbbb runs no tasks: no python3" in out
+    assert "node bbbbbbbb is in quarantine: the end of attempt 2 of job 7f3a0000 is not proven (pids 12, 13)" in out
     assert "node bbbbbbbb: its loop 'node runner' has failed 3 times in succession" in out
     assert "OutOfMemoryError: heap" in out
     assert "node bbbbbbbb: its loop 'reconciler' is silent" in out
@@ -513,6 +515,18 @@ def test_stop_waits_until_no_task_runs(cli, node) -> None:
     assert cli("stop", "7f3a") == (0, "job 7f3a0000 is stopped; nothing of it runs\n", "")
     node.state.add(running_job("8888aaaa"))
     assert json.loads(cli("stop", "--json", "8888")[1])["state"] == "stopped"
+
+
+def test_stop_by_force_names_what_may_still_run(cli, node) -> None:
+    job = running_job()
+    job.attempts[-1].unproven_node_ids.append("b" * 36)
+    node.state.add(job)
+    code, out, _ = cli("stop", "--force", "7f3a")
+    assert (code, out) == (0, "job 7f3a0000 is over (stopped): stopped by request\n")
+    assert node.state.jobs["7f3a0000"].force_stop_requested
+    assert re.search(
+        r"not proven: +that all has ended on node bbbbbbbb; see: tensorflow-ignite nodes", cli("describe", "7f3a")[1]
+    )
 
 
 def test_rm_removes_jobs_that_are_over_and_no_other(cli, node) -> None:

@@ -129,6 +129,13 @@ def test_loops_that_have_failed_or_are_silent_are_named(node) -> None:
     assert "node 2a1b2c3d on h1: loop 'reconciler' has not completed a pass in time" in found.text
 
 
+def test_nodes_in_quarantine_are_named_with_the_remedy(node) -> None:
+    node.state.nodes[1].quarantine.add(job_id="7f3a0000", attempt=2, pids=[12])
+    found = examine(node.address)["quarantine"]
+    check(found, "failed", "node 1a1b2c3d on h1: the end of attempt 2 of job 7f3a0000 is not proven (pids 12)")
+    assert "start the node again there" in found.remedy
+
+
 def test_losses_of_the_caches_of_jobs_and_files_are_named_with_the_remedy(node) -> None:
     for member in node.state.nodes:
         member.losses.add(cache="tensorflow-ignite-logs", partitions=[1, 5])
@@ -267,14 +274,14 @@ def test_the_command_prints_steps_remedies_and_a_summary(node, capsys) -> None:
     assert main(["doctor", "--only", "cluster", "--address", node.address]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"the cluster\n  ✓ address              {node.address} answers\n")
-    assert out.endswith("\nno step of 16 failed\n")
+    assert out.endswith("\nno step of 17 failed\n")
     node.state.nodes[2] = member(node, 2, tensorflow_version="2.20.0", python_version="3.11.9")
     assert main(["--address", node.address, "doctor", "--only", "cluster"]) == 1
     out = capsys.readouterr().out
     assert "  ✗ tensorflow versions  nodes differ: " in out
     assert "\n                         → Install the same there: pip install tensorflow==VERSION\n" in out
     assert "  ! python versions      nodes differ: " in out
-    assert out.endswith("\n1 of 16 steps failed, 1 warning\n")
+    assert out.endswith("\n1 of 17 steps failed, 1 warning\n")
 
 
 def test_the_command_gives_json(node, capsys) -> None:

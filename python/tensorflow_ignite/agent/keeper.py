@@ -64,10 +64,15 @@ class Keeper:
         """Pid of the keeper."""
         return self._process.pid
 
+    @property
+    def is_reaped(self) -> bool:
+        """Whether the keeper has ended and was reaped: another process may have its pid now."""
+        return self._process.returncode is not None
+
     def poll(self) -> None:
         """Takes the keeper's messages; a keeper that was stopped by a signal goes on."""
         with contextlib.suppress(ChildProcessError):
-            if self._process.returncode is None and os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG) is not None:
+            if not self.is_reaped and os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG) is not None:
                 os.kill(self.pid, signal.SIGCONT)
         if self._control.fileno() < 0:
             return
@@ -120,11 +125,11 @@ def below(keepers: Iterable[Keeper]) -> set[ProcessId]:
     """Returns the living processes of the tasks of keepers, and all orphans, which may be of any task."""
     with _lock:
         table = process.table()
+        roots = {keeper.pid for keeper in keepers if not keeper.is_reaped}
         orphans = {entry.id.pid for entry in table.values() if entry.parent == os.getpid()} - _started
         for pid in orphans:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
-    roots = {keeper.pid for keeper in keepers} & _started
     return {found for found in process.with_descendants(table, roots | orphans) if found.pid not in roots}
 
 

@@ -67,6 +67,7 @@ def _facts(job: Job) -> list[tuple[str, str]]:
         ("waiting for", "" if job.is_over else job.waiting_for),
         ("next attempt", _back_off(job)),
         ("cause", paint(escaped(job.cause), "red") if job.cause else ""),
+        ("not proven", _unproven(job)),
         ("exit code", "" if job.exit_code is None else str(job.exit_code)),
         ("crashes", _budget(job)),
         ("restarts", f"{job.idle_restarts} in a row without a further step" if job.idle_restarts else ""),
@@ -86,6 +87,14 @@ def _facts(job: Job) -> list[tuple[str, str]]:
         ("kept until", timestamp(job.kept_until) if job.kept_until else "removed by hand" if job.is_over else ""),
         ("service on", job.service_node_id if not job.is_over else ""),
     ]
+
+
+def _unproven(job: Job) -> str:
+    """The nodes on which processes of a job that is over may still run."""
+    nodes = job.attempt.unproven_node_ids if job.attempt else ()
+    return (
+        f"that all has ended on node {', '.join(map(short_id, nodes))}; see: tensorflow-ignite nodes" if nodes else ""
+    )
 
 
 def _budget(job: Job) -> str:

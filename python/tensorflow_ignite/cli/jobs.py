@@ -56,6 +56,9 @@ def ps(context: typer.Context, address: Address = None, json_output: Json = Fals
 def stop(
     context: typer.Context,
     job_id: JobId,
+    force: Annotated[
+        bool, typer.Option("--force", help="End it also if some nodes cannot prove that nothing is left.")
+    ] = False,
     timeout: Annotated[
         float, option("--timeout", "SECONDS", "How long to wait for the proof that nothing is left.")
     ] = 60.0,
@@ -64,17 +67,23 @@ def stop(
 ) -> None:
     """Stop a job, and wait until the end of its processes is proven.
 
+    With --force the job ends without that proof after the stop grace, two leases and 10 s. The nodes where its
+    processes may still run get no task of any job until their agents have proven the end.
+
     \b
     Examples:
       tensorflow-ignite stop 7f3a
       tensorflow-ignite stop 7f3a --timeout 300
+      tensorflow-ignite stop 7f3a --force
     """
     if not 0 < timeout < float("inf"):
         raise CommandLineError(f"--timeout {timeout:g} is not a time. It is more than 0 seconds. Give such a number.")
     with session(context, address) as client:
-        job = client.job(job_id).stop(timeout=timeout)
+        job = client.job(job_id).stop(force=force, timeout=timeout)
     if json_output:
         print_json(job.to_dict())
+    elif job.attempt and job.attempt.unproven_node_ids:
+        print(f"job {job.id} is over ({job.state}): {paint(job.cause or job.events[-1].text, 'red')}")
     elif job.state == "stopped":
         print(f"job {job.id} is stopped; nothing of it runs")
     else:
@@ -138,6 +147,8 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
     for node in found:
         if node.agent.error:
             print(f"node {short_id(node.id)} runs no tasks: {paint(node.agent.error, 'red')}")
+        for unproven in node.quarantine:
+            print(f"node {short_id(node.id)} is in quarantine: {paint(unproven.text, 'red')}")
         for loop in node.loops:
             print(f"node {short_id(node.id)}: {paint(loop_text(loop), 'red')}")
     for loss in found[0].losses if found else ():

@@ -30,6 +30,7 @@ _AGENTS = Step("cluster", "agents")
 _TENSORFLOW = Step("cluster", "tensorflow")
 _REACHABILITY = Step("cluster", "reachability")
 _LOOPS = Step("cluster", "loops")
+_QUARANTINE = Step("cluster", "quarantine")
 _LOSSES = Step("cluster", "losses")
 _LOST_NODES = Step("cluster", "lost nodes")
 _ACTIVATE = (
@@ -75,6 +76,7 @@ def examine(
     yield _listed(nodes)
     yield _agents(nodes)
     yield _loops(nodes)
+    yield _quarantine(nodes)
     yield _losses(nodes)
     yield _lost_nodes(nodes, timeout, credentials)
     yield _tensorflow(nodes)
@@ -189,6 +191,17 @@ def _loops(nodes: Sequence[Node]) -> Finding:
         f"{_some(texts)}. A node's loops repeat a pass as long as it runs, whatever a pass throws",
         f"Read the log of the node on {_hosts([node for node, _ in faults])}; for a loop 'job ID': tensorflow-ignite "
         "describe ID. Start a node with a silent loop again",
+    )
+
+
+def _quarantine(nodes: Sequence[Node]) -> Finding:
+    unproven = [(node, attempt) for node in nodes for attempt in node.quarantine]
+    if not unproven:
+        return _QUARANTINE.ok(f"all {len(nodes)} nodes may get tasks")
+    texts = [f"{_name(node)}: {attempt.text}" for node, attempt in unproven]
+    return _QUARANTINE.failed(
+        f"{_some(texts)}. A node gets no task while processes of a job that has ended may still run on it",
+        f"End these processes on {_hosts([node for node, _ in unproven])}, or start the node again there",
     )
 
 

@@ -12,12 +12,15 @@ import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
+import io.tensorflowignite.v1.UnprovenAttempt;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** The tasks of one attempt on this node, and their state. */
 final class LocalAttempt {
@@ -34,6 +37,9 @@ final class LocalAttempt {
 
   /** The agent has confirmed that all processes of the attempt have terminated. */
   boolean provenTerminated;
+
+  /** Set when the attempt's job has ended, until its end on this node is proven. */
+  private volatile UnprovenAttempt unproven;
 
   private final Set<TaskKey> started = new HashSet<>();
   private String error = "";
@@ -140,11 +146,12 @@ final class LocalAttempt {
     observe(key, failed(error).setFailedPermanently(true).build());
   }
 
-  /** Fails every active task, since its agent has ended. */
+  /** Fails every active task, since its agent has ended; its pid and its progress stay. */
   void loseAgent(String error) {
     for (TaskKey key : new ArrayList<>(tasks.keySet())) {
       if (isActive(key)) {
-        observe(key, failed(error).setAgentLost(true).setNodeFailed(true).build());
+        TaskStatus lost = failed(error).setAgentLost(true).setNodeFailed(true).build();
+        observe(key, tasks.get(key).getStatus().toBuilder().mergeFrom(lost).build());
       }
     }
   }
@@ -155,6 +162,25 @@ final class LocalAttempt {
         .setExitCode(1)
         .setError(error)
         .setFinishedAt(Timestamps.fromMillis(System.currentTimeMillis()));
+  }
+
+  /** The attempt's job has ended, and its end here is not proven. */
+  void markUnproven() {
+    unproven =
+        UnprovenAttempt.newBuilder()
+            .setJobId(jobId)
+            .setAttempt(number)
+            .addAllPids(
+                tasks.values().stream()
+                    .map(task -> task.getStatus().getPid())
+                    .filter(pid -> pid != 0)
+                    .collect(Collectors.toList()))
+            .build();
+  }
+
+  /** The attempt, if its job has ended, and its end here is not proven. */
+  Optional<UnprovenAttempt> unproven() {
+    return Optional.ofNullable(unproven);
   }
 
   void error(String error) {

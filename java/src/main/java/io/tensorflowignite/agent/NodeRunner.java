@@ -36,10 +36,12 @@ import io.tensorflowignite.v1.StopAttemptResponse;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskState;
+import io.tensorflowignite.v1.UnprovenAttempt;
 import io.tensorflowignite.v1.WatchResponse;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -185,6 +187,18 @@ public final class NodeRunner implements AutoCloseable {
         .collect(Collectors.toList());
   }
 
+  /**
+   * Attempts of ended jobs that are not proven terminated here: no task is placed here meanwhile.
+   */
+  public List<UnprovenAttempt> quarantine() {
+    return attempts.values().stream()
+        .flatMap(attempt -> attempt.unproven().stream())
+        .sorted(
+            Comparator.comparing(UnprovenAttempt::getJobId)
+                .thenComparing(UnprovenAttempt::getAttempt))
+        .collect(Collectors.toList());
+  }
+
   @Override
   public void close() {
     closed = true;
@@ -249,6 +263,7 @@ public final class NodeRunner implements AutoCloseable {
   /** Stops the tasks of an attempt that the job table does not name any more. */
   private void end(LocalAttempt local) {
     if (local.reached != ATTEMPT_PHASE_STOP) {
+      local.markUnproven();
       stop(local, duration(settings.stopGrace), false);
       return;
     }
@@ -283,7 +298,8 @@ public final class NodeRunner implements AutoCloseable {
 
   private void reserve(Job job, List<Task> tasks, LocalAttempt local) {
     AgentConnection agent = supervisor.agent().orElse(null);
-    if (agent == null) {
+    // A placement may be older than the quarantine.
+    if (agent == null || !quarantine().isEmpty()) {
       return;
     }
     try {

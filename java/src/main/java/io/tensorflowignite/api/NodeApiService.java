@@ -259,12 +259,20 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     Job stopped =
         jobs.update(
                 found.getId(),
-                job -> job.hasFinishedAt() ? job : job.toBuilder().setStopRequested(true).build())
+                job -> job.hasFinishedAt() ? job : requestStop(job, request.getForce()))
             .orElseThrow(() -> notFound(found.getId()));
     if (!found.getStopRequested()) {
       requireUnfinished(stopped, "be stopped");
     }
     answer(response, StopJobResponse.newBuilder().setJob(publicView(stopped)).build());
+  }
+
+  /** A stop by force stays one when another caller stops the job without force. */
+  private static Job requestStop(Job job, boolean force) {
+    return job.toBuilder()
+        .setStopRequested(true)
+        .setForceStopRequested(force || job.getForceStopRequested())
+        .build();
   }
 
   private static void requireUnfinished(Job job, String act) {

@@ -115,6 +115,9 @@ final class AssignmentReader {
     if (!node.isPresent()) {
       return Optional.of(owner + " to run the service tensorflow-ignite");
     }
+    if (node.get().getQuarantineCount() > 0) {
+      return Optional.of(owner + " to leave its quarantine: " + quarantine(node.get()));
+    }
     AgentInfo agent = node.get().getAgent();
     return agent.getPid() == 0
         ? Optional.of(
@@ -124,11 +127,21 @@ final class AssignmentReader {
         : Optional.empty();
   }
 
-  /** The node of the job's service if it has an agent, else the first owner. */
+  private static String quarantine(Node node) {
+    return node.getQuarantineList().stream()
+        .map(
+            attempt ->
+                String.format(
+                    "the end of attempt %d of job %s is not proven there",
+                    attempt.getAttempt(), attempt.getJobId()))
+        .collect(Collectors.joining(", "));
+  }
+
+  /** The node of the job's service if it has an agent and can get tasks, else the first owner. */
   private Node clientNode(String serviceNode, Map<Node, List<Integer>> owners) {
     return nodes
         .get(serviceNode)
-        .filter(node -> node.getAgent().getPid() != 0)
+        .filter(node -> node.getAgent().getPid() != 0 && node.getQuarantineCount() == 0)
         .orElse(owners.keySet().iterator().next());
   }
 }

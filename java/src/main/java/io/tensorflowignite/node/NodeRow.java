@@ -8,18 +8,21 @@ import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeLoop;
+import io.tensorflowignite.v1.UnprovenAttempt;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.ClusterNode;
 
 /**
  * This node's row in the node table. A thread compares the row every second with what the node is:
- * its agent, and its loops that have failed or are silent. It writes the row if they differ, so the
- * row is also mended if a write was lost, or another client has changed it.
+ * its agent, its loops that have failed or are silent, and its quarantine. It writes the row if
+ * they differ, so the row is also mended if a write was lost, or another client has changed it.
  */
 final class NodeRow implements AutoCloseable {
   private static final Duration INTERVAL = Duration.ofSeconds(1);
@@ -28,14 +31,21 @@ final class NodeRow implements AutoCloseable {
 
   private final NodeTable nodes;
   private final Loops loops;
+  private final Supplier<List<UnprovenAttempt>> quarantine;
   private final Loop loop;
   private final Semaphore changes = new Semaphore(0);
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-row");
   private volatile Node self;
   private volatile boolean closed;
 
-  NodeRow(Ignite ignite, NodeTable nodes, Loops loops, String address) {
+  NodeRow(
+      Ignite ignite,
+      NodeTable nodes,
+      Loops loops,
+      Supplier<List<UnprovenAttempt>> quarantine,
+      String address) {
     this.nodes = nodes;
+    this.quarantine = quarantine;
     this.loops = loops;
     this.loop = loops.continuous("node row", PASS_LIMIT, () -> closed);
     ClusterNode local = ignite.cluster().localNode();
@@ -84,7 +94,8 @@ final class NodeRow implements AutoCloseable {
   }
 
   private void publish() {
-    Node now = self.toBuilder().addAllLoops(loops.faults()).build();
+    Node now =
+        self.toBuilder().addAllLoops(loops.faults()).addAllQuarantine(quarantine.get()).build();
     Node stored = nodes.get(now.getId()).orElse(Node.getDefaultInstance());
     if (!lasting(now).equals(lasting(stored))) {
       nodes.put(now);

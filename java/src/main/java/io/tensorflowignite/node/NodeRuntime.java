@@ -272,7 +272,7 @@ public final class NodeRuntime implements AutoCloseable {
               changes.release();
             }));
     opened(TopologyEvents.onChange(ignite, changes::release));
-    NodeRow row = opened(new NodeRow(ignite, nodes, loops, address));
+    NodeRow row = opened(new NodeRow(ignite, nodes, loops, runner::quarantine, address));
     row.start();
     self = row;
     opened(new ContactRounds(ignite, serviceName, nodes, contacts, settings.leaseTimeout, loops))

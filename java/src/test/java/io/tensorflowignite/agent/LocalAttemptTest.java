@@ -1,6 +1,7 @@
 package io.tensorflowignite.agent;
 
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
@@ -14,6 +15,7 @@ import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskStatus;
+import io.tensorflowignite.v1.UnprovenAttempt;
 import java.nio.charset.StandardCharsets;
 import org.junit.Test;
 
@@ -53,6 +55,21 @@ public class LocalAttemptTest {
     NodeReport report = attempt.report("node");
     assertEquals(1, report.getTasksCount());
     assertEquals(sha256(token), report.getTasks(0).getStatus().getTokenDigest());
+  }
+
+  @Test
+  public void aTaskThatLosesItsAgentKeepsItsPidForTheQuarantineOfItsNode() {
+    attempt.reserve(worker, "10.0.0.1:7001", 17);
+    attempt.observe(key, TaskStatus.newBuilder().setState(TASK_STATE_RUNNING).setPid(7).build());
+    attempt.loseAgent("its agent ended");
+    TaskStatus lost = attempt.report("node").getTasks(0).getStatus();
+    assertEquals(TASK_STATE_FAILED, lost.getState());
+    assertEquals(7, lost.getPid());
+    assertFalse(attempt.unproven().isPresent());
+    attempt.markUnproven();
+    UnprovenAttempt expected =
+        UnprovenAttempt.newBuilder().setJobId("3f2a1b00").setAttempt(2).addPids(7).build();
+    assertEquals(expected, attempt.unproven().get());
   }
 
   private static ByteString sha256(String text) {

@@ -228,6 +228,25 @@ final class JobActions {
     addEvent(job, now, "nothing of the job runs any more");
   }
 
+  /** The outcome stays; why a job failed or was stopped comes first. */
+  static void closeUnproven(Job.Builder job, JobEvent event, Timestamp now) {
+    if (!job.getCause().isEmpty()) {
+      job.setCause(job.getCause() + "; " + event.cause());
+    }
+    leaveUnproven(job, event, now);
+    addEvent(job, now, event.cause());
+  }
+
+  static void failUnproven(Job.Builder job, JobEvent event, Timestamp now) {
+    fail(job, event.cause(), now);
+    leaveUnproven(job, event, now);
+  }
+
+  private static void leaveUnproven(Job.Builder job, JobEvent event, Timestamp now) {
+    current(job).addAllUnprovenNodeIds(event.nodes());
+    job.setFinishedAt(now);
+  }
+
   private static void restart(Job.Builder job, CauseKind kind, JobEvent event, Timestamp now) {
     endAttempt(job, kind, event.cause(), now);
     if (event.task() != null) {

@@ -1,6 +1,7 @@
 package io.tensorflowignite.job.decide;
 
 import io.tensorflowignite.v1.Task;
+import java.util.Set;
 
 /** The cause of a transition of a job, with its details. */
 final class JobEvent {
@@ -38,34 +39,42 @@ final class JobEvent {
     STOP_REQUESTED,
     /** It is proven that all processes of the attempt have terminated. */
     TASKS_TERMINATED,
+    /** That proof did not come in time from some nodes. */
+    PROOF_TIMED_OUT,
   }
 
   private final Type type;
   private final String cause;
   private final Task task;
   private final Placement placement;
+  private final Set<String> nodes;
 
-  private JobEvent(Type type, String cause, Task task, Placement placement) {
+  private JobEvent(Type type, String cause, Task task, Placement placement, Set<String> nodes) {
     this.type = type;
     this.cause = cause;
     this.task = task;
     this.placement = placement;
+    this.nodes = nodes;
   }
 
   static JobEvent of(Type type) {
-    return new JobEvent(type, "", null, null);
+    return new JobEvent(type, "", null, null, Set.of());
   }
 
   static JobEvent because(Type type, String format, Object... values) {
-    return new JobEvent(type, String.format(format, values), null, null);
+    return new JobEvent(type, String.format(format, values), null, null, Set.of());
   }
 
   static JobEvent ofTask(Type type, Task task, String cause) {
-    return new JobEvent(type, cause, task, null);
+    return new JobEvent(type, cause, task, null, Set.of());
   }
 
   static JobEvent placed(Placement placement) {
-    return new JobEvent(Type.PLACED, "", null, placement);
+    return new JobEvent(Type.PLACED, "", null, placement, Set.of());
+  }
+
+  static JobEvent unproven(Set<String> nodes, String cause) {
+    return new JobEvent(Type.PROOF_TIMED_OUT, cause, null, null, nodes);
   }
 
   Type type() {
@@ -85,6 +94,11 @@ final class JobEvent {
   /** The placement of the next attempt; null for other events than PLACED. */
   Placement placement() {
     return placement;
+  }
+
+  /** The nodes on which processes may still run; none for other events than PROOF_TIMED_OUT. */
+  Set<String> nodes() {
+    return nodes;
   }
 
   @Override

@@ -7,6 +7,7 @@ import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_FAILED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_LOST;
 import static io.tensorflowignite.job.decide.JobEvent.Type.PLACED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.PLACEMENT_FAILED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.PROOF_TIMED_OUT;
 import static io.tensorflowignite.job.decide.JobEvent.Type.RETRIES_EXHAUSTED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.START_TIMED_OUT;
 import static io.tensorflowignite.job.decide.JobEvent.Type.STOP_REQUESTED;
@@ -107,12 +108,14 @@ public final class JobMachine {
     add(JOB_STATE_RESTARTING, RETRIES_EXHAUSTED, JOB_STATE_ENDING, JobActions::endFailed);
     add(JOB_STATE_RESTARTING, PLACEMENT_FAILED, JOB_STATE_ENDING, JobActions::endFailed);
     add(JOB_STATE_RESTARTING, WAIT_TIMED_OUT, JOB_STATE_ENDING, JobActions::endFailed);
+    add(JOB_STATE_RESTARTING, PROOF_TIMED_OUT, JOB_STATE_FAILED, JobActions::failUnproven);
     add(JOB_STATE_RESTARTING, DATA_LOST, JOB_STATE_ENDING, JobActions::loseData);
     add(JOB_STATE_RESTARTING, STOP_REQUESTED, JOB_STATE_ENDING, JobActions::stop);
 
     for (JobState outcome :
         new JobState[] {JOB_STATE_SUCCEEDED, JOB_STATE_FAILED, JOB_STATE_STOPPED}) {
       add(JOB_STATE_ENDING, TASKS_TERMINATED, outcome, JobActions::close);
+      add(JOB_STATE_ENDING, PROOF_TIMED_OUT, outcome, JobActions::closeUnproven);
     }
   }
 

@@ -119,7 +119,9 @@ public final class JobObserver {
       case JOB_STATE_RESTARTING:
         return whileRestarting();
       case JOB_STATE_ENDING:
-        return eventIf(unproven().isEmpty(), TASKS_TERMINATED, "");
+        return firstOf(
+            eventIf(unproven().isEmpty(), TASKS_TERMINATED, ""),
+            TerminationProof.timedOut(job, observation));
       default:
         return Optional.empty();
     }
@@ -133,7 +135,7 @@ public final class JobObserver {
     Optional<JobEvent> now =
         firstOf(stopRequested(), lostData(), causeIsLostNode(), causeIsFailedNode());
     if (now.isPresent() || !unproven().isEmpty()) {
-      return now;
+      return firstOf(now, TerminationProof.timedOut(job, observation));
     }
     Optional<JobEvent> moved = causeIsMove();
     if (moved.isPresent() || mayHaveMoved()) {
@@ -416,13 +418,13 @@ public final class JobObserver {
         return unstarted();
       case JOB_STATE_RESTARTING:
         if (!unproven().isEmpty()) {
-          return missingProof();
+          return TerminationProof.waitingFor(job, observation);
         }
         return isPausing()
             ? "the pause after " + CrashBudget.count(job) + " to end"
             : missingForPlacement();
       case JOB_STATE_ENDING:
-        return missingProof();
+        return TerminationProof.waitingFor(job, observation);
       default:
         return "";
     }
@@ -433,12 +435,6 @@ public final class JobObserver {
       return QuorumRule.waitingFor(job, observation);
     }
     return observation.placement.waitingFor == null ? "" : observation.placement.waitingFor;
-  }
-
-  private String missingProof() {
-    return unproven().stream()
-        .map(node -> "node " + MessageText.shortId(node))
-        .collect(Collectors.joining(", ", "proof that its tasks have terminated: ", ""));
   }
 
   private String unstarted() {

@@ -7,6 +7,12 @@ import java.time.Duration;
 
 /** The timeouts of one job: from its specification, else from the cluster's settings. */
 public final class JobTimeouts {
+  /**
+   * From the kill of an agent that does not answer until the next one has answered, see {@link
+   * #proof}.
+   */
+  private static final Duration AGENT_RESTART = Duration.ofSeconds(10);
+
   /** From the placement of an attempt until every task runs. */
   final Duration start;
 
@@ -16,6 +22,13 @@ public final class JobTimeouts {
   /** After this time without a heartbeat of its node, an agent has killed its tasks. */
   final Duration lease;
 
+  /**
+   * How long the proof of an attempt's end takes at most on a node that works: its agent kills at
+   * the end of the grace; one that does not answer is killed after two leases, and the next one
+   * proves it.
+   */
+  final Duration proof;
+
   /** How long the primary partitions must stay unchanged before tasks follow them. */
   final Duration quiet;
 
@@ -23,10 +36,16 @@ public final class JobTimeouts {
   final Duration healthy;
 
   private JobTimeouts(
-      Duration start, Duration assignment, Duration lease, Duration quiet, Duration healthy) {
+      Duration start,
+      Duration assignment,
+      Duration lease,
+      Duration grace,
+      Duration quiet,
+      Duration healthy) {
     this.start = start;
     this.assignment = assignment;
     this.lease = lease;
+    this.proof = grace.plus(lease).plus(lease).plus(AGENT_RESTART);
     this.quiet = quiet;
     this.healthy = healthy;
   }
@@ -36,6 +55,7 @@ public final class JobTimeouts {
         spec.hasStartTimeout() ? duration(spec.getStartTimeout()) : settings.startTimeout,
         spec.hasWaitTimeout() ? duration(spec.getWaitTimeout()) : settings.waitTimeout,
         settings.leaseTimeout,
+        spec.hasStopGrace() ? duration(spec.getStopGrace()) : settings.stopGrace,
         settings.quietTime,
         settings.healthyTime);
   }

@@ -38,6 +38,7 @@ import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import com.google.protobuf.util.Durations;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.v1.Event;
 import io.tensorflowignite.v1.Job;
@@ -155,6 +156,77 @@ public class JobMachineTest {
       story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_STOPPED);
       assertEquals(130, story.job.getExitCode());
     }
+  }
+
+  @Test
+  public void stopByForceEndsAJobWhoseEndIsNotProvenInTheTimeOfAProof() {
+    JobStory story = JobStory.mirrored().observe().all(TASK_STATE_RESERVED);
+    for (int index = 0; index < 2; index++) {
+      TaskStatus.Builder status = TaskStatus.newBuilder().setState(TASK_STATE_RUNNING);
+      story.task(ROLE_WORKER, index, status.setPid(100 + index));
+    }
+    story.stopRequested().provesTermination(NODE_A).wait(26).is(JOB_STATE_ENDING);
+    assertEquals("proof that its tasks have terminated: node bbbbbbbb", story.job.getWaitingFor());
+    story.wait(1).is(JOB_STATE_ENDING);
+    assertEquals(
+        "proof that its tasks have terminated: node bbbbbbbb (pids 101). A node proves it within 27"
+            + " s (stop grace, two leases and 10 s), and the wait timeout ends the job. End these"
+            + " processes, or start the node again; or end the job now: tensorflow-ignite stop"
+            + " --force 7f3a0000",
+        story.job.getWaitingFor());
+
+    story.forceStopRequested().is(JOB_STATE_STOPPED);
+    assertEquals(
+        "stopped on request; processes of attempt 1 may still run on node bbbbbbbb (pids 101):"
+            + " their end was not proven 27 s after it was decided (stop grace, two leases and 10"
+            + " s: 27 s). These nodes get no task of any job before their agents have proven it."
+            + " End these processes, or start the node again",
+        story.job.getCause());
+    assertEquals(List.of(NODE_B), story.attempt().getUnprovenNodeIdsList());
+    assertEquals(130, story.job.getExitCode());
+    assertTrue(story.job.hasFinishedAt());
+  }
+
+  @Test
+  public void stopByForceWaitsForAProofThatComesInTime() {
+    JobStory story = running().forceStopRequested().is(JOB_STATE_ENDING).wait(26);
+    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_STOPPED);
+    assertEquals("stopped on request", story.job.getCause());
+    assertEquals(0, story.attempt().getUnprovenNodeIdsCount());
+  }
+
+  @Test
+  public void jobWhoseEndIsNotProvenEndsWithItsOutcomeAfterTheWaitTimeout() {
+    JobStory succeeded = running().all(TASK_STATE_SUCCEEDED).provesTermination(NODE_A);
+    succeeded.wait(599).is(JOB_STATE_ENDING).wait(1).is(JOB_STATE_SUCCEEDED);
+    assertEquals("", succeeded.job.getCause());
+    assertEquals(List.of(NODE_B), succeeded.attempt().getUnprovenNodeIdsList());
+    assertContains(history(succeeded), "processes of attempt 1 may still run on node bbbbbbbb:");
+
+    JobStory failed = running().partitionsAreLost(3).wait(600).is(JOB_STATE_FAILED);
+    assertContains(failed.job.getCause(), "data lost: 1 partitions");
+    assertContains(
+        failed.job.getCause(), "may still run on node aaaaaaaa, node bbbbbbbb: their end");
+    assertContains(failed.job.getCause(), "(wait timeout 600 s)");
+
+    running().stopRequested().wait(600).is(JOB_STATE_STOPPED);
+  }
+
+  @Test
+  public void jobThatRestartsFailsWhenTheEndOfItsAttemptIsNotProvenWithinTheWaitTimeout() {
+    JobStory story = running().crashes(ROLE_WORKER, 1).provesTermination(NODE_B);
+    story.wait(599).is(JOB_STATE_RESTARTING);
+    assertContains(story.job.getWaitingFor(), "tensorflow-ignite stop --force 7f3a0000");
+    story.wait(1).is(JOB_STATE_FAILED);
+    assertContains(story.job.getCause(), "processes of attempt 1 may still run on node aaaaaaaa");
+    assertEquals(List.of(NODE_A), story.attempt().getUnprovenNodeIdsList());
+    assertEquals(3, story.job.getExitCode());
+
+    JobStory shortWait =
+        running(
+            JobStory.mirrored().withSpec(spec -> spec.setWaitTimeout(Durations.fromSeconds(1))));
+    shortWait.crashes(ROLE_WORKER, 1).wait(26).is(JOB_STATE_RESTARTING);
+    shortWait.wait(1).is(JOB_STATE_FAILED);
   }
 
   @Test

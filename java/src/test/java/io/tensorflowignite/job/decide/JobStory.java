@@ -150,6 +150,11 @@ final class JobStory {
     return observe();
   }
 
+  JobStory forceStopRequested() {
+    job = job.toBuilder().setForceStopRequested(true).build();
+    return stopRequested();
+  }
+
   /** A node is stopped: it ends its tasks, says that it leaves, and leaves. */
   JobStory nodeStops(String node) {
     leftInOrder.add(node);
