@@ -59,10 +59,19 @@ JobState = Literal[
 ]
 Role = Literal["client", "worker", "ps"]
 TaskState = Literal["placed", "reserved", "running", "succeeded", "failed", "stopped", "lost"]
-AttemptPhase = Literal["reserve", "run", "stop"]
+AttemptPhase = Literal["reserve", "run", "save", "stop"]
 #: Why an attempt ended; only a crash counts against max_crashes.
 CauseKind = Literal[
-    "crash", "node-left", "data-moved", "data-lost", "start-timeout", "stop-request", "done", "node-failed", "stall"
+    "crash",
+    "node-left",
+    "data-moved",
+    "data-lost",
+    "start-timeout",
+    "stop-request",
+    "done",
+    "node-failed",
+    "stall",
+    "planned",
 ]
 OnJoin = Literal["restart", "ignore", "at-checkpoint"]
 Quorum = Literal["majority", "none"]

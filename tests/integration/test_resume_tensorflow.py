@@ -207,6 +207,26 @@ def test_fit_of_a_plain_script_of_keras_trains_the_same_model_on_each_worker(
     assert (tmp_path / "model-0.keras").stat().st_size == (tmp_path / "model-1.keras").stat().st_size
 
 
+@pytest.mark.parametrize("keras", KERAS)
+def test_fit_of_mirrored_workers_saves_the_last_step_when_an_end_is_planned(
+    keras: str, new_job: Callable[[str], Job], tmp_path: Path
+) -> None:
+    job = new_job("MULTI_WORKER_MIRRORED")
+    # Without the planned end nothing would ever be saved.
+    command = ["-c", FIT, keras, "1000000", '{"every_steps": 1000000}']
+    workers = job.start_workers(command, 2, attempt=1)
+    workers[0].until("^trained 1 1[0-9]$")
+    step = job.plan_end("1-worker0-0", "1-worker1-0")
+    # Both have done the agreed step, and no step after it.
+    assert [job.progress(f"1-worker{index}-0").step for index in range(2)] == [step, step]
+    assert job.progress("1-worker0-0").checkpoint_step == step
+    for worker in workers:
+        worker.kill()
+    command[3] = str(step // 20 + 1)
+    for worker in job.start_workers(command, 2, attempt=2):
+        assert json.loads(worker.finish().splitlines()[-1])["resumed"] == step
+
+
 SERVER = ["-m", "tensorflow_ignite.train.server"]
 
 COORDINATOR = """
@@ -247,13 +267,17 @@ def test_a_coordinator_that_is_started_again_goes_on_with_its_servers(
     client = job.start(command, addresses, "chief")
     assert "/job:ps/" in client.until("^on .*")[0]
     client.until("^step 50$")
+    job.plan_end("1-chief0-0")
+    # It has waited for all that was scheduled, and schedules nothing more.
+    saved = job.progress("1-chief0-0").checkpoint_step
+    assert saved >= 50
+    assert saved % 10 == 0
     client.kill()
-    assert job.progress("1-chief0-0").checkpoint_step >= 40
-    command[2] = "12"
+    command[2] = str(saved // 10 + 7)
     client = job.start(command, addresses, "chief", incarnation=1)
     resumed, step, weight = json.loads(client.finish().splitlines()[-1])
-    assert resumed >= 40
-    assert (step, weight) == (120, [120.0, 240.0])
+    assert resumed == saved
+    assert (step, weight) == (saved + 70, [saved + 70.0, 2 * (saved + 70.0)])
     assert job.progress("1-chief0-1").resumed_from_step == resumed
 
     if "keras" in KERAS:
@@ -266,13 +290,14 @@ def test_a_coordinator_that_is_started_again_goes_on_with_its_servers(
     command = ["-c", FIT, "tf_keras", "1000000", '{"every_steps": 7}']
     client = job.start(command, addresses, "chief", incarnation=2)
     client.until("^trained 1 1[0-9]$")
-    client.kill()
+    job.plan_end("1-chief0-2")
     saved = job.progress("1-chief0-2").checkpoint_step
-    assert saved >= 28
+    assert saved >= 30
+    client.kill()
     command[3] = str(saved // 20 + 2)
     client = job.start(command, addresses, "chief", incarnation=3)
     end = json.loads(client.finish().splitlines()[-1])
-    assert end["resumed"] >= saved
+    assert end["resumed"] == saved
     assert end["step"] == end["iterations"] == (saved // 20 + 2) * 20
     assert all(server.process.poll() is None for server in servers)
 

@@ -7,11 +7,13 @@ import os
 import re
 import socket
 import threading
+import time
 from pathlib import Path
 
 from forks import TensorFlowForks
 from google.protobuf import json_format
 
+from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.base.messages import to_json
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
@@ -100,6 +102,7 @@ class Job:
         environment = {
             "TENSORFLOW_IGNITE_CONTEXT": str(path),
             "TENSORFLOW_IGNITE_PROGRESS": str(self._folder / f"{name}.progress"),
+            "TENSORFLOW_IGNITE_COMMAND": str(self._folder / f"{name}.command"),
             "TF_CONFIG": json.dumps({"cluster": addresses, "task": {"type": role, "index": index}}),
             "TMPDIR": str(self._folder),
         }
@@ -114,6 +117,25 @@ class Job:
     def progress(self, name: str) -> job_pb2.Progress:
         """The last progress that a task reported: ``<attempt>-<role><index>-<incarnation>``."""
         return json_format.Parse((self._folder / f"{name}.progress").read_text(), job_pb2.Progress())
+
+    def plan_end(self, *names: str) -> int:
+        """Does what the job's service does until these tasks have saved together; returns the step of the agreement."""
+        commands = [CommandFile(self._folder / f"{name}.command") for name in names]
+        step, agreed = 0, False
+        for command in commands:
+            command.plan(step, agreed)
+        deadline = time.monotonic() + SECONDS
+        while True:
+            ends = [self.progress(name).end for name in names]
+            if all(end.saved for end in ends):
+                return step
+            assert time.monotonic() < deadline, ends
+            proposals = [end.step for end in ends]
+            if not agreed and (max(proposals) > step or set(proposals) == {step} != {0}):
+                step, agreed = max(proposals), set(proposals) == {max(proposals)}
+                for command in commands:
+                    command.plan(step, agreed)
+            time.sleep(0.01)
 
     def close(self) -> None:
         """Ends what still runs."""

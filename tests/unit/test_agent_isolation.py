@@ -83,7 +83,7 @@ def test_task_inherits_listed_variables_and_none_of_the_nodes_secrets(agent: Age
     assert "hidden" not in agent.output
     given = {"TMPDIR", "TF_CPP_MIN_LOG_LEVEL", "TF_GRPC_REUSE_PORT", "PYTHONPATH"}
     given |= {"PYTHONUNBUFFERED", "PYTHONFAULTHANDLER"}
-    own = {f"TENSORFLOW_IGNITE_{name}" for name in ("CONTEXT", "PROGRESS", "TASK")}
+    own = {f"TENSORFLOW_IGNITE_{name}" for name in ("CONTEXT", "PROGRESS", "COMMAND", "TASK")}
     # LC_CTYPE is what Python itself sets in the C locale.
     assert env.keys() <= inherited(os.environ, ()).keys() | FOR_TASKS.keys() | given | own | {"LC_CTYPE"}
 

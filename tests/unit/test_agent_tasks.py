@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -171,6 +172,34 @@ def test_progress_is_reported(agent: Agent) -> None:
     assert (progress.step, dict(progress.metrics)) == (7, {"loss": 0.5})
     agent.stop()
     assert agent.ended(task).progress == progress
+
+
+def test_a_planned_end_reaches_every_task_and_the_end_of_a_task_is_announced_before_its_signal(agent: Agent) -> None:
+    source = (
+        "import json, os, signal, time\n"
+        "path = os.environ['TENSORFLOW_IGNITE_COMMAND']\n"
+        "show = lambda: open(path).read() if os.path.exists(path) else ''\n"
+        "signal.signal(signal.SIGTERM, lambda *_: (print('signal at', json.loads(show())), os._exit(0)))\n"
+        "last = None\n"
+        "while True:\n"
+        "    now, last = show(), last\n"
+        "    if now != last:\n"
+        "        last = now\n"
+        "        print(json.loads(now or '{}'), flush=True)\n"
+        "    time.sleep(0.01)\n"
+    )
+    agent.start(source)
+    agent.printed("{}")
+    agent.call("PlanEnd", agent_pb2.PlanEndRequest(job_id=agent.job, attempt=1, step=9, agreed=True))
+    agent.printed("{'save': True, 'step': '9', 'agreed': True}")
+    # A task that is started later, such as a replaced client process.
+    later = agent.start(source, task=agent.key(1))
+    agent.await_events(lambda events: [e for e in events if e.key == later and b"'step': '9'" in e.log.data])
+    agent.stop(grace="10s")
+    assert len(re.findall("signal at .*'stop': True", agent.output)) == 2
+    with pytest.raises(grpc.RpcError) as refused:
+        agent.call("PlanEnd", agent_pb2.PlanEndRequest(job_id=agent.job, attempt=1))
+    assert refused.value.code() == grpc.StatusCode.ABORTED
 
 
 def test_starting_a_task_again_changes_nothing(agent: Agent) -> None:

@@ -88,6 +88,10 @@ def test_every_field_of_a_message_has_its_attribute(message, view) -> None:
         "logs_stored",
         "token_digest",
         "busy_until_nanos",
+        "save_requested",
+        "planned_end",
+        "end",
+        "end_requested",
     }
     fields = {field.name for field in message.DESCRIPTOR.fields} - hidden
     assert {field.name for field in dataclasses.fields(view)} == fields

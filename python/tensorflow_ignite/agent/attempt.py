@@ -43,6 +43,7 @@ class Attempt:
         self._lives: list[asyncio.Task[None]] = []
         self._kills: set[asyncio.Task[None]] = set()
         self._unpacking: asyncio.Task[Path] | None = None
+        self._planned_end: tuple[int, bool] | None = None
 
     @property
     def tasks(self) -> list[Task]:
@@ -112,7 +113,15 @@ class Attempt:
             notifier=self._notifier,
         )
         self._tasks[path] = task
+        if self._planned_end is not None:
+            task.command.plan(*self._planned_end)
         self._lives.append(asyncio.create_task(task.live()))
+
+    def plan_end(self, step: int, agreed: bool) -> None:
+        """Passes a planned end, and the step that was proposed or agreed on, to every task, later ones included."""
+        self._planned_end = step, agreed
+        for task in self._tasks.values():
+            task.command.plan(step, agreed)
 
     async def kill(self, ending: Ending, grace: float, first: signal.Signals = signal.SIGTERM) -> None:
         """Ends every task with its process tree; returns when all processes have ended and every status says so."""

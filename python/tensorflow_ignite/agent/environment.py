@@ -40,6 +40,7 @@ def environment(
     mark: str,
     context: Path,
     progress: Path,
+    command: Path,
     temporary: Path,
     agents: Mapping[str, str],
 ) -> dict[str, str]:
@@ -58,6 +59,7 @@ def environment(
     env["TF_GRPC_REUSE_PORT"] = "true"
     env["TENSORFLOW_IGNITE_CONTEXT"] = str(context)
     env["TENSORFLOW_IGNITE_PROGRESS"] = str(progress)
+    env["TENSORFLOW_IGNITE_COMMAND"] = str(command)
     env[MARK_VARIABLE] = mark
     return env
 

@@ -95,6 +95,11 @@ class _Service(agent_pb2_grpc.AgentServiceServicer):
             self._tasks.start(request)
             return agent_pb2.StartTaskResponse()
 
+    async def PlanEnd(self, request: agent_pb2.PlanEndRequest, context: _Context) -> agent_pb2.PlanEndResponse:
+        async with _StatusContext(context):
+            self._tasks.plan_end(request.job_id, request.attempt, request.step, request.agreed)
+            return agent_pb2.PlanEndResponse()
+
     async def StopAttempt(
         self, request: agent_pb2.StopAttemptRequest, context: _Context
     ) -> agent_pb2.StopAttemptResponse:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tensorflow_ignite.agent import environment, failure, keeper, limits, names
+from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.agent.environment import BadScriptError
 from tensorflow_ignite.agent.keeper import Keeper
 from tensorflow_ignite.agent.lease import AttemptLease
@@ -86,6 +87,7 @@ class Task:
         self._directory.mkdir(parents=True, mode=0o700, exist_ok=True)
         self.output = Output(self._directory / "log", log_limit)
         self._progress = ProgressFile(self._directory / "progress.json")
+        self.command = CommandFile(self._directory / "command.json")
         self._context = self._directory / "context.json"
         self._working = self._directory / "working"
         self._temporary = self._directory / "tmp"
@@ -106,6 +108,8 @@ class Task:
             return
         self._killer = killer
         self._ending = self._ending or ending
+        # Before the first signal, so that the task knows who sends it.
+        self.command.stop()
 
     async def live(self) -> None:
         """Runs the task from its start to its end, which is recorded in `status`; never raises."""
@@ -171,6 +175,7 @@ class Task:
                 self.mark,
                 self._context,
                 self._progress.path,
+                self.command.path,
                 self._temporary,
                 os.environ,
             ),
@@ -195,7 +200,8 @@ class Task:
                 self._notifier.notify()
                 stalls.observe_output()
             if time.monotonic() >= next_progress:
-                next_progress = time.monotonic() + PROGRESS_SECONDS
+                # An agreement on a planned end takes several reports.
+                next_progress = time.monotonic() + (0 if self.command.has_plan else PROGRESS_SECONDS)
                 self._update_progress()
                 stalls.observe_progress(self.status.progress)
                 stalls.observe_processor_time(processor_time(self.status.pid))

@@ -101,6 +101,18 @@ class Tasks:
         attempt.start(request)
         self._changed.set()
 
+    def plan_end(self, job_id: str, number: int, step: int, agreed: bool) -> None:
+        """Passes the planned end of an attempt to its tasks.
+
+        Raises:
+            RequestRejected: ABORTED: the attempt was stopped.
+        """
+        names.check_attempt(job_id, number)
+        self._refuse_stopped((job_id, number))
+        attempt = self._attempts.get((job_id, number))
+        if attempt is not None:
+            attempt.plan_end(step, agreed)
+
     async def stop(self, job_id: str, number: int, grace: float, *, dump_stacks: bool = False) -> None:
         """Ends an attempt; returns when none of its processes and files is left. It cannot start here any more."""
         names.check_attempt(job_id, number)

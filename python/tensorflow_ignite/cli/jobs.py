@@ -62,6 +62,9 @@ def stop(
     timeout: Annotated[
         float, option("--timeout", "SECONDS", "How long to wait for the proof that nothing is left.")
     ] = 60.0,
+    save: Annotated[
+        bool, typer.Option("--save", help="The tasks save a checkpoint first; they have the job's stop grace for it.")
+    ] = False,
     address: Address = None,
     json_output: Json = False,
 ) -> None:
@@ -69,21 +72,26 @@ def stop(
 
     With --force the job ends without that proof after the stop grace, two leases and 10 s. The nodes where its
     processes may still run get no task of any job until their agents have proven the end.
+    With --save, all tasks of a script with tfi.train.checkpoint or CheckpointCallback save after the same step, so that
+    a job with the same --checkpoint-directory continues there.
 
     \b
     Examples:
       tensorflow-ignite stop 7f3a
       tensorflow-ignite stop 7f3a --timeout 300
       tensorflow-ignite stop 7f3a --force
+      tensorflow-ignite stop 7f3a --save
     """
     if not 0 < timeout < float("inf"):
         raise CommandLineError(f"--timeout {timeout:g} is not a time. It is more than 0 seconds. Give such a number.")
     with session(context, address) as client:
-        job = client.job(job_id).stop(force=force, timeout=timeout)
+        job = client.job(job_id).stop(force=force, save=save, timeout=timeout)
     if json_output:
         print_json(job.to_dict())
     elif job.attempt and job.attempt.unproven_node_ids:
         print(f"job {job.id} is over ({job.state}): {paint(job.cause or job.events[-1].text, 'red')}")
+    elif job.state == "stopped" and save and job.events:
+        print(f"job {job.id} is stopped: {job.events[-1].text}")
     elif job.state == "stopped":
         print(f"job {job.id} is stopped; nothing of it runs")
     else:

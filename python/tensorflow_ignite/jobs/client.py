@@ -414,12 +414,15 @@ class JobHandle:
                     newest = event.number
                     yield event
 
-    def stop(self, *, force: bool = False, wait: bool = True, timeout: float | None = None) -> Job:
+    def stop(self, *, force: bool = False, save: bool = False, wait: bool = True, timeout: float | None = None) -> Job:
         """Stops the job.
 
         Args:
             force: End it although processes of it may still run, if their end is not proven within the stop grace, two
                 leases and 10 s. The nodes without a proof get no task of any job until they have proven it.
+            save: The tasks save a checkpoint after a common step before they end. They have the stop grace for it; then
+                they end without, and the job's history says so. Only a script with `tensorflow_ignite.train.checkpoint`
+                or `tensorflow_ignite.train.CheckpointCallback` can save.
             wait: Wait until its processes are proven gone.
             timeout: Seconds to wait; None: no limit.
 
@@ -430,7 +433,7 @@ class JobHandle:
             JobFinishedError: The job is already in a final state.
             RequestTimeoutError: Its processes were not proven gone in time.
         """
-        request = job_pb2.StopJobRequest(job_id=self.id, force=force)
+        request = job_pb2.StopJobRequest(job_id=self.id, force=force, save=save)
         self._status = Job.from_proto(self._connection.call("StopJob", lambda: request).job)
         return self.wait(timeout, raise_on_failure=False) if wait else self._status
 

@@ -121,6 +121,8 @@ class CheckpointCallback:
             directory=self._directory,
             strategy=strategy,
         )
+        if self.checkpoint.planned_end is not None:
+            self.checkpoint.planned_end.begin(self.checkpoint.resumed_from_step)
         if self.checkpoint.resumed_from_step:
             self._resume(int(self._epoch_variable.read_value()), int(self._batch_variable.read_value()))
 
@@ -156,6 +158,10 @@ class CheckpointCallback:
         self._batch = batch + 1
         step = self._steps_before + self._batch
         self._report(step)
+        planned = self.checkpoint.planned_end
+        if planned is not None and step != self._total_steps() and planned.is_due(step):
+            self._save(self._epoch, self._batch)
+            planned.wait()
         if self.checkpoint.due(step):
             self._save(self._epoch, self._batch)
 
@@ -175,6 +181,7 @@ class CheckpointCallback:
 
     def on_train_end(self, logs: Any = None) -> None:
         """Saves if a step was done since the last save."""
+        assert self.checkpoint is not None
         if keras3.is_model(self.model):
             self.model._initial_epoch = 0
         else:
@@ -183,6 +190,8 @@ class CheckpointCallback:
                 self.model.optimizer = self._optimizer_aside
         if self._saved_position != (self._epoch, 0):
             self._save(self._epoch, 0)
+        if self.checkpoint.planned_end is not None:
+            self.checkpoint.planned_end.end()
 
     def _save(self, epoch: int, batch: int) -> None:
         assert self.checkpoint is not None
@@ -194,8 +203,11 @@ class CheckpointCallback:
         self._saved_position = epoch, batch
 
     def _report(self, step: int) -> None:
+        report_figures(step, self._total_steps(), self._figures)
+
+    def _total_steps(self) -> int | None:
         epochs, steps = self.params.get("epochs"), self.params.get("steps")
-        report_figures(step, epochs * steps if epochs and steps else None, self._figures)
+        return epochs * steps if epochs and steps else None
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
         """Announces that the validation goes on, which has no steps."""

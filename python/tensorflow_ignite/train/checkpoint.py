@@ -12,6 +12,7 @@ from tensorflow_ignite.storage import paths
 from tensorflow_ignite.task import current
 from tensorflow_ignite.train import distribution
 from tensorflow_ignite.train.fence import Writer
+from tensorflow_ignite.train.planned_end import PlannedEnd
 from tensorflow_ignite.train.progress import report_checkpoint
 from tensorflow_ignite.train.schedule import CheckpointSchedule
 from tensorflow_ignite.train.store import Store
@@ -78,6 +79,7 @@ class TrainCheckpoint:
             Unlike ``optimizer.iterations`` of Keras it loses no counts when workers train at different speeds.
         resumed_from_step: The step of the restored checkpoint; 0 if there was none.
         saved_step: The step of the newest checkpoint, saved or restored; 0 if there is none.
+        planned_end: For `CheckpointCallback`: whether the job asks for a checkpoint after which this process ends.
     """
 
     def __init__(
@@ -112,6 +114,7 @@ class TrainCheckpoint:
         self._schedule = schedule
         self.saved_step = 0
         self._store: Store | None = None
+        self.planned_end: PlannedEnd | None = None
         strategy = strategy or _strategy(tf)
         with strategy.scope():
             # Every replica adds the same steps, so only the first one counts.
@@ -137,6 +140,7 @@ class TrainCheckpoint:
             self.resumed_from_step = self.saved_step = self.steps_done
             report_checkpoint(resumed_from_step=self.resumed_from_step)
         schedule.start(self.saved_step)
+        self.planned_end = PlannedEnd(leads=self._store.leads, alone=self._store.workers == 1)
 
     @property
     def steps_done(self) -> int:
@@ -148,17 +152,30 @@ class TrainCheckpoint:
 
         Leaving the loop early saves nothing; then call :meth:`save` on every worker.
 
+        If the job plans an end of its tasks, before a restart for example, all workers save after the same step, and
+        end there: the loop does not return.
+
         Args:
             total_steps: Number of all steps, including those before the restored checkpoint.
 
         Yields:
             The number of the next step, from 1 or the step after the restored checkpoint to ``total_steps``.
         """
-        for number in range(self.steps_done + 1, total_steps + 1):
-            yield number
-            self.save_if_due(number)
-        if self.saved_step != self.steps_done:
-            self.save()
+        done = self.steps_done
+        if self.planned_end is not None and done < total_steps:
+            self.planned_end.begin(done)
+        try:
+            for number in range(done + 1, total_steps + 1):
+                yield number
+                if number < total_steps:
+                    self.save_if_due(number)
+                else:
+                    self.step.assign(number)
+            if self.saved_step != self.steps_done:
+                self.save()
+        finally:
+            if self.planned_end is not None:
+                self.planned_end.end()
 
     def save_if_due(self, step: int | None = None) -> bool:
         """Saves if a checkpoint is due; every worker must call it after the same steps.
@@ -174,7 +191,13 @@ class TrainCheckpoint:
         """
         if step is not None:
             self.step.assign(step)
-        if not self.due(self.steps_done if step is None else int(step)):
+        done = self.steps_done if step is None else int(step)
+        if self.planned_end is not None:
+            self.planned_end.begin(done)
+            if self.planned_end.is_due(done):
+                self.save()
+                self.planned_end.wait()
+        if not self.due(done):
             return False
         self.save()
         return True

@@ -69,6 +69,13 @@ def report_checkpoint(*, resumed_from_step: int | None = None, checkpoint_step: 
         _writer.mark(path, resumed_from_step, checkpoint_step)
 
 
+def report_end(end: job_pb2.EndProgress) -> None:
+    """Reports at once how far a planned end has come; outside a job it does nothing."""
+    path = os.environ.get(PROGRESS_VARIABLE)
+    if path:
+        _writer.end(path, end)
+
+
 def busy(seconds: float) -> None:
     """Announces work without steps, such as the build of an index: a task that is silent for long counts as stalled.
 
@@ -104,6 +111,14 @@ class _Writer:
         self._last = job_pb2.Progress()
         self._resumed_from_step = 0
         self._checkpoint_step = 0
+        self._end = job_pb2.EndProgress()
+
+    def end(self, path: str, end: job_pb2.EndProgress) -> None:
+        with self._lock:
+            self._end.CopyFrom(end)
+            same = job_pb2.Progress()
+            same.CopyFrom(self._last)
+            self.put(path, same, force=True)
 
     def announce(self, path: str, seconds: float, force: bool) -> None:
         with self._lock:
@@ -129,6 +144,7 @@ class _Writer:
         with self._lock:
             progress.resumed_from_step = self._resumed_from_step
             progress.checkpoint_step = self._checkpoint_step
+            progress.end.CopyFrom(self._end)
             self._last = progress
             self._pending = (path, progress)
             wait = self._written_at + SECONDS_BETWEEN_WRITES - time.monotonic()

@@ -6,17 +6,28 @@ the client process, which sends work to this server.
 
 import json
 import os
+import signal
 import sys
 from typing import Any
 
+from tensorflow_ignite.train.planned_end import COMMAND_VARIABLE, CommandReader
+from tensorflow_ignite.train.progress import report_end
+from tensorflow_ignite.v1 import job_pb2
+
 
 def main() -> None:
-    """Serves until SIGTERM, which ends the process at once: there is nothing to save.
+    """Serves until its agent ends it, or, outside a job, until SIGTERM.
+
+    SIGTERM from outside asks the job for a planned end: the client process saves while this server still serves.
 
     Raises:
         SystemExit: TF_CONFIG names no task of a cluster.
     """
     cluster, role, index = _parse_config(os.environ.get("TF_CONFIG", ""))
+    in_job = COMMAND_VARIABLE in os.environ
+    if in_job:
+        # Before TensorFlow starts threads, so that all of them leave the signal to `_await_end`.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 
     import tensorflow as tf
 
@@ -28,7 +39,19 @@ def main() -> None:
         tf.train.ClusterSpec(cluster), job_name=role, task_index=index, protocol="grpc", start=True
     )
     print(f"tensorflow_ignite: {role} {index} serves at {cluster[role][index]}", flush=True)
+    if in_job:
+        _await_end()
     server.join()
+
+
+def _await_end() -> None:
+    commands = CommandReader(os.environ[COMMAND_VARIABLE])
+    while not commands.read().stop:
+        signal.sigwait({signal.SIGTERM})
+        if not commands.read().stop:
+            report_end(job_pb2.EndProgress(terminated=True))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _parse_config(text: str) -> tuple[dict[str, list[str]], str, int]:

@@ -74,6 +74,11 @@ class Store:
         self._chief_only = self._make_sum(chief_only=True) if self.workers > 1 else None
         self._sum = self._make_sum(chief_only=False) if self.workers > 1 else None
 
+    @property
+    def leads(self) -> bool:
+        """Whether this process is the first of those that save together."""
+        return bool(self._is_chief)
+
     def chief_decision(self, value: int) -> int:
         """Returns the chief's argument on all workers; all of them must call it."""
         return value if self._chief_only is None else int(self._chief_only(self._tf.constant(value, self._tf.int64)))

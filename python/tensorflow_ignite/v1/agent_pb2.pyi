@@ -173,6 +173,34 @@ class WorkerAssignment(_message.Message):
     rows: int
     def __init__(self, index: _Optional[int] = ..., node_id: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ..., rows: _Optional[int] = ...) -> None: ...
 
+class PlanEndRequest(_message.Message):
+    __slots__ = ("job_id", "attempt", "step", "agreed")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    AGREED_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    attempt: int
+    step: int
+    agreed: bool
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., step: _Optional[int] = ..., agreed: bool = ...) -> None: ...
+
+class PlanEndResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class TaskCommand(_message.Message):
+    __slots__ = ("save", "step", "agreed", "stop")
+    SAVE_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    AGREED_FIELD_NUMBER: _ClassVar[int]
+    STOP_FIELD_NUMBER: _ClassVar[int]
+    save: bool
+    step: int
+    agreed: bool
+    stop: bool
+    def __init__(self, save: bool = ..., step: _Optional[int] = ..., agreed: bool = ..., stop: bool = ...) -> None: ...
+
 class StopAttemptRequest(_message.Message):
     __slots__ = ("job_id", "attempt", "grace", "dump_stacks")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]

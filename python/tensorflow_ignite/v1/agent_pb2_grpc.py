@@ -49,6 +49,11 @@ class AgentServiceStub(object):
                 request_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StartTaskRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StartTaskResponse.FromString,
                 _registered_method=True)
+        self.PlanEnd = channel.unary_unary(
+                '/tensorflow_ignite.v1.AgentService/PlanEnd',
+                request_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.PlanEndRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.PlanEndResponse.FromString,
+                _registered_method=True)
         self.StopAttempt = channel.unary_unary(
                 '/tensorflow_ignite.v1.AgentService/StopAttempt',
                 request_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StopAttemptRequest.SerializeToString,
@@ -83,6 +88,13 @@ class AgentServiceServicer(object):
     def StartTask(self, request, context):
         """Starts one task. Idempotent for the same key. A task that cannot be started is reported by Watch as FAILED.
         FAILED_PRECONDITION: its port was not reserved.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PlanEnd(self, request, context):
+        """Passes the planned end of an attempt to its tasks, those included that start later. Idempotent. ABORTED: as ReservePorts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -123,6 +135,11 @@ def add_AgentServiceServicer_to_server(servicer, server):
                     servicer.StartTask,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StartTaskRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StartTaskResponse.SerializeToString,
+            ),
+            'PlanEnd': grpc.unary_unary_rpc_method_handler(
+                    servicer.PlanEnd,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.PlanEndRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.PlanEndResponse.SerializeToString,
             ),
             'StopAttempt': grpc.unary_unary_rpc_method_handler(
                     servicer.StopAttempt,
@@ -216,6 +233,33 @@ class AgentService(object):
             '/tensorflow_ignite.v1.AgentService/StartTask',
             tensorflow__ignite_dot_v1_dot_agent__pb2.StartTaskRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_agent__pb2.StartTaskResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PlanEnd(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.AgentService/PlanEnd',
+            tensorflow__ignite_dot_v1_dot_agent__pb2.PlanEndRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_agent__pb2.PlanEndResponse.FromString,
             options,
             channel_credentials,
             insecure,

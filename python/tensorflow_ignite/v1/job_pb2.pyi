@@ -81,6 +81,7 @@ class CauseKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CAUSE_KIND_DONE: _ClassVar[CauseKind]
     CAUSE_KIND_NODE_FAILED: _ClassVar[CauseKind]
     CAUSE_KIND_STALL: _ClassVar[CauseKind]
+    CAUSE_KIND_PLANNED: _ClassVar[CauseKind]
 
 class OnJoin(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -113,6 +114,7 @@ class AttemptPhase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ATTEMPT_PHASE_RESERVE: _ClassVar[AttemptPhase]
     ATTEMPT_PHASE_RUN: _ClassVar[AttemptPhase]
     ATTEMPT_PHASE_STOP: _ClassVar[AttemptPhase]
+    ATTEMPT_PHASE_SAVE: _ClassVar[AttemptPhase]
 
 class Quorum(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -178,6 +180,7 @@ CAUSE_KIND_STOP_REQUEST: CauseKind
 CAUSE_KIND_DONE: CauseKind
 CAUSE_KIND_NODE_FAILED: CauseKind
 CAUSE_KIND_STALL: CauseKind
+CAUSE_KIND_PLANNED: CauseKind
 ON_JOIN_UNSPECIFIED: OnJoin
 ON_JOIN_RESTART: OnJoin
 ON_JOIN_IGNORE: OnJoin
@@ -198,6 +201,7 @@ ATTEMPT_PHASE_UNSPECIFIED: AttemptPhase
 ATTEMPT_PHASE_RESERVE: AttemptPhase
 ATTEMPT_PHASE_RUN: AttemptPhase
 ATTEMPT_PHASE_STOP: AttemptPhase
+ATTEMPT_PHASE_SAVE: AttemptPhase
 QUORUM_UNSPECIFIED: Quorum
 QUORUM_MAJORITY: Quorum
 QUORUM_NONE: Quorum
@@ -258,7 +262,7 @@ class JobSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_restarts: _Optional[int] = ...) -> None: ...
 
 class Job(_message.Message):
-    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "outcome", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception", "node_failures", "force_stop_requested", "idle_restarts")
+    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "outcome", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception", "node_failures", "save_requested", "force_stop_requested", "idle_restarts")
     ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
@@ -284,6 +288,7 @@ class Job(_message.Message):
     OWNER_FIELD_NUMBER: _ClassVar[int]
     EARLY_EXCEPTION_FIELD_NUMBER: _ClassVar[int]
     NODE_FAILURES_FIELD_NUMBER: _ClassVar[int]
+    SAVE_REQUESTED_FIELD_NUMBER: _ClassVar[int]
     FORCE_STOP_REQUESTED_FIELD_NUMBER: _ClassVar[int]
     IDLE_RESTARTS_FIELD_NUMBER: _ClassVar[int]
     id: str
@@ -311,9 +316,10 @@ class Job(_message.Message):
     owner: str
     early_exception: str
     node_failures: int
+    save_requested: bool
     force_stop_requested: bool
     idle_restarts: int
-    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., kept_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., logs_stored: bool = ..., owner: _Optional[str] = ..., early_exception: _Optional[str] = ..., node_failures: _Optional[int] = ..., force_stop_requested: bool = ..., idle_restarts: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., kept_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., logs_stored: bool = ..., owner: _Optional[str] = ..., early_exception: _Optional[str] = ..., node_failures: _Optional[int] = ..., save_requested: bool = ..., force_stop_requested: bool = ..., idle_restarts: _Optional[int] = ...) -> None: ...
 
 class Event(_message.Message):
     __slots__ = ("number", "at", "attempt", "state", "text")
@@ -330,7 +336,7 @@ class Event(_message.Message):
     def __init__(self, number: _Optional[int] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt: _Optional[int] = ..., state: _Optional[_Union[JobState, str]] = ..., text: _Optional[str] = ...) -> None: ...
 
 class Attempt(_message.Message):
-    __slots__ = ("number", "phase", "tasks", "assignment_digest", "started_at", "running_at", "finished_at", "ending_at", "cause_kind", "cause", "last_step", "resumed_from_step", "moved_at", "moved_digest", "moved_checkpoint_step", "unproven_node_ids")
+    __slots__ = ("number", "phase", "tasks", "assignment_digest", "started_at", "running_at", "finished_at", "ending_at", "cause_kind", "cause", "last_step", "resumed_from_step", "moved_at", "moved_digest", "moved_checkpoint_step", "planned_end", "unproven_node_ids")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     PHASE_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
@@ -346,6 +352,7 @@ class Attempt(_message.Message):
     MOVED_AT_FIELD_NUMBER: _ClassVar[int]
     MOVED_DIGEST_FIELD_NUMBER: _ClassVar[int]
     MOVED_CHECKPOINT_STEP_FIELD_NUMBER: _ClassVar[int]
+    PLANNED_END_FIELD_NUMBER: _ClassVar[int]
     UNPROVEN_NODE_IDS_FIELD_NUMBER: _ClassVar[int]
     number: int
     phase: AttemptPhase
@@ -362,8 +369,23 @@ class Attempt(_message.Message):
     moved_at: _timestamp_pb2.Timestamp
     moved_digest: str
     moved_checkpoint_step: int
+    planned_end: PlannedEnd
     unproven_node_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, number: _Optional[int] = ..., phase: _Optional[_Union[AttemptPhase, str]] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., running_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ending_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause_kind: _Optional[_Union[CauseKind, str]] = ..., cause: _Optional[str] = ..., last_step: _Optional[int] = ..., resumed_from_step: _Optional[int] = ..., moved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., moved_digest: _Optional[str] = ..., moved_checkpoint_step: _Optional[int] = ..., unproven_node_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, number: _Optional[int] = ..., phase: _Optional[_Union[AttemptPhase, str]] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., running_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ending_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause_kind: _Optional[_Union[CauseKind, str]] = ..., cause: _Optional[str] = ..., last_step: _Optional[int] = ..., resumed_from_step: _Optional[int] = ..., moved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., moved_digest: _Optional[str] = ..., moved_checkpoint_step: _Optional[int] = ..., planned_end: _Optional[_Union[PlannedEnd, _Mapping]] = ..., unproven_node_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class PlannedEnd(_message.Message):
+    __slots__ = ("requested_at", "cause_kind", "cause", "step", "agreed")
+    REQUESTED_AT_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_KIND_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    AGREED_FIELD_NUMBER: _ClassVar[int]
+    requested_at: _timestamp_pb2.Timestamp
+    cause_kind: CauseKind
+    cause: str
+    step: int
+    agreed: bool
+    def __init__(self, requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause_kind: _Optional[_Union[CauseKind, str]] = ..., cause: _Optional[str] = ..., step: _Optional[int] = ..., agreed: bool = ...) -> None: ...
 
 class Task(_message.Message):
     __slots__ = ("role", "index", "node_id", "incarnation", "partitions", "status", "node_address")
@@ -384,7 +406,7 @@ class Task(_message.Message):
     def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., node_address: _Optional[str] = ...) -> None: ...
 
 class TaskStatus(_message.Message):
-    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed", "stalled")
+    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed", "stalled", "end_requested")
     STATE_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -402,6 +424,7 @@ class TaskStatus(_message.Message):
     TOKEN_DIGEST_FIELD_NUMBER: _ClassVar[int]
     NODE_FAILED_FIELD_NUMBER: _ClassVar[int]
     STALLED_FIELD_NUMBER: _ClassVar[int]
+    END_REQUESTED_FIELD_NUMBER: _ClassVar[int]
     state: TaskState
     address: str
     rows: int
@@ -419,10 +442,11 @@ class TaskStatus(_message.Message):
     token_digest: bytes
     node_failed: bool
     stalled: bool
-    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ..., node_failed: bool = ..., stalled: bool = ...) -> None: ...
+    end_requested: str
+    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ..., node_failed: bool = ..., stalled: bool = ..., end_requested: _Optional[str] = ...) -> None: ...
 
 class Progress(_message.Message):
-    __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step", "busy_until_nanos")
+    __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step", "busy_until_nanos", "end")
     class MetricsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -437,6 +461,7 @@ class Progress(_message.Message):
     RESUMED_FROM_STEP_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_STEP_FIELD_NUMBER: _ClassVar[int]
     BUSY_UNTIL_NANOS_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
     step: int
     total_steps: int
     metrics: _containers.ScalarMap[str, float]
@@ -444,7 +469,20 @@ class Progress(_message.Message):
     resumed_from_step: int
     checkpoint_step: int
     busy_until_nanos: int
-    def __init__(self, step: _Optional[int] = ..., total_steps: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., reported_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., resumed_from_step: _Optional[int] = ..., checkpoint_step: _Optional[int] = ..., busy_until_nanos: _Optional[int] = ...) -> None: ...
+    end: EndProgress
+    def __init__(self, step: _Optional[int] = ..., total_steps: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., reported_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., resumed_from_step: _Optional[int] = ..., checkpoint_step: _Optional[int] = ..., busy_until_nanos: _Optional[int] = ..., end: _Optional[_Union[EndProgress, _Mapping]] = ...) -> None: ...
+
+class EndProgress(_message.Message):
+    __slots__ = ("ready", "step", "saved", "terminated")
+    READY_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    SAVED_FIELD_NUMBER: _ClassVar[int]
+    TERMINATED_FIELD_NUMBER: _ClassVar[int]
+    ready: bool
+    step: int
+    saved: bool
+    terminated: bool
+    def __init__(self, ready: bool = ..., step: _Optional[int] = ..., saved: bool = ..., terminated: bool = ...) -> None: ...
 
 class NodeReport(_message.Message):
     __slots__ = ("job_id", "attempt", "node_id", "tasks", "reached", "error")
@@ -601,12 +639,14 @@ class ListJobsResponse(_message.Message):
     def __init__(self, jobs: _Optional[_Iterable[_Union[Job, _Mapping]]] = ...) -> None: ...
 
 class StopJobRequest(_message.Message):
-    __slots__ = ("job_id", "force")
+    __slots__ = ("job_id", "force", "save")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     FORCE_FIELD_NUMBER: _ClassVar[int]
+    SAVE_FIELD_NUMBER: _ClassVar[int]
     job_id: str
     force: bool
-    def __init__(self, job_id: _Optional[str] = ..., force: bool = ...) -> None: ...
+    save: bool
+    def __init__(self, job_id: _Optional[str] = ..., force: bool = ..., save: bool = ...) -> None: ...
 
 class StopJobResponse(_message.Message):
     __slots__ = ("job",)

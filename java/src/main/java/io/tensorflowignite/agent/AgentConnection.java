@@ -14,6 +14,8 @@ import io.tensorflowignite.v1.AgentServiceGrpc;
 import io.tensorflowignite.v1.AgentStart;
 import io.tensorflowignite.v1.AttemptLease;
 import io.tensorflowignite.v1.HeartbeatRequest;
+import io.tensorflowignite.v1.PlanEndRequest;
+import io.tensorflowignite.v1.PlannedEnd;
 import io.tensorflowignite.v1.ReservePortsRequest;
 import io.tensorflowignite.v1.StartTaskRequest;
 import io.tensorflowignite.v1.StopAttemptRequest;
@@ -102,6 +104,19 @@ final class AgentConnection implements AutoCloseable {
 
   void startTask(StartTaskRequest request) {
     calls.withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS).startTask(request);
+  }
+
+  /** Passes the planned end of an attempt to its tasks. */
+  void planEnd(String job, int attempt, PlannedEnd plan) {
+    calls
+        .withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS)
+        .planEnd(
+            PlanEndRequest.newBuilder()
+                .setJobId(job)
+                .setAttempt(attempt)
+                .setStep(plan.getStep())
+                .setAgreed(plan.getAgreed())
+                .build());
   }
 
   /** Completes when all processes of the attempt have terminated. */

@@ -8,6 +8,7 @@ import io.tensorflowignite.security.TaskToken;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
+import io.tensorflowignite.v1.PlannedEnd;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskState;
@@ -34,6 +35,9 @@ final class LocalAttempt {
 
   /** A call to stop the attempt is pending. */
   boolean stopping;
+
+  /** The planned end that the tasks have last got. */
+  PlannedEnd plannedEnd = PlannedEnd.getDefaultInstance();
 
   /** The agent has confirmed that all processes of the attempt have terminated. */
   boolean provenTerminated;

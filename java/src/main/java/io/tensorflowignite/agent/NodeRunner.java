@@ -281,10 +281,11 @@ public final class NodeRunner implements AutoCloseable {
         }
         break;
       case ATTEMPT_PHASE_RUN:
-        for (Task task : tasks) {
-          start(job, attempt, task, local);
-        }
-        local.reached = ATTEMPT_PHASE_RUN;
+        run(job, attempt, tasks, local);
+        break;
+      case ATTEMPT_PHASE_SAVE:
+        run(job, attempt, tasks, local);
+        planEnd(attempt, local);
         break;
       case ATTEMPT_PHASE_STOP:
         if (local.reached != ATTEMPT_PHASE_STOP) {
@@ -329,6 +330,13 @@ public final class NodeRunner implements AutoCloseable {
     return task.getPartitionsList().stream()
         .mapToLong(partition -> cache.localSizeLong(partition, CachePeekMode.PRIMARY))
         .sum();
+  }
+
+  private void run(Job job, Attempt attempt, List<Task> tasks, LocalAttempt local) {
+    for (Task task : tasks) {
+      start(job, attempt, task, local);
+    }
+    local.reached = ATTEMPT_PHASE_RUN;
   }
 
   private void start(Job job, Attempt attempt, Task task, LocalAttempt local) {
@@ -381,6 +389,23 @@ public final class NodeRunner implements AutoCloseable {
       }
     } catch (IOException e) {
       local.fail(key, "its code could not be stored on the node: " + MessageText.reason(e));
+    }
+  }
+
+  private void planEnd(Attempt attempt, LocalAttempt local) {
+    AgentConnection agent = supervisor.agent().orElse(null);
+    if (agent == null || attempt.getPlannedEnd().equals(local.plannedEnd)) {
+      return;
+    }
+    try {
+      agent.planEnd(local.jobId, local.number, attempt.getPlannedEnd());
+      local.plannedEnd = attempt.getPlannedEnd();
+    } catch (StatusRuntimeException e) {
+      log.warning(
+          String.format(
+              "The planned end of an attempt did not reach its tasks; the node retries [job=%s,"
+                  + " attempt=%d, reason=%s]",
+              local.jobId, local.number, e.getStatus()));
     }
   }
 

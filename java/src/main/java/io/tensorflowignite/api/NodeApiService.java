@@ -257,9 +257,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     Job found = find(request.getJobId(), guard::mayStop, guard::stop);
     requireReadable(found);
     Job stopped =
-        jobs.update(
-                found.getId(),
-                job -> job.hasFinishedAt() ? job : requestStop(job, request.getForce()))
+        jobs.update(found.getId(), job -> job.hasFinishedAt() ? job : requestStop(job, request))
             .orElseThrow(() -> notFound(found.getId()));
     if (!found.getStopRequested()) {
       requireUnfinished(stopped, "be stopped");
@@ -267,11 +265,15 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     answer(response, StopJobResponse.newBuilder().setJob(publicView(stopped)).build());
   }
 
-  /** A stop by force stays one when another caller stops the job without force. */
-  private static Job requestStop(Job job, boolean force) {
+  /**
+   * A stop by force stays one when another caller stops the job without force; a stop without save
+   * ends a job that still saves.
+   */
+  private static Job requestStop(Job job, StopJobRequest request) {
     return job.toBuilder()
         .setStopRequested(true)
-        .setForceStopRequested(force || job.getForceStopRequested())
+        .setForceStopRequested(request.getForce() || job.getForceStopRequested())
+        .setSaveRequested(request.getSave())
         .build();
   }
 

@@ -2,6 +2,7 @@ package io.tensorflowignite.job.decide;
 
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RESERVE;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RUN;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_SAVE;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_LOST;
@@ -9,6 +10,7 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DONE;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_PLANNED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STOP_REQUEST;
@@ -27,6 +29,7 @@ import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Event;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.PlannedEnd;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskStatus;
 
@@ -42,6 +45,9 @@ final class JobActions {
     Placement placement = event.placement();
     if (job.getAttemptsCount() > 0) {
       current(job).setFinishedAt(now);
+      if (current(job).getLastStep() > 0) {
+        addEvent(job, now, EndPlan.steps(current(job).build()));
+      }
     }
     Attempt.Builder attempt =
         Attempt.newBuilder()
@@ -151,6 +157,25 @@ final class JobActions {
     addEvent(job, now, "restarting, since " + event.cause() + idleRestarts(job));
   }
 
+  /** The tasks save after a step that they agree on; then the planned event ends the attempt. */
+  static void planEnd(Job.Builder job, JobEvent event, Timestamp now) {
+    CauseKind kind =
+        event.planned().type() == JobEvent.Type.DATA_MOVED
+            ? CAUSE_KIND_DATA_MOVED
+            : CAUSE_KIND_PLANNED;
+    current(job)
+        .setPhase(ATTEMPT_PHASE_SAVE)
+        .setPlannedEnd(
+            PlannedEnd.newBuilder().setRequestedAt(now).setCauseKind(kind).setCause(event.cause()));
+    addEvent(job, now, "its tasks save after a common step, then they end: " + event.cause());
+  }
+
+  static void endForNext(Job.Builder job, JobEvent event, Timestamp now) {
+    restart(job, CAUSE_KIND_PLANNED, event, now);
+    countRestart(job);
+    addEvent(job, now, "restarting, since " + event.cause() + idleRestarts(job));
+  }
+
   /** The failure of a task was the first sign of a lost node. */
   static void attributeToNode(Job.Builder job, JobEvent event, Timestamp now) {
     attribute(job, CAUSE_KIND_NODE_LEFT, event, now);
@@ -225,7 +250,8 @@ final class JobActions {
   static void close(Job.Builder job, JobEvent event, Timestamp now) {
     current(job).setFinishedAt(now);
     job.setFinishedAt(now);
-    addEvent(job, now, "nothing of the job runs any more");
+    String steps = current(job).getLastStep() > 0 ? "; " + EndPlan.steps(current(job).build()) : "";
+    addEvent(job, now, "nothing of the job runs any more" + steps);
   }
 
   /** The outcome stays; why a job failed or was stopped comes first. */

@@ -44,6 +44,7 @@ public final class JobClock {
       current.add(attempt.getRunningAt());
       current.add(attempt.getMovedAt());
       current.add(attempt.getEndingAt());
+      current.add(attempt.getPlannedEnd().getRequestedAt());
     }
     firstObserved.keySet().retainAll(current);
     current.forEach(this::sinceFirst);

@@ -32,6 +32,13 @@ final class JobEvent {
     NODE_LOST,
     /** Primary partitions have moved to other nodes. */
     DATA_MOVED,
+    /** The attempt is to end, and its tasks can save before: they agree on a step. */
+    END_PLANNED,
+    /**
+     * The attempt is to end, and the job to go on: a task was sent SIGTERM from outside, or a node
+     * with tasks is about to leave.
+     */
+    END_REQUESTED,
     /** Partitions have lost all their copies. */
     DATA_LOST,
     /** No further attempt is allowed, or a retry cannot help. */
@@ -48,33 +55,46 @@ final class JobEvent {
   private final Task task;
   private final Placement placement;
   private final Set<String> nodes;
+  private final JobEvent planned;
 
-  private JobEvent(Type type, String cause, Task task, Placement placement, Set<String> nodes) {
+  private JobEvent(
+      Type type,
+      String cause,
+      Task task,
+      Placement placement,
+      Set<String> nodes,
+      JobEvent planned) {
     this.type = type;
     this.cause = cause;
     this.task = task;
     this.placement = placement;
     this.nodes = nodes;
+    this.planned = planned;
   }
 
   static JobEvent of(Type type) {
-    return new JobEvent(type, "", null, null, Set.of());
+    return because(type, "");
   }
 
   static JobEvent because(Type type, String format, Object... values) {
-    return new JobEvent(type, String.format(format, values), null, null, Set.of());
+    return new JobEvent(type, String.format(format, values), null, null, Set.of(), null);
   }
 
   static JobEvent ofTask(Type type, Task task, String cause) {
-    return new JobEvent(type, cause, task, null, Set.of());
+    return new JobEvent(type, cause, task, null, Set.of(), null);
   }
 
   static JobEvent placed(Placement placement) {
-    return new JobEvent(Type.PLACED, "", null, placement, Set.of());
+    return new JobEvent(Type.PLACED, "", null, placement, Set.of(), null);
   }
 
   static JobEvent unproven(Set<String> nodes, String cause) {
-    return new JobEvent(Type.PROOF_TIMED_OUT, cause, null, null, nodes);
+    return new JobEvent(Type.PROOF_TIMED_OUT, cause, null, null, nodes, null);
+  }
+
+  /** The tasks save before the event that ends their attempt. */
+  static JobEvent planned(JobEvent end) {
+    return new JobEvent(Type.END_PLANNED, end.cause, null, null, Set.of(), end);
   }
 
   Type type() {
@@ -99,6 +119,11 @@ final class JobEvent {
   /** The nodes on which processes may still run; none for other events than PROOF_TIMED_OUT. */
   Set<String> nodes() {
     return nodes;
+  }
+
+  /** The event that will end the attempt; null for other events than END_PLANNED. */
+  JobEvent planned() {
+    return planned;
   }
 
   @Override

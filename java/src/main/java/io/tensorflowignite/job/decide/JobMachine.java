@@ -2,6 +2,8 @@ package io.tensorflowignite.job.decide;
 
 import static io.tensorflowignite.job.decide.JobEvent.Type.DATA_LOST;
 import static io.tensorflowignite.job.decide.JobEvent.Type.DATA_MOVED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.END_PLANNED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.END_REQUESTED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.HEALTHY;
 import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_FAILED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_LOST;
@@ -84,6 +86,7 @@ public final class JobMachine {
     add(JOB_STATE_STARTING, TASKS_RUNNING, JOB_STATE_RUNNING, JobActions::noteRunning);
     add(JOB_STATE_RUNNING, HEALTHY, JOB_STATE_RUNNING, JobActions::resetCrashCount);
     add(JOB_STATE_RUNNING, TASK_REPLACED, JOB_STATE_RUNNING, JobActions::replaceTask);
+    add(JOB_STATE_RUNNING, END_PLANNED, JOB_STATE_RUNNING, JobActions::planEnd);
     // A short script may end before all of its tasks were observed running together.
     add(JOB_STATE_STARTING, TASKS_SUCCEEDED, JOB_STATE_ENDING, JobActions::succeed);
     add(JOB_STATE_RUNNING, TASKS_SUCCEEDED, JOB_STATE_ENDING, JobActions::succeed);
@@ -96,6 +99,7 @@ public final class JobMachine {
       add(active, NODE_FAILED, JOB_STATE_RESTARTING, JobActions::failNode);
       add(active, NODE_LOST, JOB_STATE_RESTARTING, JobActions::loseNode);
       add(active, DATA_MOVED, JOB_STATE_RESTARTING, JobActions::followData);
+      add(active, END_REQUESTED, JOB_STATE_RESTARTING, JobActions::endForNext);
       add(active, DATA_LOST, JOB_STATE_ENDING, JobActions::loseData);
       add(active, STOP_REQUESTED, JOB_STATE_ENDING, JobActions::stop);
     }

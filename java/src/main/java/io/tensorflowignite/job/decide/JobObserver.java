@@ -16,6 +16,7 @@ import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_TERMINATED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_CRASHED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_REPLACED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.WAIT_TIMED_OUT;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_SAVE;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
@@ -101,6 +102,7 @@ public final class JobObserver {
             lostNode(),
             crash(),
             movedData(),
+            EndPlan.requested(job),
             all(task -> state(task) != TASK_STATE_PLACED, TASKS_RESERVED),
             startTimedOut());
       case JOB_STATE_STARTING:
@@ -111,11 +113,11 @@ public final class JobObserver {
             lostNode(),
             crash(),
             movedData(),
+            EndPlan.requested(job),
             all(task -> !BEFORE_RUNNING.contains(state(task)), TASKS_RUNNING),
             startTimedOut());
       case JOB_STATE_RUNNING:
-        return firstOf(
-            success(), stopRequested(), lostData(), lostNode(), crash(), movedData(), healthy());
+        return firstOf(success(), stopAtOnce(), lostData(), lostNode(), crash(), end(), healthy());
       case JOB_STATE_RESTARTING:
         return whileRestarting();
       case JOB_STATE_ENDING:
@@ -178,6 +180,20 @@ public final class JobObserver {
 
   private Optional<JobEvent> stopRequested() {
     return eventIf(job.getStopRequested(), STOP_REQUESTED, "stopped on request");
+  }
+
+  private Optional<JobEvent> stopAtOnce() {
+    return job.getSaveRequested() ? Optional.empty() : stopRequested();
+  }
+
+  /** The end of an attempt that runs well: its tasks save before, if they can. */
+  private Optional<JobEvent> end() {
+    if (attempt().getPhase() == ATTEMPT_PHASE_SAVE) {
+      return EndPlan.ended(job, observation);
+    }
+    boolean canSave = EndPlan.isPossible(job, observation);
+    return firstOf(stopRequested(), movedData(), EndPlan.requested(job))
+        .map(event -> canSave ? JobEvent.planned(event) : event);
   }
 
   private Optional<JobEvent> lostData() {
@@ -425,6 +441,8 @@ public final class JobObserver {
             : missingForPlacement();
       case JOB_STATE_ENDING:
         return TerminationProof.waitingFor(job, observation);
+      case JOB_STATE_RUNNING:
+        return EndPlan.waitingFor(job);
       default:
         return "";
     }

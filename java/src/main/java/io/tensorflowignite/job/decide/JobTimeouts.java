@@ -35,6 +35,9 @@ public final class JobTimeouts {
   /** After this time without a crash, earlier crashes are no longer counted. */
   final Duration healthy;
 
+  /** The longest time for a planned end, and between SIGTERM and SIGKILL. */
+  final Duration grace;
+
   private JobTimeouts(
       Duration start,
       Duration assignment,
@@ -48,6 +51,7 @@ public final class JobTimeouts {
     this.proof = grace.plus(lease).plus(lease).plus(AGENT_RESTART);
     this.quiet = quiet;
     this.healthy = healthy;
+    this.grace = grace;
   }
 
   public static JobTimeouts of(JobSpec spec, ClusterSettings settings) {

@@ -31,6 +31,7 @@ final class ReportMerge {
       mergeStatus(task, observation.report(task.getNodeId(), attempt.build()), observation);
     }
     mergeProgress(attempt);
+    EndPlan.merge(job, attempt);
     mergeMove(attempt, observation);
     return merged.build();
   }

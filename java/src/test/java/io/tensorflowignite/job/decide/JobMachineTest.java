@@ -11,6 +11,7 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_LOST;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_PLANNED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_ENDING;
@@ -248,6 +249,22 @@ public class JobMachineTest {
       story.crashes(ROLE_WORKER, 1).is(JOB_STATE_RESTARTING);
       assertEquals(1, story.job.getCrashes());
     }
+  }
+
+  @Test
+  public void anAttemptWhoseNodeAsksForItsEndMakesWayForTheNextInEachActiveState() {
+    for (JobStory story : Arrays.asList(reserving(), starting(), running())) {
+      TaskStatus.Builder status = story.find(ROLE_WORKER, 0).getStatus().toBuilder();
+      story.task(ROLE_WORKER, 0, status.setEndRequested("is being stopped"));
+      story.is(JOB_STATE_RESTARTING);
+      assertEquals("node aaaaaaaa with worker 0 is being stopped", story.attempt().getCause());
+      assertEquals(CAUSE_KIND_PLANNED, story.attempt().getCauseKind());
+      story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESERVING);
+      assertEquals(0, story.job.getCrashes());
+    }
+    JobStory saving =
+        running().worker(0, 0, false, 0).worker(1, 0, false, 0).stopWithSaveRequested();
+    saving.is(JOB_STATE_RUNNING).worker(0, 8, true, 8).worker(1, 8, true, 0).is(JOB_STATE_ENDING);
   }
 
   @Test

@@ -13,12 +13,14 @@ import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.EndProgress;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeReport;
+import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskState;
@@ -153,6 +155,26 @@ final class JobStory {
   JobStory forceStopRequested() {
     job = job.toBuilder().setForceStopRequested(true).build();
     return stopRequested();
+  }
+
+  JobStory stopWithSaveRequested() {
+    job = job.toBuilder().setSaveRequested(true).build();
+    return stopRequested();
+  }
+
+  /** A worker reports how far the planned end has come, and the step of the last checkpoint. */
+  JobStory worker(int index, long step, boolean saved, long checkpointStep) {
+    EndProgress end = EndProgress.newBuilder().setReady(true).setStep(step).setSaved(saved).build();
+    return task(
+        Role.ROLE_WORKER,
+        index,
+        TaskStatus.newBuilder()
+            .setState(TASK_STATE_RUNNING)
+            .setProgress(
+                Progress.newBuilder()
+                    .setStep(Math.max(step, checkpointStep))
+                    .setCheckpointStep(checkpointStep)
+                    .setEnd(end)));
   }
 
   /** A node is stopped: it ends its tasks, says that it leaves, and leaves. */

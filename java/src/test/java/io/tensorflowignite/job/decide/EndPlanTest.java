@@ -1,0 +1,183 @@
+package io.tensorflowignite.job.decide;
+
+import static io.tensorflowignite.job.decide.JobStory.NODE_A;
+import static io.tensorflowignite.job.decide.JobStory.NODE_B;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RUN;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_SAVE;
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_PLANNED;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STOP_REQUEST;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_ENDING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RESERVING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_STARTING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_STOPPED;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_SUCCEEDED;
+import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+import static io.tensorflowignite.v1.Role.ROLE_PS;
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_SUCCEEDED;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import com.google.protobuf.util.Durations;
+import io.tensorflowignite.v1.EndProgress;
+import io.tensorflowignite.v1.Event;
+import io.tensorflowignite.v1.Progress;
+import io.tensorflowignite.v1.TaskStatus;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+import org.junit.Test;
+
+public class EndPlanTest {
+  /** The stop grace of a service without settings. */
+  private static final int GRACE_S = 5;
+
+  @Test
+  public void aMoveOfDataEndsAnAttemptAfterAStepThatAllWorkersHaveSaved() {
+    JobStory story = running().dataMoves(NODE_A, 0).wait(5).is(JOB_STATE_RUNNING);
+    assertEquals(ATTEMPT_PHASE_SAVE, story.attempt().getPhase());
+    assertEquals("its tasks to save after a common step", story.job.getWaitingFor());
+    story.worker(0, 120, false, 100);
+    assertEquals(120, story.attempt().getPlannedEnd().getStep());
+    assertFalse(story.attempt().getPlannedEnd().getAgreed());
+    story.worker(1, 120, false, 0);
+    assertTrue(story.attempt().getPlannedEnd().getAgreed());
+    story.worker(0, 120, true, 120).is(JOB_STATE_RUNNING);
+    story.worker(1, 120, true, 0).is(JOB_STATE_RESTARTING);
+    assertEquals(ATTEMPT_PHASE_STOP, story.attempt().getPhase());
+    assertEquals(CAUSE_KIND_DATA_MOVED, story.attempt().getCauseKind());
+    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESERVING);
+    assertContains(history(story), "attempt 1 ended at step 120, saved at step 120");
+    assertEquals(0, story.job.getCrashes());
+  }
+
+  @Test
+  public void theLatestProposalCountsAndNoProposalComesAfterTheAgreement() {
+    JobStory story = running().dataMoves(NODE_A, 0).wait(5);
+    story.worker(0, 120, false, 0).worker(1, 123, false, 0);
+    assertEquals(123, story.attempt().getPlannedEnd().getStep());
+    assertFalse(story.attempt().getPlannedEnd().getAgreed());
+    story.worker(0, 123, false, 0);
+    assertTrue(story.attempt().getPlannedEnd().getAgreed());
+    story.worker(1, 999, false, 0);
+    assertEquals(123, story.attempt().getPlannedEnd().getStep());
+  }
+
+  @Test
+  public void tasksThatDoNotSaveInTimeAreStoppedAndTheLostStepsAreSaid() {
+    JobStory story = running().dataMoves(NODE_A, 0).wait(5).worker(0, 120, false, 100);
+    story.wait(GRACE_S - 1).is(JOB_STATE_RUNNING).wait(1).is(JOB_STATE_RESTARTING);
+    assertContains(
+        story.attempt().getCause(), "did not save together within the stop grace (5.0 s)");
+    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESERVING);
+    assertContains(history(story), "attempt 1 ended at step 120, saved at step 100");
+  }
+
+  @Test
+  public void tasksOfAScriptThatCannotSaveAreStoppedAtOnce() {
+    JobStory story = JobStory.mirrored().observe().startAndRun().worker(0, 0, false, 0);
+    story.dataMoves(NODE_A, 0).wait(5).is(JOB_STATE_RESTARTING);
+
+    JobStory impatient = running().withSpec(spec -> spec.setStopGrace(Durations.ZERO));
+    impatient.dataMoves(NODE_A, 0).wait(5).is(JOB_STATE_RESTARTING);
+  }
+
+  @Test
+  public void aStopWithSaveWaitsForTheSaveAndAnotherStopDoesNot() {
+    JobStory story = running().stopWithSaveRequested().is(JOB_STATE_RUNNING);
+    story.worker(0, 8, true, 8).worker(1, 8, true, 0).is(JOB_STATE_ENDING);
+    assertEquals(CAUSE_KIND_STOP_REQUEST, story.attempt().getCauseKind());
+    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_STOPPED);
+    assertContains(history(story), "any more; attempt 1 ended at step 8, saved at step 8");
+
+    JobStory hurried = running().stopWithSaveRequested();
+    hurried.job = hurried.job.toBuilder().setSaveRequested(false).build();
+    hurried.observe().is(JOB_STATE_ENDING);
+
+    for (JobStory early : Arrays.asList(reserving(), JobStory.mirrored().observe().startAndRun())) {
+      early.stopWithSaveRequested().is(JOB_STATE_ENDING);
+    }
+    JobStory moving = running().dataMoves(NODE_A, 0).wait(5).stopWithSaveRequested();
+    moving.is(JOB_STATE_RUNNING).wait(GRACE_S).is(JOB_STATE_ENDING);
+  }
+
+  @Test
+  public void aTaskThatIsSentSigtermFromOutsideEndsTheAttemptAndIsNoCrash() {
+    JobStory story = running().task(ROLE_WORKER, 1, terminated()).is(JOB_STATE_RUNNING);
+    assertEquals(ATTEMPT_PHASE_SAVE, story.attempt().getPhase());
+    story.worker(0, 8, true, 8).worker(1, 8, true, 0).is(JOB_STATE_RESTARTING);
+    assertEquals(CAUSE_KIND_PLANNED, story.attempt().getCauseKind());
+    assertEquals(
+        "worker 1 on node bbbbbbbb was sent SIGTERM from outside the job",
+        story.attempt().getCause());
+    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESERVING);
+    assertEquals(0, story.job.getCrashes());
+  }
+
+  @Test
+  public void onlyTheClientProcessOfAParameterServerJobSaves() {
+    JobStory story = JobStory.parameterServer().observe().startAndRun();
+    TaskStatus.Builder ready = TaskStatus.newBuilder().setState(TASK_STATE_RUNNING);
+    EndProgress.Builder end = EndProgress.newBuilder().setReady(true);
+    story.task(ROLE_CLIENT, 0, ready.setProgress(Progress.newBuilder().setEnd(end)));
+    story.task(ROLE_PS, 0, terminated()).is(JOB_STATE_RUNNING);
+    assertEquals(ATTEMPT_PHASE_SAVE, story.attempt().getPhase());
+    story.task(ROLE_CLIENT, 0, ready.setProgress(Progress.newBuilder().setEnd(end.setSaved(true))));
+    story.is(JOB_STATE_RESTARTING);
+  }
+
+  @Test
+  public void aScriptThatIsDoneBeforeItSavesSucceeds() {
+    JobStory story = running().dataMoves(NODE_A, 0).wait(5);
+    assertEquals(ATTEMPT_PHASE_SAVE, story.attempt().getPhase());
+    story.all(TASK_STATE_SUCCEEDED).is(JOB_STATE_ENDING);
+    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_SUCCEEDED);
+  }
+
+  @Test
+  public void theStopGraceBeginsAnewWhenAnotherNodeTakesTheServiceOver() {
+    JobStory story = running().dataMoves(NODE_A, 0).wait(5).wait(GRACE_S - 1).serviceMoves(600);
+    story.wait(GRACE_S - 1).is(JOB_STATE_RUNNING).wait(1).is(JOB_STATE_RESTARTING);
+  }
+
+  private static TaskStatus.Builder terminated() {
+    return TaskStatus.newBuilder()
+        .setState(TASK_STATE_RUNNING)
+        .setProgress(
+            Progress.newBuilder()
+                .setEnd(EndProgress.newBuilder().setReady(true).setTerminated(true)));
+  }
+
+  private static JobStory reserving() {
+    return JobStory.mirrored().observe().is(JOB_STATE_RESERVING);
+  }
+
+  private static JobStory starting() {
+    return reserving().all(TASK_STATE_RESERVED).is(JOB_STATE_STARTING);
+  }
+
+  private static JobStory idle() {
+    return starting().all(TASK_STATE_RUNNING).is(JOB_STATE_RUNNING);
+  }
+
+  /** Its workers are in loops with checkpoints. */
+  private static JobStory running() {
+    JobStory story = idle().worker(0, 0, false, 0).worker(1, 0, false, 0);
+    assertEquals(ATTEMPT_PHASE_RUN, story.attempt().getPhase());
+    return story;
+  }
+
+  private static String history(JobStory story) {
+    return story.job.getEventsList().stream().map(Event::getText).collect(Collectors.joining(";"));
+  }
+
+  private static void assertContains(String text, String part) {
+    assertTrue(text, text.contains(part));
+  }
+}

@@ -1,0 +1,164 @@
+"""The planned end of a training loop: the job or SIGTERM from outside asks for it; all workers save, and then end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from types import FrameType
+from typing import Any, NoReturn
+
+from google.protobuf import json_format
+
+from tensorflow_ignite.train.agreement import Agreement, Decision
+from tensorflow_ignite.train.progress import announce, report_end
+from tensorflow_ignite.v1 import agent_pb2, job_pb2
+
+COMMAND_VARIABLE = "TENSORFLOW_IGNITE_COMMAND"
+
+POLL_SECONDS = 0.1
+# While all workers wait for the agreement.
+WAITING_POLL_SECONDS = 0.02
+# A process whose script handles no SIGTERM ends at the latest so long after its agent has sent it, although its main
+# thread is in a call of TensorFlow, where Python runs no handler.
+KILL_SECONDS = 0.5
+# While the process waits for its end, it makes no progress.
+PARKED_SECONDS = 600.0
+_EXIT_TERMINATED = 128 + signal.SIGTERM
+
+
+class CommandReader:
+    """Reads the file in which the agent writes commands; one call of `stat` as long as it does not change."""
+
+    def __init__(self, path: str) -> None:
+        """Sets the path; the file does not exist before the first command. Empty: there is none."""
+        self._path = path
+        self._version: tuple[int, int] | None = None
+        self._command = agent_pb2.TaskCommand()
+
+    def read(self) -> agent_pb2.TaskCommand:
+        """Returns the newest command; an empty one before the first."""
+        with contextlib.suppress(OSError, UnicodeDecodeError, json_format.ParseError):
+            status = os.stat(self._path)
+            version = status.st_ino, status.st_mtime_ns
+            if version != self._version:
+                with open(self._path, encoding="utf-8") as file:
+                    text = file.read()
+                self._command = json_format.Parse(text, agent_pb2.TaskCommand(), ignore_unknown_fields=True)
+                self._version = version
+        return self._command
+
+
+class PlannedEnd:
+    """The planned end of a training loop; outside a job nothing is ever planned.
+
+    A thread reads the commands of the agent, since the main thread may wait for another worker within a step.
+    """
+
+    def __init__(self, *, leads: bool, alone: bool) -> None:
+        """See `Agreement`; the loop has not begun."""
+        self._path = os.environ.get(COMMAND_VARIABLE, "")
+        self._commands = CommandReader(self._path)
+        self._agreement = Agreement(leads=leads, alone=alone)
+        self._lock = threading.Lock()
+        self._reported = job_pb2.EndProgress()
+        self._ready = False
+        self._saved = False
+        self._terminated = False
+        self._stop_at: float | None = None
+        self._closed = threading.Event()
+        self._owner = os.getpid()
+        self._has_handler = False
+        self._earlier_handler: Any = None
+
+    def begin(self, step: int) -> None:
+        """The loop begins after this step; from now on SIGTERM from outside asks the job for a planned end."""
+        if not self._path or self._ready:
+            return
+        with self._lock:
+            self._agreement.finish(step)
+            self._ready = True
+        if threading.current_thread() is threading.main_thread():
+            # TensorFlow's own handler, which MultiWorkerMirroredStrategy installs, would ignore the signal.
+            self._earlier_handler = signal.signal(signal.SIGTERM, self._handle)
+            self._has_handler = True
+        self._closed.clear()
+        threading.Thread(target=self._watch, name="tensorflow-ignite-planned-end", daemon=True).start()
+        self._poll()
+
+    def end(self) -> None:
+        """The loop is over: an end cannot be planned any more."""
+        if not self._ready:
+            return
+        self._closed.set()
+        with self._lock:
+            self._ready = False
+            self._report()
+        if self._has_handler and threading.current_thread() is threading.main_thread():
+            self._has_handler = False
+            signal.signal(signal.SIGTERM, self._earlier_handler or signal.SIG_DFL)
+
+    def is_due(self, step: int) -> bool:
+        """Whether to save after this step, and then call `wait`; may wait until the workers have agreed on a step."""
+        if not self._ready:
+            return False
+        while True:
+            with self._lock:
+                decision = self._agreement.finish(step)
+                self._report()
+            if decision is not Decision.WAIT:
+                return decision is Decision.SAVE
+            time.sleep(WAITING_POLL_SECONDS)
+            self._poll()
+
+    def wait(self) -> NoReturn:
+        """Reports that the checkpoint is saved, and waits until the agent ends this process."""
+        announce(PARKED_SECONDS, force=True)
+        with self._lock:
+            self._saved = True
+            self._report()
+        while True:
+            # An earlier handler of the script runs within this call.
+            time.sleep(POLL_SECONDS)
+            if self._stop_at is not None and time.monotonic() > self._stop_at:
+                raise SystemExit(_EXIT_TERMINATED)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(POLL_SECONDS):
+            self._poll()
+            default = self._has_handler and not callable(self._earlier_handler)
+            if default and self._stop_at is not None and time.monotonic() > self._stop_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def _poll(self) -> None:
+        with self._lock:
+            command = self._commands.read()
+            if command.stop and self._stop_at is None:
+                self._stop_at = time.monotonic() + KILL_SECONDS
+            if command.save:
+                self._agreement.receive(command.step, command.agreed)
+            self._report()
+
+    def _report(self) -> None:
+        """Reports what has changed."""
+        now = job_pb2.EndProgress(
+            ready=self._ready, step=self._agreement.proposal, saved=self._saved, terminated=self._terminated
+        )
+        if now != self._reported:
+            # A full disk: the next call reports again.
+            with contextlib.suppress(OSError):
+                report_end(now)
+                self._reported = now
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        """Runs in the main thread, between two instructions of Python: it may hold the lock."""
+        child = os.getpid() != self._owner
+        if not child and not CommandReader(self._path).read().stop:
+            self._terminated = True
+        elif callable(self._earlier_handler):
+            self._earlier_handler(number, frame)
+        elif self._earlier_handler is not signal.SIG_IGN:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
