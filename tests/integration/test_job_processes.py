@@ -104,6 +104,19 @@ def test_agent_and_all_processes_of_a_killed_node_end_within_seconds(
     assert handle.stop(timeout=LIMIT).state == "stopped"
 
 
+def test_a_job_is_stopped_although_the_agent_of_one_of_its_nodes_is_stopped(
+    nodes: LocalCluster, stay_on: Callable[[], JobHandle]
+) -> None:
+    handle = stay_on()
+    victim = nodes.nodes[1]
+    tasks, agent = tasks_of(victim), agent_of(victim)
+    agent.suspend()
+    # The keepers end the tasks and the agent; the next agent proves it.
+    stopped = handle.stop(timeout=LIMIT)
+    assert (stopped.state, stopped.cause) == ("stopped", "stopped on request")
+    assert not [pid for pid in (*tasks, agent.pid) if alive(pid)]
+
+
 def test_no_process_outlives_the_lease_of_a_stopped_agent_whose_node_was_killed(
     nodes: LocalCluster, stay_on: Callable[[], JobHandle]
 ) -> None:
