@@ -1,5 +1,6 @@
 """The keeper of a task: nothing that comes from a task outlives its stop, its agent or its lease, however it hides."""
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -14,7 +15,7 @@ import psutil
 import pytest
 from agent_harness import DEADLINE_SECONDS, Agent, eventually, is_alive
 
-from tensorflow_ignite.agent import environment
+from tensorflow_ignite.agent import environment, process, work_directory
 from tensorflow_ignite.agent.keeper import Keeper
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
@@ -198,6 +199,20 @@ def test_the_next_agent_makes_a_stopped_one_end_whose_node_has_ended(tmp_path: P
     first.close()
 
 
+def test_an_agent_that_cannot_end_what_is_left_does_not_start_and_names_the_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = {**os.environ, process.MARK_VARIABLE: f"{tmp_path}:job/1/worker/0/0"}
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env=mark) as left:
+        # As if the kernel could not end it.
+        monkeypatch.setattr(process, "_signal", lambda processes, number: None)
+        monkeypatch.setattr(work_directory, "KEEPERS_SECONDS", 0.05)
+        monkeypatch.setattr(work_directory, "KILL_SECONDS", 0.2)
+        with pytest.raises(work_directory.WorkDirectoryError, match=rf"after SIGKILL \(pids {left.pid}\)"):
+            asyncio.run(work_directory.WorkDirectory(str(tmp_path)).take())
+        left.kill()
+
+
 @pytest.fixture
 def start_keeper(tmp_path: Path) -> Iterator[Callable[..., Keeper]]:
     keepers: list[Keeper] = []
@@ -238,15 +253,15 @@ def test_a_keeper_reports_the_script_its_exit_code_and_the_end_of_the_lease(
 def test_a_keeper_is_small_waits_without_work_and_holds_no_output(start_keeper: Callable[..., Keeper]) -> None:
     keeper = start_keeper("import time; time.sleep(600)")
     eventually(lambda: polled(keeper, lambda: keeper.script))
-    process = psutil.Process(keeper.pid)
-    eventually(lambda: process.status() == psutil.STATUS_SLEEPING)
-    assert process.memory_info().rss < 32 << 20
+    found = psutil.Process(keeper.pid)
+    eventually(lambda: found.status() == psutil.STATUS_SLEEPING)
+    assert found.memory_info().rss < 32 << 20
     modules = subprocess.run(["cat", f"/proc/{keeper.pid}/maps"], capture_output=True, text=True, check=True).stdout
     assert "grpc" not in modules
     assert "tensorflow" not in modules
     with contextlib.suppress(psutil.AccessDenied):
-        assert not process.open_files()
-    before = process.num_ctx_switches().voluntary
+        assert not found.open_files()
+    before = found.num_ctx_switches().voluntary
     keeper.extend_lease(time.monotonic_ns() + 60 * 10**9)
-    eventually(lambda: process.num_ctx_switches().voluntary > before)
-    assert process.num_ctx_switches().voluntary <= before + 2
+    eventually(lambda: found.num_ctx_switches().voluntary > before)
+    assert found.num_ctx_switches().voluntary <= before + 2

@@ -18,6 +18,8 @@ _PID_WIDTH = 10
 WAIT_SECONDS = 15.0
 # Keepers of tasks whose agent was killed end them within this time.
 KEEPERS_SECONDS = 2.0
+# The kernel ends a process that gets SIGKILL within this time, unless it waits for a device.
+KILL_SECONDS = 10.0
 _POLL_SECONDS = 0.05
 _REMEDY = "Name another directory in TENSORFLOW_IGNITE_WORK"
 
@@ -38,13 +40,12 @@ class WorkDirectory:
         """Locks the directory, ends every process that a killed agent left, and empties the directory.
 
         Raises:
-            WorkDirectoryError: It is not an agent's directory, or another agent has locked it.
+            WorkDirectoryError: It is not an agent's directory, or another agent has locked it, or a process of a killed
+                agent does not end.
         """
         self._make()
         await self._lock()
-        # Keepers are ending everything below them; SIGCONT is for one that is stopped.
-        await process.end_gently(lambda: process.find(f"{self.path}:"), KEEPERS_SECONDS, signal.SIGCONT)
-        await process.kill(lambda: process.find(f"{self.path}:"))
+        await self._end_leftovers()
         self._empty()
 
     def remove(self) -> None:
@@ -55,6 +56,22 @@ class WorkDirectory:
             self.path.rmdir()
         finally:
             os.close(self._lock_fd)
+
+    async def _end_leftovers(self) -> None:
+        def find() -> set[process.ProcessId]:
+            return process.find(f"{self.path}:")
+
+        # Keepers are ending everything below them; SIGCONT is for one that is stopped.
+        await process.end_gently(find, KEEPERS_SECONDS, signal.SIGCONT)
+        try:
+            await asyncio.wait_for(process.kill(find), KILL_SECONDS)
+        except asyncio.TimeoutError:
+            pids = ", ".join(str(left.pid) for left in sorted(find(), key=lambda left: left.pid))
+            raise WorkDirectoryError(
+                f"processes of tasks of an agent that was killed do not end {KILL_SECONDS:g} s after SIGKILL (pids "
+                f"{pids}). No task starts beside them. Free what they wait for, such as a device or a network file "
+                "system, or start the machine again"
+            ) from None
 
     def _make(self) -> None:
         try:
