@@ -68,7 +68,7 @@ final class AgentProcess implements AutoCloseable {
     return process.onExit();
   }
 
-  /** Ends an agent that does not answer; the kernel ends its tasks with it. */
+  /** Ends an agent that does not answer; the keepers of its tasks end these. */
   void kill() {
     process.destroyForcibly();
   }
