@@ -220,7 +220,9 @@ def start_keeper(tmp_path: Path) -> Iterator[Callable[..., Keeper]]:
     def start(source: str) -> Keeper:
         command = [sys.executable, "-IS", str(environment._LAUNCHER), str(os.getpid()), sys.executable, "-c", source]
         with (tmp_path / "log").open("wb") as output:
-            keepers.append(Keeper(command, directory=tmp_path, environment={}, output=output.fileno()))
+            keepers.append(
+                Keeper(command, lease_until_nanos=None, directory=tmp_path, environment={}, output=output.fileno())
+            )
         return keepers[-1]
 
     yield start

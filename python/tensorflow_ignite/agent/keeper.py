@@ -28,11 +28,20 @@ _lock = threading.Lock()
 class Keeper:
     """The keeper of one task, see launch.py. The thread that starts it must live as long as the agent."""
 
-    def __init__(self, command: list[str], *, directory: Path, environment: Mapping[str, str], output: int) -> None:
+    def __init__(
+        self,
+        command: list[str],
+        *,
+        lease_until_nanos: int | None,
+        directory: Path,
+        environment: Mapping[str, str],
+        output: int,
+    ) -> None:
         """Starts the keeper.
 
         Args:
             command: Command line that begins with the launcher.
+            lease_until_nanos: The end of the lease, as for `extend_lease`; None: there is none yet.
             directory: The task's working directory.
             environment: The task's whole environment.
             output: Descriptor of the file for the task's output.
@@ -47,6 +56,9 @@ class Keeper:
         self.was_killed = False
         self._control, keepers_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setblocking(False)
+        if lease_until_nanos is not None:
+            # Before the start: an agent that is stopped just afterwards could not send it.
+            self.extend_lease(lease_until_nanos)
         with keepers_end, _lock:
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
                 command,

@@ -168,6 +168,7 @@ class Task:
     async def _start(self) -> None:
         self.keeper = started = Keeper(
             environment.command(self._request, self._working),
+            lease_until_nanos=self._lease.until_nanos,
             directory=self._working,
             environment=environment.environment(
                 self._request,
@@ -181,7 +182,6 @@ class Task:
             ),
             output=self.output.fd,
         )
-        self.extend_lease()
         while started.script is None and _exit_code(started) is None:
             await asyncio.sleep(_START_POLL_SECONDS)
         self.status.pid = started.script or 0
