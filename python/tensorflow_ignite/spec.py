@@ -73,6 +73,7 @@ CauseKind = Literal[
     "stall",
     "planned",
 ]
+NodeAvailability = Literal["drained", "stopping"]
 OnJoin = Literal["restart", "ignore", "at-checkpoint"]
 Quorum = Literal["majority", "none"]
 
@@ -498,6 +499,7 @@ class Node(Value):
         lost_nodes: The nodes that have left the cluster without being stopped and are not back, as the node knows them
             that answers; the same for all nodes.
         quarantine: Attempts of ended jobs whose processes may still run on the node: it gets no task meanwhile.
+        availability: Whether it gets tasks; None: yes. ``"stopping"``: its tasks end, and then the node.
     """
 
     id: str
@@ -511,3 +513,4 @@ class Node(Value):
     losses: tuple[CacheLoss, ...] = ()
     lost_nodes: tuple[LostNode, ...] = ()
     quarantine: tuple[UnprovenAttempt, ...] = ()
+    availability: NodeAvailability | None = None

@@ -68,8 +68,14 @@ def test_planned_ends_lose_no_step(nodes: LocalCluster, tmp_path: Path) -> None:
             ends_saved(handle, tmp_path, 2)
             assert handle.status.attempts[1].cause_kind == "data-moved"
             assert len(handle.status.attempts[2].tasks) == 4
+
+            # The node that decides about the job leaves too.
+            nodes.stop_node(next(node for node in nodes.nodes if node.node_id == handle.status.service_node_id))
+            ends_saved(handle, tmp_path, 3)
+            assert handle.status.attempts[2].cause_kind == "planned"
+            assert handle.status.attempts[2].cause.endswith("is being stopped")
         finally:
             job = handle.stop(save=True, timeout=90)
-        (step,) = ledger(tmp_path, job, 3)
+        (step,) = ledger(tmp_path, job, 4)
         assert job.crashes == 0
-        assert job.events[-1].text.endswith(f"; attempt 3 ended at step {step}, saved at step {step}")
+        assert job.events[-1].text.endswith(f"; attempt 4 ended at step {step}, saved at step {step}")

@@ -45,11 +45,16 @@ class _Started:
 
 
 @dataclass(frozen=True)
+class _Left:
+    """The node has no tasks any more, or has waited for their stop grace."""
+
+
+@dataclass(frozen=True)
 class _Ended:
     error: str | None
 
 
-_Event = _StopRequested | _Started | _Ended
+_Event = _StopRequested | _Started | _Left | _Ended
 
 
 def run_node(
@@ -205,14 +210,27 @@ class _Host:
                     if event.is_interrupt and stop.is_interrupt:
                         os._exit(event.exit_code)
                     continue
-                stop, deadline = event, time.monotonic() + STOP_TIMEOUT
+                stop = event
                 self._report.event("stopping", f"stopping: {stop.cause}", why=stop.cause)
             elif isinstance(event, _Started):
                 node = event.node
+            elif isinstance(event, _Left):
+                deadline = time.monotonic() + STOP_TIMEOUT
+                continue
             else:
                 return self._ended(event, stop)
+            if stop is not None:
+                # A node that is still starting has no tasks.
+                deadline = time.monotonic() + STOP_TIMEOUT if node is None else None
             if stop is not None and node is not None:
-                threading.Thread(target=node.stop, name="stop", daemon=True).start()
+                threading.Thread(target=self._stop, args=[node], name="stop", daemon=True).start()
+
+    def _stop(self, node: JavaNode) -> None:
+        try:
+            node.leave()
+        finally:
+            self._events.put(_Left())
+            node.stop()
 
     def _ended(self, event: _Ended, stop: _StopRequested | None) -> int:
         if stop is not None:

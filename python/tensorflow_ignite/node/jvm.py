@@ -119,6 +119,10 @@ class JavaNode:
             return None
         return Topology(version=int(topology.version()), node_ids=tuple(str(node) for node in topology.nodeIds()))
 
+    def leave(self) -> None:
+        """Waits for planned ends of the node's tasks, at most for the stop grace of their jobs."""
+        self._facade.leave()
+
     def stop(self) -> None:
         """Stops the node, the tasks on it included; returns when nothing of it is left."""
         self._facade.stop()

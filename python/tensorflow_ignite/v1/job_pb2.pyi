@@ -121,6 +121,12 @@ class Quorum(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     QUORUM_UNSPECIFIED: _ClassVar[Quorum]
     QUORUM_MAJORITY: _ClassVar[Quorum]
     QUORUM_NONE: _ClassVar[Quorum]
+
+class NodeAvailability(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    NODE_AVAILABILITY_UNSPECIFIED: _ClassVar[NodeAvailability]
+    NODE_AVAILABILITY_DRAINED: _ClassVar[NodeAvailability]
+    NODE_AVAILABILITY_STOPPING: _ClassVar[NodeAvailability]
 ERROR_CODE_UNSPECIFIED: ErrorCode
 ERROR_CODE_INVALID_REQUEST: ErrorCode
 ERROR_CODE_CACHE_NOT_FOUND: ErrorCode
@@ -205,6 +211,9 @@ ATTEMPT_PHASE_SAVE: AttemptPhase
 QUORUM_UNSPECIFIED: Quorum
 QUORUM_MAJORITY: Quorum
 QUORUM_NONE: Quorum
+NODE_AVAILABILITY_UNSPECIFIED: NodeAvailability
+NODE_AVAILABILITY_DRAINED: NodeAvailability
+NODE_AVAILABILITY_STOPPING: NodeAvailability
 
 class JobSpec(_message.Message):
     __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext", "first_step_timeout", "stall_timeout", "max_restarts")
@@ -501,7 +510,7 @@ class NodeReport(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., node_id: _Optional[str] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., reached: _Optional[_Union[AttemptPhase, str]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops", "losses", "lost_nodes", "quarantine")
+    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops", "losses", "lost_nodes", "quarantine", "availability")
     ID_FIELD_NUMBER: _ClassVar[int]
     CONSISTENT_ID_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
@@ -513,6 +522,7 @@ class Node(_message.Message):
     LOSSES_FIELD_NUMBER: _ClassVar[int]
     LOST_NODES_FIELD_NUMBER: _ClassVar[int]
     QUARANTINE_FIELD_NUMBER: _ClassVar[int]
+    AVAILABILITY_FIELD_NUMBER: _ClassVar[int]
     id: str
     consistent_id: str
     order: int
@@ -524,7 +534,8 @@ class Node(_message.Message):
     losses: _containers.RepeatedCompositeFieldContainer[CacheLoss]
     lost_nodes: _containers.RepeatedCompositeFieldContainer[LostNode]
     quarantine: _containers.RepeatedCompositeFieldContainer[UnprovenAttempt]
-    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[CacheLoss, _Mapping]]] = ..., lost_nodes: _Optional[_Iterable[_Union[LostNode, _Mapping]]] = ..., quarantine: _Optional[_Iterable[_Union[UnprovenAttempt, _Mapping]]] = ...) -> None: ...
+    availability: NodeAvailability
+    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[CacheLoss, _Mapping]]] = ..., lost_nodes: _Optional[_Iterable[_Union[LostNode, _Mapping]]] = ..., quarantine: _Optional[_Iterable[_Union[UnprovenAttempt, _Mapping]]] = ..., availability: _Optional[_Union[NodeAvailability, str]] = ...) -> None: ...
 
 class UnprovenAttempt(_message.Message):
     __slots__ = ("job_id", "attempt", "pids")

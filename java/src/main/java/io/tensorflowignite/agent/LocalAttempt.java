@@ -31,10 +31,13 @@ final class LocalAttempt {
   /** The job's row as last seen here. */
   volatile Job job;
 
-  AttemptPhase reached = AttemptPhase.ATTEMPT_PHASE_UNSPECIFIED;
+  volatile AttemptPhase reached = AttemptPhase.ATTEMPT_PHASE_UNSPECIFIED;
 
   /** A call to stop the attempt is pending. */
   boolean stopping;
+
+  /** Why this node asks for an end of the attempt; empty: it does not. */
+  String endRequest = "";
 
   /** The planned end that the tasks have last got. */
   PlannedEnd plannedEnd = PlannedEnd.getDefaultInstance();
@@ -192,14 +195,18 @@ final class LocalAttempt {
   }
 
   NodeReport report(String nodeId) {
-    return NodeReport.newBuilder()
-        .setJobId(jobId)
-        .setAttempt(number)
-        .setNodeId(nodeId)
-        .addAllTasks(tasks.values())
-        .setReached(reached)
-        .setError(error)
-        .build();
+    NodeReport.Builder report =
+        NodeReport.newBuilder()
+            .setJobId(jobId)
+            .setAttempt(number)
+            .setNodeId(nodeId)
+            .addAllTasks(tasks.values())
+            .setReached(reached)
+            .setError(error);
+    report
+        .getTasksBuilderList()
+        .forEach(task -> task.getStatusBuilder().setEndRequested(endRequest));
+    return report.build();
   }
 
   boolean hasTask(TaskKey key) {

@@ -69,6 +69,11 @@ public final class NodeRunner implements AutoCloseable {
 
   private static final java.time.Duration CLOSE_TIMEOUT = java.time.Duration.ofSeconds(10);
 
+  private static final java.time.Duration LEAVE_POLL = java.time.Duration.ofMillis(50);
+
+  /** For messages from this node to the services of jobs and back. */
+  private static final java.time.Duration LEAVE_MARGIN = java.time.Duration.ofSeconds(2);
+
   /** Longer than the calls to the agent in a pass, and the download of a code archive. */
   private static final java.time.Duration PASS_LIMIT = java.time.Duration.ofMinutes(2);
 
@@ -90,6 +95,7 @@ public final class NodeRunner implements AutoCloseable {
   private final Map<String, LocalAttempt> attempts = new ConcurrentHashMap<>();
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-runner");
   private final Loop loop;
+  private volatile String endRequest = "";
   private volatile boolean closed;
 
   /**
@@ -172,6 +178,26 @@ public final class NodeRunner implements AutoCloseable {
                       attempt.loseAgent(reason);
                       attempt.stopping = false;
                     }));
+  }
+
+  /**
+   * Asks the jobs for planned ends of the attempts with tasks on this node, which is being stopped.
+   * Returns when all have ended here; at the latest after the longest stop grace of these jobs, and
+   * the time that messages take.
+   */
+  public void leave() {
+    endRequest = "is being stopped";
+    wake();
+    long begin = System.nanoTime();
+    while (attempts.values().stream().anyMatch(local -> mayWait(local, begin))) {
+      Uninterruptibles.sleepUninterruptibly(LEAVE_POLL);
+    }
+  }
+
+  private boolean mayWait(LocalAttempt local, long begin) {
+    long limitMs = Durations.toMillis(grace(local.job)) + LEAVE_MARGIN.toMillis();
+    return local.reached != ATTEMPT_PHASE_STOP
+        && System.nanoTime() - begin < TimeUnit.MILLISECONDS.toNanos(limitMs);
   }
 
   /** Until when the tasks of each attempt on this node may run. */
@@ -441,6 +467,7 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   private void report(LocalAttempt local) {
+    local.endRequest = endRequest;
     NodeReport report = local.report(nodeId);
     if (!report.equals(reports.get(local.jobId, local.number, nodeId).orElse(null))) {
       reports.put(report);

@@ -3,6 +3,7 @@ package io.tensorflowignite.embedded;
 import io.tensorflowignite.NodeSslContextFactory;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.security.tls.NodeTls;
+import io.tensorflowignite.node.StopHook;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
@@ -174,6 +175,14 @@ public final class EmbeddedNode {
       }
       return stopped ? null : topology;
     }
+  }
+
+  /**
+   * Waits for planned ends of the node's tasks, which may take the stop grace of their jobs. The
+   * next call is {@link #stop}.
+   */
+  public void leave() {
+    StopHook.runNow(ignite);
   }
 
   /** Stops the node and its tasks. Returns when all of them have ended. */

@@ -1,5 +1,8 @@
 package io.tensorflowignite.job;
 
+import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_STOPPING;
+import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_UNSPECIFIED;
+
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.job.decide.Placement;
 import io.tensorflowignite.job.decide.PlacementResult;
@@ -118,6 +121,9 @@ final class AssignmentReader {
     if (node.get().getQuarantineCount() > 0) {
       return Optional.of(owner + " to leave its quarantine: " + quarantine(node.get()));
     }
+    if (node.get().getAvailability() == NODE_AVAILABILITY_STOPPING) {
+      return Optional.of(owner + " to stop");
+    }
     AgentInfo agent = node.get().getAgent();
     return agent.getPid() == 0
         ? Optional.of(
@@ -142,6 +148,7 @@ final class AssignmentReader {
     return nodes
         .get(serviceNode)
         .filter(node -> node.getAgent().getPid() != 0 && node.getQuarantineCount() == 0)
+        .filter(node -> node.getAvailability() == NODE_AVAILABILITY_UNSPECIFIED)
         .orElse(owners.keySet().iterator().next());
   }
 }

@@ -1,5 +1,7 @@
 package io.tensorflowignite.node;
 
+import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_STOPPING;
+
 import com.google.common.base.Strings;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.Loop;
@@ -71,9 +73,15 @@ final class NodeRow implements AutoCloseable {
     return self.getAddress();
   }
 
-  void agent(AgentInfo agent) {
+  synchronized void agent(AgentInfo agent) {
     self = self.toBuilder().setAgent(agent).build();
     changes.release();
+  }
+
+  /** Jobs place no more tasks on this node. */
+  synchronized void stopping() {
+    self = self.toBuilder().setAvailability(NODE_AVAILABILITY_STOPPING).build();
+    publish();
   }
 
   @Override
@@ -93,7 +101,7 @@ final class NodeRow implements AutoCloseable {
         });
   }
 
-  private void publish() {
+  private synchronized void publish() {
     Node now =
         self.toBuilder().addAllLoops(loops.faults()).addAllQuarantine(quarantine.get()).build();
     Node stored = nodes.get(now.getId()).orElse(Node.getDefaultInstance());

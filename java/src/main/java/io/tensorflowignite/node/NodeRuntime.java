@@ -279,8 +279,18 @@ public final class NodeRuntime implements AutoCloseable {
         .start();
     opened(supervisor).start();
     opened(runner).start();
+    opened(StopHook.install(ignite, this::leave));
     log.info("Node API is up [address=" + address + ", tls=" + tls + ", node=" + nodeId + "]");
     return reconciler;
+  }
+
+  private void leave() {
+    try {
+      self.stopping();
+      runner.leave();
+    } catch (RuntimeException e) {
+      log.warning("The node stops without planned ends of its tasks [node=" + nodeId + "]", e);
+    }
   }
 
   private Authentication authentication(JobTable jobs) {
