@@ -12,6 +12,7 @@
         ├── JobFinishedError
         ├── JobNotFinishedError
         ├── JobUnreadableError
+        ├── NodeNotFoundError
         ├── JobFailedError                carries the job
         │   └── JobStoppedError
         ├── NoAgentError
@@ -84,6 +85,7 @@ __all__ = [
     "JobUnreadableError",
     "LimitExceededError",
     "NoAgentError",
+    "NodeNotFoundError",
     "PartitionNotLocalError",
     "PermissionDeniedError",
     "RequestTimeoutError",
@@ -180,6 +182,12 @@ class JobUnreadableError(TensorFlowIgniteError):
     """The node cannot read the row of the job, or the row has values of a later version."""
 
     code = "JOB_UNREADABLE"
+
+
+class NodeNotFoundError(TensorFlowIgniteError):
+    """No node, or more than one, has this id, name or address."""
+
+    code = "NODE_NOT_FOUND"
 
 
 class JobFailedError(TensorFlowIgniteError):
@@ -399,6 +407,7 @@ CODES: dict[str, type[TensorFlowIgniteError]] = {
         JobFinishedError,
         JobNotFinishedError,
         JobUnreadableError,
+        NodeNotFoundError,
         NoAgentError,
         ClusterNotActiveError,
         PartitionNotLocalError,

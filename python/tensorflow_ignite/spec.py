@@ -33,6 +33,7 @@ __all__ = [
     "JobSpec",
     "JobState",
     "Node",
+    "NodeAvailability",
     "NodeLoop",
     "OnJoin",
     "Progress",

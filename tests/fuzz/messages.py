@@ -187,6 +187,7 @@ _NODE_API: _Methods = (
     ("ListNodes", "unary_unary", job_pb2.ListNodesRequest, None),
     ("AcceptDataLoss", "unary_unary", job_pb2.AcceptDataLossRequest, None),
     ("AcceptQuorum", "unary_unary", job_pb2.AcceptQuorumRequest, None),
+    ("DrainNode", "unary_unary", job_pb2.DrainNodeRequest, None),
     ("WatchJob", "unary_stream", job_pb2.WatchJobRequest, None),
     ("StreamLogs", "unary_stream", job_pb2.StreamLogsRequest, None),
     ("UploadCode", "stream_unary", job_pb2.UploadCodeRequest, job_pb2.UploadCodeRequest(digest="0" * 64, chunk=b"x")),

@@ -124,6 +124,12 @@ class NodeApiServer(job_pb2_grpc.NodeApiServiceServicer):
                 job.members.extend(self.state.nodes)
             return job_pb2.AcceptQuorumResponse(job=self.state.jobs[job.id], missing=missing)
 
+    def DrainNode(self, request: Any, context: Any) -> Any:
+        with self._call("DrainNode", context):
+            (node,) = (node for node in self.state.nodes if node.consistent_id == request.node)
+            node.availability = 0 if request.undo else job_pb2.NODE_AVAILABILITY_DRAINED
+            return job_pb2.DrainNodeResponse(node=node)
+
     def RemoveJob(self, request: Any, context: Any) -> Any:
         with self._call("RemoveJob", context):
             job = self._find(request.job_id, context)

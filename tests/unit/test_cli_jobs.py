@@ -476,6 +476,17 @@ def test_ctrl_c_ends_logs_quietly(node) -> None:
     assert ran.returncode == 130
 
 
+def test_a_node_is_drained_until_that_is_undone(cli, node) -> None:
+    node.state.nodes = [job_pb2.Node(id="b" * 36, consistent_id="n2", address="h:10821")]
+    assert cli("drain", "n2") == (0, "node bbbbbbbb at h:10821 is drained: its tasks end, and it gets no others\n", "")
+    assert "node bbbbbbbb gets no tasks: it is drained (tensorflow-ignite drain --undo)" in cli("nodes")[1]
+    assert cli("drain", "n2", "--undo") == (0, "node bbbbbbbb at h:10821 gets tasks again\n", "")
+    assert "drained" not in cli("nodes")[1]
+    node.state.nodes[0].availability = job_pb2.NODE_AVAILABILITY_STOPPING
+    assert "node bbbbbbbb gets no tasks: it is being stopped" in cli("nodes")[1]
+    assert json.loads(cli("drain", "n2", "--json")[1])["availability"] == "drained"
+
+
 def test_a_quorum_is_accepted_once(cli, node) -> None:
     here, *gone = (
         job_pb2.Node(id=letter * 36, consistent_id=letter, order=order, address=f"{letter}:10820")

@@ -157,6 +157,14 @@ def test_a_lost_node_that_answers_in_a_cluster_of_its_own_is_a_split(node) -> No
     assert "tensorflow-ignite quorum accept JOB" in found.remedy
 
 
+def test_a_drained_node_is_named(node) -> None:
+    check(examine(node.address)["drained nodes"], "ok", "every node may get tasks")
+    node.state.nodes[1].availability = job_pb2.NODE_AVAILABILITY_DRAINED
+    found = examine(node.address)["drained nodes"]
+    check(found, "warning", "node 1a1b2c3d on h1 are drained")
+    assert "tensorflow-ignite drain --undo NODE" in found.remedy
+
+
 def test_nodes_with_different_plugins_are_named(node) -> None:
     node.state.nodes[1].plugin_version = ""
     check(examine(node.address)["plugin"], "failed", "; unknown on node 1a1b2c3d on h1")

@@ -12,7 +12,7 @@ from tensorflow_ignite.cli.credentials import addresses_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, option, session
 from tensorflow_ignite.cli.render import age, paint, print_json, short_id, table
-from tensorflow_ignite.spec import CacheLoss, Job, LostNode, Node, NodeLoop, Progress, Task
+from tensorflow_ignite.spec import CacheLoss, Job, LostNode, Node, NodeAvailability, NodeLoop, Progress, Task
 
 # Seconds in which a lost node answers, if it runs.
 _SPLIT_SECONDS = 2.0
@@ -157,6 +157,8 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
             print(f"node {short_id(node.id)} runs no tasks: {paint(node.agent.error, 'red')}")
         for unproven in node.quarantine:
             print(f"node {short_id(node.id)} is in quarantine: {paint(unproven.text, 'red')}")
+        if node.availability:
+            print(f"node {short_id(node.id)} gets no tasks: {availability_text(node.availability)}")
         for loop in node.loops:
             print(f"node {short_id(node.id)}: {paint(loop_text(loop), 'red')}")
     for loss in found[0].losses if found else ():
@@ -176,6 +178,11 @@ def _split(context: typer.Context, address: str | None, found: Sequence[Node]) -
     credentials = resolve_credentials(context, addresses_of(context, address))
     others = other_clusters(found, _SPLIT_SECONDS, credentials)
     return f"the cluster is split: {split_text(found, others)}. {SPLIT_REMEDY}" if others else ""
+
+
+def availability_text(availability: NodeAvailability) -> str:
+    """Why a node gets no tasks, and what to do."""
+    return "it is being stopped" if availability == "stopping" else "it is drained (tensorflow-ignite drain --undo)"
 
 
 def loop_text(loop: NodeLoop) -> str:

@@ -29,6 +29,7 @@ _NODES = Step("cluster", "nodes")
 _AGENTS = Step("cluster", "agents")
 _TENSORFLOW = Step("cluster", "tensorflow")
 _REACHABILITY = Step("cluster", "reachability")
+_DRAINED = Step("cluster", "drained nodes")
 _LOOPS = Step("cluster", "loops")
 _QUARANTINE = Step("cluster", "quarantine")
 _LOSSES = Step("cluster", "losses")
@@ -75,6 +76,7 @@ def examine(
     yield _ACTIVATION.ok("the cluster is active: its node table can be read")
     yield _listed(nodes)
     yield _agents(nodes)
+    yield _drained(nodes)
     yield _loops(nodes)
     yield _quarantine(nodes)
     yield _losses(nodes)
@@ -175,6 +177,17 @@ def _agents(nodes: Sequence[Node]) -> Finding:
         f"On {_hosts(lacking)}: name an interpreter that has tensorflow-ignite and TensorFlow "
         "(TENSORFLOW_IGNITE_PYTHON, or tensorflow-ignite node --python) and start the node again. Try one there: "
         "tensorflow-ignite doctor --only machine --python PATH",
+    )
+
+
+def _drained(nodes: Sequence[Node]) -> Finding:
+    drained = [node for node in nodes if node.availability == "drained"]
+    if not drained:
+        return _DRAINED.ok("every node may get tasks")
+    return _DRAINED.warning(
+        f"{_some([_name(node) for node in drained])} are drained: they get no tasks, and other nodes read their "
+        "partitions over the network",
+        "When their maintenance is over: tensorflow-ignite drain --undo NODE",
     )
 
 

@@ -236,6 +236,25 @@ class Client:
         response = self._connection.call("ListNodes", job_pb2.ListNodesRequest)
         return sorted((Node.from_proto(node) for node in response.nodes), key=lambda node: node.order)
 
+    def drain(self, node: str, *, undo: bool = False) -> Node:
+        """Drains a node: it gets no tasks any more, and those that it has end as planned.
+
+        Workers on other nodes read its partitions. The mark ends with the node.
+
+        Args:
+            node: Its id or the begin of it, its name (consistent id), or its address.
+            undo: It gets tasks again; jobs return to it as they do to a node that joins.
+
+        Returns:
+            The node.
+
+        Raises:
+            NodeNotFoundError: No node, or more than one, has this id, name or address.
+            PermissionDeniedError: The caller may not stop all jobs.
+        """
+        request = job_pb2.DrainNodeRequest(node=node, undo=undo)
+        return Node.from_proto(self._connection.call("DrainNode", lambda: request).node)
+
     def accept_data_loss(self, cache: str) -> tuple[int, ...]:
         """Accepts for all callers that partitions of a cache have lost all their copies.
 

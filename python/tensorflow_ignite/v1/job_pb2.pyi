@@ -48,6 +48,7 @@ class ErrorCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_CODE_DATA_LOST: _ClassVar[ErrorCode]
     ERROR_CODE_FILE_LOST: _ClassVar[ErrorCode]
     ERROR_CODE_JOB_UNREADABLE: _ClassVar[ErrorCode]
+    ERROR_CODE_NODE_NOT_FOUND: _ClassVar[ErrorCode]
 
 class JobKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -162,6 +163,7 @@ ERROR_CODE_LIMIT_EXCEEDED: ErrorCode
 ERROR_CODE_DATA_LOST: ErrorCode
 ERROR_CODE_FILE_LOST: ErrorCode
 ERROR_CODE_JOB_UNREADABLE: ErrorCode
+ERROR_CODE_NODE_NOT_FOUND: ErrorCode
 JOB_KIND_UNSPECIFIED: JobKind
 JOB_KIND_MULTI_WORKER_MIRRORED: JobKind
 JOB_KIND_PARAMETER_SERVER: JobKind
@@ -730,6 +732,20 @@ class ListNodesResponse(_message.Message):
     NODES_FIELD_NUMBER: _ClassVar[int]
     nodes: _containers.RepeatedCompositeFieldContainer[Node]
     def __init__(self, nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ...) -> None: ...
+
+class DrainNodeRequest(_message.Message):
+    __slots__ = ("node", "undo")
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    UNDO_FIELD_NUMBER: _ClassVar[int]
+    node: str
+    undo: bool
+    def __init__(self, node: _Optional[str] = ..., undo: bool = ...) -> None: ...
+
+class DrainNodeResponse(_message.Message):
+    __slots__ = ("node",)
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    node: Node
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ...) -> None: ...
 
 class AcceptDataLossRequest(_message.Message):
     __slots__ = ("cache",)

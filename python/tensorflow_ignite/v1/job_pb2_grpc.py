@@ -89,6 +89,11 @@ class NodeApiServiceStub(object):
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumResponse.FromString,
                 _registered_method=True)
+        self.DrainNode = channel.unary_unary(
+                '/tensorflow_ignite.v1.NodeApiService/DrainNode',
+                request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeResponse.FromString,
+                _registered_method=True)
 
 
 class NodeApiServiceServicer(object):
@@ -183,6 +188,14 @@ class NodeApiServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DrainNode(self, request, context):
+        """Drains a node, or undoes that: a drained node gets no tasks, those that it has end as planned, and workers on other
+        nodes read its partitions. The mark ends with the node. NOT_FOUND: no such node, or several.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_NodeApiServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -240,6 +253,11 @@ def add_NodeApiServiceServicer_to_server(servicer, server):
                     servicer.AcceptQuorum,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumResponse.SerializeToString,
+            ),
+            'DrainNode': grpc.unary_unary_rpc_method_handler(
+                    servicer.DrainNode,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -539,6 +557,33 @@ class NodeApiService(object):
             '/tensorflow_ignite.v1.NodeApiService/AcceptQuorum',
             tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.AcceptQuorumResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DrainNode(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.NodeApiService/DrainNode',
+            tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeResponse.FromString,
             options,
             channel_credentials,
             insecure,

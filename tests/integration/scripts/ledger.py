@@ -4,6 +4,7 @@ FOLDER/ledger-ATTEMPT-INDEX has one line for each step: its number. Only a plann
 """
 
 import sys
+import time
 from pathlib import Path
 
 import tensorflow_ignite as tfi
@@ -27,6 +28,8 @@ def train() -> None:
 with (folder / f"ledger-{here.attempt}-{here.index}").open("w", buffering=1) as ledger:
     print(f"begins at step {checkpoint.resumed_from_step}", flush=True)
     for step in checkpoint.steps(10**9):
+        # A machine with two processors trains and starts nodes at the same time.
+        time.sleep(0.05)
         train()
         assert int(weight.numpy()) == step
         ledger.write(f"{step}\n")

@@ -6,6 +6,7 @@ import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_INVALID;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_NOT_FOUND;
+import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_DRAINED;
 
 import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.ListenableFuture;
@@ -24,6 +25,7 @@ import io.tensorflowignite.lease.Contacts;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
+import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptLease;
@@ -57,6 +59,7 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.cache.CachePeekMode;
+import org.apache.ignite.cache.affinity.Affinity;
 
 /**
  * Makes this node's tasks follow the job table: compares the phase of every current attempt with
@@ -88,6 +91,7 @@ public final class NodeRunner implements AutoCloseable {
   private final AgentSupervisor supervisor;
   private final JobTable jobs;
   private final ReportTable reports;
+  private final NodeTable nodeTable;
   private final OutputStore output;
   private final Contacts contacts;
 
@@ -95,7 +99,7 @@ public final class NodeRunner implements AutoCloseable {
   private final Map<String, LocalAttempt> attempts = new ConcurrentHashMap<>();
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-runner");
   private final Loop loop;
-  private volatile String endRequest = "";
+  private volatile boolean leaving;
   private volatile boolean closed;
 
   /**
@@ -125,6 +129,7 @@ public final class NodeRunner implements AutoCloseable {
     this.contacts = contacts;
     this.jobs = jobs;
     this.reports = new ReportTable(ignite);
+    this.nodeTable = new NodeTable(ignite);
     this.output = new OutputStore(new LogTable(ignite), log, settings.logLimitBytes, this::nodes);
     this.loop = loops.continuous("node runner", PASS_LIMIT, () -> closed);
   }
@@ -186,7 +191,7 @@ public final class NodeRunner implements AutoCloseable {
    * the time that messages take.
    */
   public void leave() {
-    endRequest = "is being stopped";
+    leaving = true;
     wake();
     long begin = System.nanoTime();
     while (attempts.values().stream().anyMatch(local -> mayWait(local, begin))) {
@@ -353,8 +358,14 @@ public final class NodeRunner implements AutoCloseable {
     if (cache == null) {
       return 0;
     }
+    Affinity<Object> affinity = ignite.affinity(cacheName);
     return task.getPartitionsList().stream()
-        .mapToLong(partition -> cache.localSizeLong(partition, CachePeekMode.PRIMARY))
+        .mapToLong(
+            partition ->
+                affinity.mapPartitionToNode(partition).isLocal()
+                    ? cache.localSizeLong(partition, CachePeekMode.PRIMARY)
+                    // The partition of a drained node.
+                    : cache.sizeLong(partition, CachePeekMode.PRIMARY))
         .sum();
   }
 
@@ -467,11 +478,21 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   private void report(LocalAttempt local) {
-    local.endRequest = endRequest;
+    local.endRequest = endRequest();
     NodeReport report = local.report(nodeId);
     if (!report.equals(reports.get(local.jobId, local.number, nodeId).orElse(null))) {
       reports.put(report);
     }
+  }
+
+  /** Why the attempts with tasks on this node have to end; empty: they have not. */
+  private String endRequest() {
+    boolean drained =
+        nodeTable
+            .get(nodeId)
+            .map(node -> node.getAvailability() == NODE_AVAILABILITY_DRAINED)
+            .orElse(false);
+    return leaving ? "is being stopped" : drained ? "is drained" : "";
   }
 
   /** Number of nodes with tasks of an attempt. */

@@ -33,6 +33,7 @@ import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.storage.tree.FilePath;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
+import io.tensorflowignite.table.NodeDrain;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.AcceptDataLossRequest;
@@ -40,6 +41,8 @@ import io.tensorflowignite.v1.AcceptDataLossResponse;
 import io.tensorflowignite.v1.AcceptQuorumRequest;
 import io.tensorflowignite.v1.AcceptQuorumResponse;
 import io.tensorflowignite.v1.CacheLoss;
+import io.tensorflowignite.v1.DrainNodeRequest;
+import io.tensorflowignite.v1.DrainNodeResponse;
 import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
 import io.tensorflowignite.v1.Job;
@@ -307,6 +310,13 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
             .setJob(publicView(accepted))
             .addAllMissing(missing)
             .build());
+  }
+
+  @Override
+  public void drainNode(DrainNodeRequest request, StreamObserver<DrainNodeResponse> response) {
+    guard.drain();
+    Node node = NodeDrain.set(nodes, request);
+    answer(response, DrainNodeResponse.newBuilder().setNode(node).build());
   }
 
   @Override

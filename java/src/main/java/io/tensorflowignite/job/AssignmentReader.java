@@ -1,5 +1,6 @@
 package io.tensorflowignite.job;
 
+import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_DRAINED;
 import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_STOPPING;
 import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_UNSPECIFIED;
 
@@ -95,12 +96,6 @@ final class AssignmentReader {
               "the nodes with the only copies of %d partitions of cache '%s' to come back (%s)",
               lost.size(), spec.getCache(), MessageText.some(new ArrayList<>(lost))));
     }
-    if (ids.size() < spec.getMinWorkers()) {
-      return Optional.of(
-          String.format(
-              "%d workers (min_workers=%d); nodes that own partitions now: %d, of cache '%s'",
-              spec.getMinWorkers(), spec.getMinWorkers(), ids.size(), spec.getCache()));
-    }
     for (Map.Entry<Long, String> id : ids.entrySet()) {
       Optional<Node> node = nodes.get(id.getValue());
       Optional<String> obstacle = missingService(node, id.getValue(), spec.getCache());
@@ -109,7 +104,40 @@ final class AssignmentReader {
       }
       owners.put(node.get(), partitions.get(id.getKey()));
     }
+    return leaveDrained(spec, owners);
+  }
+
+  /**
+   * Gives the partitions of drained nodes to the other owners, which read them over the network: to
+   * each of them the next partition in turn.
+   */
+  private static Optional<String> leaveDrained(JobSpec spec, Map<Node, List<Integer>> owners) {
+    List<Integer> moved = new ArrayList<>();
+    owners.entrySet().stream()
+        .filter(owner -> isDrained(owner.getKey()))
+        .forEach(owner -> moved.addAll(owner.getValue()));
+    owners.keySet().removeIf(AssignmentReader::isDrained);
+    if (owners.isEmpty()) {
+      return Optional.of(
+          "a node that owns partitions of cache '"
+              + spec.getCache()
+              + "' and is not drained. See: tensorflow-ignite drain --help");
+    }
+    if (owners.size() < spec.getMinWorkers()) {
+      return Optional.of(
+          String.format(
+              "%d workers (min_workers=%d); nodes that own partitions now: %d, of cache '%s'",
+              spec.getMinWorkers(), spec.getMinWorkers(), owners.size(), spec.getCache()));
+    }
+    List<List<Integer>> others = new ArrayList<>(owners.values());
+    for (int i = 0; i < moved.size(); i++) {
+      others.get(i % others.size()).add(moved.get(i));
+    }
     return Optional.empty();
+  }
+
+  private static boolean isDrained(Node node) {
+    return node.getAvailability() == NODE_AVAILABILITY_DRAINED;
   }
 
   private static Optional<String> missingService(Optional<Node> node, String id, String cache) {
@@ -125,7 +153,7 @@ final class AssignmentReader {
       return Optional.of(owner + " to stop");
     }
     AgentInfo agent = node.get().getAgent();
-    return agent.getPid() == 0
+    return agent.getPid() == 0 && !isDrained(node.get())
         ? Optional.of(
             owner
                 + " to have an agent"

@@ -102,9 +102,13 @@ final class NodeRow implements AutoCloseable {
   }
 
   private synchronized void publish() {
+    Node stored = nodes.get(self.getId()).orElse(Node.getDefaultInstance());
+    if (self.getAvailability() != NODE_AVAILABILITY_STOPPING) {
+      // Any node may have drained this one.
+      self = self.toBuilder().setAvailability(stored.getAvailability()).build();
+    }
     Node now =
         self.toBuilder().addAllLoops(loops.faults()).addAllQuarantine(quarantine.get()).build();
-    Node stored = nodes.get(now.getId()).orElse(Node.getDefaultInstance());
     if (!lasting(now).equals(lasting(stored))) {
       nodes.put(now);
     }

@@ -94,6 +94,11 @@ public final class Guard {
     requireOf(job, Permission.STOP, mayStop(job));
   }
 
+  /** Permission to drain a node, which ends attempts of all jobs there. */
+  public void drain() {
+    require(Permission.STOP, null, SERVICE_CANCEL, SERVICE);
+  }
+
   /** Permission to list the nodes. */
   public void nodes() {
     require(Permission.WATCH, null, SERVICE_INVOKE, SERVICE);
