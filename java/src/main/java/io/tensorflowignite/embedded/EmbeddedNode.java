@@ -2,8 +2,8 @@ package io.tensorflowignite.embedded;
 
 import io.tensorflowignite.NodeSslContextFactory;
 import io.tensorflowignite.TensorFlowService;
-import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.node.StopHook;
+import io.tensorflowignite.security.tls.NodeTls;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
