@@ -8,7 +8,7 @@ import os
 import re
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +46,12 @@ def ticks(folder: Path) -> dict[int, Interval]:
             first, last = attempts.get(number, (times[0], times[-1]))
             attempts[number] = min(first, times[0]), max(last, times[-1])
     return attempts
+
+
+def twice(folder: Path) -> list[str]:
+    """The tasks of which an attempt had two processes, as when both sides of a cut start an attempt of one number."""
+    names = Counter(path.name.rpartition("-")[0] for path in (folder / "ticks").iterdir() if "child" not in path.name)
+    return [f"{name} ran as {count} processes" for name, count in sorted(names.items()) if count > 1]
 
 
 def running(folder: Path) -> list[str]:
@@ -161,6 +167,7 @@ class Watch:
         self._marks: dict[str, str] = {}
         self._unmarked: dict[str, int] = {}
         self._attempts: dict[str, dict[int, Interval]] = defaultdict(dict)
+        self._homes: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="samples of processes", daemon=True)
@@ -170,6 +177,13 @@ class Watch:
         """The first and last time at which a process of each attempt was there."""
         with self._lock:
             return dict(self._attempts[job_id])
+
+    def twice(self, job_id: str) -> list[str]:
+        """The tasks of the job that were on two nodes, by their paths."""
+        with self._lock:
+            return [
+                f"{path} ran on {len(homes)} nodes" for path, homes in self._homes[job_id].items() if len(homes) > 1
+            ]
 
     def close(self) -> None:
         """Ends the samples."""
@@ -194,13 +208,15 @@ class Watch:
         with contextlib.suppress(OSError):
             for variable in Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0"):
                 if variable.startswith(self._prefix):
-                    return variable.rpartition(":")[2]
+                    return variable.removeprefix(_MARK)
         return None
 
-    def _note(self, path: str) -> None:
+    def _note(self, mark: str) -> None:
+        home, _, path = mark.rpartition(":")
         job_id, attempt, *_ = path.split("/")
         now = time.monotonic()
         with self._lock:
+            self._homes[job_id][path].add(home)
             times = self._attempts[job_id]
             times[int(attempt)] = times.get(int(attempt), (now, now))[0], now
 

@@ -10,8 +10,8 @@ Action = Literal["kill", "freeze", "terminate", "memory", "disk", "join", "resta
 
 #: How long a frozen process stands still, in seconds.
 FREEZE_SECONDS = 30.0
-#: How long the network is slow.
-SLOW_SECONDS = 20.0
+#: How long the network is slow, and how long a process gets no more memory.
+SLOW_SECONDS = STARVE_SECONDS = 20.0
 DELAY_SECONDS, LOSS = 0.3, 0.02
 
 #: Promises that the product does not keep yet. Each is checked as soon as its line here is removed.
@@ -117,6 +117,7 @@ _PARTS: dict[tuple[Action, str], Expected] = {
     ("terminate", "service node"): NODE_LEFT,
 }
 _CUT = _restarted("node-left", "node-failed", most=4)
+_STARVED = Expected((1, 3), _CUT.causes)
 _TRAININGS: tuple[Training, ...] = ("steps", "mirrored", "servers")
 # Either side may notice the silence of the other first.
 _ONE_WAY = Expected((1, 4), _CUT.causes)
@@ -133,6 +134,10 @@ FAULTS: tuple[Fault, ...] = (
     ),
     *(Fault("resource", "memory", "worker", training, expected=CRASHED) for training in _TRAININGS[:2]),
     Fault("resource", "memory", "client", "servers", expected=REPLACED),
+    # A process that gets no more memory fails at its next allocation, or needs none for this time.
+    Fault("resource", "memory", "ps", "servers", expected=MAY_RESTART),
+    Fault("resource", "memory", "agent", "steps", expected=_STARVED),
+    Fault("resource", "memory", "node", "steps", expected=_STARVED),
     *(
         Fault("resource", "disk", "node", training, expected=_restarted("crash", "node-failed", most=6))
         for training in _TRAININGS[:2]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import psutil
 from disk import full
-from faults import AWAITED, DELAY_SECONDS, FREEZE_SECONDS, LOSS, SLOW_SECONDS, Action
-from network import Machine
+from faults import AWAITED, DELAY_SECONDS, FREEZE_SECONDS, LOSS, SLOW_SECONDS, STARVE_SECONDS, Action
+from network import PORT, Machine
 from shared_cluster import LIMIT, UNAVAILABLE
 from waiting import await_true
 
@@ -98,10 +100,28 @@ def _kill_two(trial: Trial) -> None:
 
 
 def _memory(trial: Trial) -> None:
-    task = trial.task(trial.fault.target)
-    (trial.folder / f"grow-1-{task.role}-{task.index}").touch()
-    if trial.fault.expected.replaced:
-        trial.await_replaced(task)
+    target = trial.fault.target
+    if target in ("worker", "client"):
+        # The script itself exceeds the limit of a task.
+        task = trial.task(target)
+        (trial.folder / f"grow-1-{task.role}-{task.index}").touch()
+        if trial.fault.expected.replaced:
+            trial.await_replaced(task)
+        return
+    machine = trial.target()
+    trial.follow([other for other in trial.machines if other is not machine])
+    pid = {
+        "ps": lambda: trial.task("ps").status.pid,
+        "agent": lambda: trial.shared.agent(machine),
+        "node": lambda: machine.process.pid,
+    }[target]()
+    process = psutil.Process(pid)
+    limits = process.rlimit(psutil.RLIMIT_DATA)
+    trial.note(f"process {pid} gets no more memory")
+    process.rlimit(psutil.RLIMIT_DATA, (process.memory_info().data, limits[1]))
+    time.sleep(STARVE_SECONDS)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.rlimit(psutil.RLIMIT_DATA, limits)
 
 
 def _disk(trial: Trial) -> None:
@@ -192,8 +212,16 @@ def _await_one_side(trial: Trial) -> None:
 
 def _slow(trial: Trial) -> None:
     delay, loss = (DELAY_SECONDS, 0.0) if trial.fault.target == "delay" else (0.0, LOSS)
-    trial.network.slow(trial.target(), delay, loss)
+    machine = trial.target()
+    trial.network.slow(machine, delay, loss)
+    begin = time.monotonic()
+    with socket.create_connection((machine.host, PORT), timeout=LIMIT):
+        # The answer to a connection is delayed.
+        assert time.monotonic() - begin >= delay
     time.sleep(SLOW_SECONDS)
+    lost = trial.network.heal()
+    trial.note(f"{lost} packets were lost")
+    assert (lost > 0) == (loss > 0)
 
 
 #: What each action does.

@@ -221,7 +221,9 @@ class Trial:
         assert job is not None
         wrong = self._wrong_state(job)
         wrong += books.overlaps(books.ticks(self.folder))
+        wrong += books.twice(self.folder)
         wrong += [f"processes: {each}" for each in books.overlaps(self.shared.watch.attempts(job.id))]
+        wrong += self.shared.watch.twice(job.id)
         workers = {
             number: sum(self.runs_script(task) for task in attempt.tasks)
             for number, attempt in enumerate(job.attempts, 1)
@@ -277,16 +279,16 @@ class Trial:
         for line in handle.logs(follow=True):
             shown[line.attempt, line.role, line.index, line.incarnation].add(line.text, line.dropped_bytes)
         incomplete = {
-            (number, task.role, task.index)
+            (number, task.role, task.index, task.incarnation)
             for number, attempt in enumerate(job.attempts, 1)
             for task in attempt.tasks
-            if not task.status.log_complete or task.incarnation
+            if not task.status.log_complete
         }
         silent = "output-end" in AWAITED and self.fault.nodes == 4
         return [
             f"output of {process}: {each}"
             for process, last in books.printed(self.folder).items()
-            for each in books.wrong_output(last, shown[process], may_lack_its_end=silent or process[:3] in incomplete)
+            for each in books.wrong_output(last, shown[process], may_lack_its_end=silent or process in incomplete)
         ]
 
 

@@ -133,7 +133,7 @@ class Network:
         self._disk_megabytes = disk_megabytes
         self._disks = ExitStack()
         self._changed = threading.Condition()
-        self._wires: dict[Machine, subprocess.Popen[bytes]] = {}
+        self._wires: dict[Machine, subprocess.Popen[str]] = {}
         self._started: list[LocalNode] = []
 
     def __enter__(self) -> Network:
@@ -253,18 +253,22 @@ class Network:
         ip(*inside, "set", near, "up", "arp", "off")
         ip(*inside, "set", far, "master", "bridge", "up")
         command = [sys.executable, str(_WIRE), machine.name, near, str(delay), str(loss)]
-        self._wires[machine] = subprocess.Popen(["ip", "netns", "exec", self.bridge, *command])
+        self._wires[machine] = subprocess.Popen(
+            ["ip", "netns", "exec", self.bridge, *command], stdout=subprocess.PIPE, text=True
+        )
 
-    def heal(self) -> None:
-        """Ends all cuts, delays and losses."""
+    def heal(self) -> int:
+        """Ends all cuts, delays and losses; returns the number of packets that were lost by `slow`."""
+        lost = 0
         for machine in self.machines:
             machine.filter("")
         for machine, wire in self._wires.items():
-            wire.kill()
-            wire.wait()
+            wire.terminate()
+            lost += int(wire.communicate(timeout=30)[0])
             ip("-n", self.bridge, "link", "delete", f"{machine.name}-a")
             ip("-n", self.bridge, "link", "set", machine.name, "master", "bridge", "arp", "on")
         self._wires.clear()
+        return lost
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:

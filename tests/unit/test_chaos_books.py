@@ -43,6 +43,15 @@ def test_ticks_are_gathered_by_attempt_and_a_cut_line_is_left_out(tmp_path: Path
     assert sorted(books.running(tmp_path)) == ["1-worker-0-0", "1-worker-1-0", "2-worker-1-0"]
 
 
+def test_an_attempt_that_two_sides_start_under_one_number_is_found(tmp_path: Path) -> None:
+    (tmp_path / "ticks").mkdir()
+    for name in ("1-worker-0-0-11", "1-worker-1-0-12", "1-worker-1-1-13", "1-worker-0-0-child", "2-worker-0-0-11"):
+        (tmp_path / "ticks" / name).write_text("1.0\n")
+    assert books.twice(tmp_path) == []
+    (tmp_path / "ticks" / "2-worker-0-0-21").write_text("1.0\n")
+    assert books.twice(tmp_path) == ["2-worker-0-0 ran as 2 processes"]
+
+
 def test_rows_that_are_read_twice_or_not_at_all_are_found() -> None:
     right = [Read(1, "0", "worker-0", [0, 2]), Read(1, "0", "worker-1", [1, 3])]
     assert books.wrong_rows(right, 4, {1: 2}) == []
@@ -99,5 +108,10 @@ def test_processes_of_an_attempt_are_noticed_from_their_start_to_their_end(tmp_p
         first, last = watch.attempts("7f3a")[2]
         assert begin <= first <= last < killed + 0.2
         assert watch.attempts("other") == {}
+        assert watch.twice("7f3a") == []
+        other = f"{tmp_path}/node-1/work:7f3a/2/ps/0/0"
+        with subprocess.Popen(["sleep", "60"], env={"TENSORFLOW_IGNITE_TASK": other}) as process:
+            await_true(lambda: watch.twice("7f3a") == ["7f3a/2/ps/0/0 ran on 2 nodes"])
+            process.kill()
     finally:
         watch.close()

@@ -76,7 +76,8 @@ class Ledger:
                 request.unlink()
                 memory = []
                 while True:
-                    memory.append(bytearray(1 << 28))
+                    # The kernel counts these bytes, and gives no memory until they are written.
+                    memory.append(bytes(1 << 28))
 
     def _write(self, kind: str, entry: dict[str, object], suffix: str) -> None:
         path = self.folder / kind / f"{self.name}-{suffix}.json"
@@ -84,7 +85,7 @@ class Ledger:
         path.with_suffix(".part").replace(path)
 
     def _tick(self) -> None:
-        with (self.folder / "ticks" / self.name).open("w", buffering=1) as ticks:
+        with (self.folder / "ticks" / f"{self.name}-{os.getpid()}").open("w", buffering=1) as ticks:
             while True:
                 ticks.write(f"{time.monotonic()}\n")
                 time.sleep(TICK_SECONDS)
