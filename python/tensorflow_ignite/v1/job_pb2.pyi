@@ -601,6 +601,16 @@ class CacheLoss(_message.Message):
     lost_at: _timestamp_pb2.Timestamp
     def __init__(self, cache: _Optional[str] = ..., deployment_id: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ..., lost_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
+class JobFence(_message.Message):
+    __slots__ = ("job_id", "attempt", "tasks")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    attempt: int
+    tasks: _containers.RepeatedCompositeFieldContainer[Task]
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ...) -> None: ...
+
 class UploadCodeRequest(_message.Message):
     __slots__ = ("digest", "chunk")
     DIGEST_FIELD_NUMBER: _ClassVar[int]

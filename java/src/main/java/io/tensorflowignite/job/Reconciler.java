@@ -74,6 +74,7 @@ public final class Reconciler {
    * wait for Ignite's services. Each job stands alone.
    */
   public void reconcile() throws InterruptedException {
+    loop.part("fences", () -> jobs.correctFences(jobs.all()));
     if (!nodes.isOldest(ignite.cluster().localNode().id().toString())) {
       return;
     }

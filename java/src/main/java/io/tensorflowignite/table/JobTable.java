@@ -8,6 +8,7 @@ import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
 import java.lang.ref.SoftReference;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,7 @@ import org.apache.ignite.transactions.Transaction;
 public final class JobTable {
   private final MemoryReserve memory;
   private final Rows rows;
+  private final FenceTable fences;
 
   /** The rows of the last {@link #all}: most are still the same at the next call. */
   private volatile SoftReference<Map<Object, JobRow>> last = new SoftReference<>(Map.of());
@@ -29,6 +31,7 @@ public final class JobTable {
   public JobTable(Ignite ignite) {
     this.memory = MemoryReserve.of(ignite);
     this.rows = new Rows(ignite, SystemCache.JOBS);
+    this.fences = new FenceTable(ignite);
   }
 
   /** A job; in state UNREADABLE, with the reason as its cause, if its row cannot be read. */
@@ -78,9 +81,31 @@ public final class JobTable {
       Job after = change.apply(before);
       if (!after.equals(before)) {
         put(id, before.getSerializedSize(), after.toByteArray());
+        FenceTable.of(after)
+            .filter(fence -> !FenceTable.of(before).equals(Optional.of(fence)))
+            .ifPresent(fences::put);
       }
       tx.commit();
       return Optional.of(after);
+    }
+  }
+
+  /**
+   * Writes the fences of unfinished jobs that are missing or wrong in this node's copy: nodes of an
+   * earlier version write only the job's row.
+   */
+  public void correctFences(Collection<Job> jobs) {
+    for (Job job : jobs) {
+      if (isReadable(job) && !job.hasFinishedAt() && !fences.isOf(job)) {
+        correctFence(job.getId());
+      }
+    }
+  }
+
+  private void correctFence(String id) {
+    try (Transaction tx = rows.begin()) {
+      get(id).filter(JobTable::isReadable).flatMap(FenceTable::of).ifPresent(fences::put);
+      tx.commit();
     }
   }
 
@@ -97,9 +122,15 @@ public final class JobTable {
     }
   }
 
-  /** Removes a row, readable or not. */
+  /** Removes a row, readable or not, and the job's fence. */
   public void remove(String id) {
-    if (!rows.cache().remove(id)) {
+    boolean removed;
+    try (Transaction tx = rows.begin()) {
+      removed = rows.cache().remove(id);
+      fences.remove(id);
+      tx.commit();
+    }
+    if (!removed) {
       List<Object> keys = new ArrayList<>();
       rows.forEachLocal((key, value) -> keys.add(key));
       keys.stream().filter(key -> Rows.text(key).equals(id)).forEach(rows.cache()::remove);

@@ -23,7 +23,8 @@ public enum SystemCache {
   NODES("nodes", CacheMode.REPLICATED, CacheAtomicityMode.ATOMIC),
   LOGS("logs", CacheMode.PARTITIONED, CacheAtomicityMode.ATOMIC),
   SCHEMAS("schemas", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
-  LOSSES("losses", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL);
+  LOSSES("losses", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
+  FENCES("fences", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL);
 
   /** The name of every system cache, or of its group, begins with this. */
   public static final String PREFIX = "tensorflow-ignite-";

@@ -4,43 +4,61 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ATTEMPT_SUPERSEDED;
 
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.table.FenceTable;
 import io.tensorflowignite.table.JobTable;
-import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.Task;
+import io.tensorflowignite.v1.JobFence;
 import io.tensorflowignite.v1.TaskKey;
 import org.apache.ignite.Ignite;
 
 /**
  * Allows only the current tasks of a job to change files. The transaction of the change reads the
- * job's row, so it fails when the row changes before the commit.
+ * job's fence, so it fails when another attempt or incarnation begins before the commit. It reads
+ * the job's row, which changes much more often, only if the fence does not name the task: then the
+ * row decides, since a node of an earlier version may have changed the row alone.
  */
 public final class TaskFence {
   private final JobTable jobs;
+  private final FenceTable fences;
 
   public TaskFence(Ignite ignite) {
     this.jobs = new JobTable(ignite);
+    this.fences = new FenceTable(ignite);
   }
 
   /** In a change; throws ATTEMPT_SUPERSEDED unless the task is current. */
   void require(TaskKey task) {
+    boolean current =
+        fences
+            .get(task.getJobId())
+            .map(fence -> refusal(fence, task))
+            .filter(String::isEmpty)
+            .isPresent();
+    if (current) {
+      return;
+    }
     Job job = jobs.get(task.getJobId()).orElseThrow(() -> superseded(task, "there is no such job"));
-    if (job.getAttemptsCount() == 0) {
-      throw superseded(task, "the job has no attempt yet");
+    String refusal =
+        FenceTable.of(job).map(fence -> refusal(fence, task)).orElse("the job has no attempt yet");
+    if (!refusal.isEmpty()) {
+      throw superseded(task, refusal);
     }
-    Attempt newest = job.getAttempts(job.getAttemptsCount() - 1);
-    if (newest.getNumber() != task.getAttempt()) {
-      throw superseded(task, "the job is at attempt " + newest.getNumber());
+  }
+
+  /** Why the task is not current; empty: it is. */
+  private static String refusal(JobFence fence, TaskKey task) {
+    if (fence.getAttempt() != task.getAttempt()) {
+      return "the job is at attempt " + fence.getAttempt();
     }
-    for (Task known : newest.getTasksList()) {
-      if (known.getRole() == task.getRole() && known.getIndex() == task.getIndex()) {
-        if (known.getIncarnation() != task.getIncarnation()) {
-          throw superseded(task, "the task is at incarnation " + known.getIncarnation());
-        }
-        return;
-      }
-    }
-    throw superseded(task, "the attempt has no such task");
+    return fence.getTasksList().stream()
+        .filter(known -> known.getRole() == task.getRole() && known.getIndex() == task.getIndex())
+        .findFirst()
+        .map(
+            known ->
+                known.getIncarnation() == task.getIncarnation()
+                    ? ""
+                    : "the task is at incarnation " + known.getIncarnation())
+        .orElse("the attempt has no such task");
   }
 
   private static TensorFlowIgniteException superseded(TaskKey task, String reason) {
