@@ -73,6 +73,7 @@ CauseKind = Literal[
     "node-failed",
     "stall",
     "planned",
+    "no-rows",
 ]
 NodeAvailability = Literal["drained", "stopping"]
 OnJoin = Literal["restart", "ignore", "at-checkpoint"]

@@ -79,6 +79,20 @@ def test_a_worker_that_leaves_while_the_others_wait_ends_the_attempt_as_a_stall(
         assert any("in all_reduce" in line.text for line in handle.logs(role="worker", index=index))
 
 
+def test_rows_on_one_node_only_are_an_answer_and_no_crash(
+    cluster: LocalCluster, client: tfi.Client, tmp_path: Path
+) -> None:
+    tfi.load("single", {"id": np.arange(1)}, address=cluster.address)
+    script = tmp_path / "train.py"
+    script.write_text("import tensorflow_ignite as tfi\n\nprint(tfi.train.context().steps_per_epoch(32), 'steps')\n")
+    job = client.submit(script, cache="single").wait(LIMIT, raise_on_failure=False)
+    # The next attempt would find the same rows: there is none, though three crashes are allowed.
+    assert (job.state, job.crashes, [attempt.cause_kind for attempt in job.attempts]) == ("failed", 0, ["no-rows"])
+    assert "no rows: worker" in job.cause
+    assert "has no row of cache 'single' to repeat: rows a worker are [" in job.cause
+    assert 'Use uneven="pad"' in job.cause
+
+
 def test_a_syntax_error_that_only_the_nodes_can_find_ends_the_job_soon(
     client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ _STATE_COLOURS = {
     "crash": "red",
     "start-timeout": "red",
     "data-lost": "red",
+    "no-rows": "red",
     "node-left": "yellow",
     "data-moved": "yellow",
 }

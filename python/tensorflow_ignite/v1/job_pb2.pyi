@@ -83,6 +83,7 @@ class CauseKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CAUSE_KIND_NODE_FAILED: _ClassVar[CauseKind]
     CAUSE_KIND_STALL: _ClassVar[CauseKind]
     CAUSE_KIND_PLANNED: _ClassVar[CauseKind]
+    CAUSE_KIND_NO_ROWS: _ClassVar[CauseKind]
 
 class OnJoin(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -189,6 +190,7 @@ CAUSE_KIND_DONE: CauseKind
 CAUSE_KIND_NODE_FAILED: CauseKind
 CAUSE_KIND_STALL: CauseKind
 CAUSE_KIND_PLANNED: CauseKind
+CAUSE_KIND_NO_ROWS: CauseKind
 ON_JOIN_UNSPECIFIED: OnJoin
 ON_JOIN_RESTART: OnJoin
 ON_JOIN_IGNORE: OnJoin

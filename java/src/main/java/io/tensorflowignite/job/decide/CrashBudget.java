@@ -41,11 +41,16 @@ final class CrashBudget {
   private static final Pattern EXCEPTION =
       Pattern.compile("exited with code \\d+: ((?:[A-Za-z_]\\w*\\.)*(\\w+)(?:: .*)?)$");
 
+  /** Exceptions of a task whose connections to the other tasks break. */
+  private static final String OF_PEERS =
+      "(Aborted|Cancelled|DeadlineExceeded|Unavailable|BrokenPipe)Error|Connection\\w*Error";
+
+  private static final Pattern OF_A_PEER = Pattern.compile(OF_PEERS);
+
   /** Exceptions that the cluster or the network may have caused: a retry may help. */
   private static final Pattern MAY_PASS =
       Pattern.compile(
-          "(Aborted|Cancelled|DeadlineExceeded|Unavailable|StorageFull|Timeout|BrokenPipe)Error"
-              + "|Connection\\w*Error|MemoryError|ResourceExhaustedError|SystemExit");
+          OF_PEERS + "|StorageFullError|TimeoutError|MemoryError|ResourceExhaustedError|SystemExit");
 
   /**
    * Errors of Python when a task has read data whose copies are all lost; TensorFlow gives the text
@@ -55,6 +60,10 @@ final class CrashBudget {
       Pattern.compile(
           "\\btensorflow_ignite\\.errors\\.(DataLossError|FileLostError)\\b"
               + "|\\bof extent [0-9a-f]{32} is lost\\b");
+
+  /** The error of Python when a worker has no row that it needs. */
+  private static final Pattern NO_ROWS =
+      Pattern.compile("\\btensorflow_ignite\\.errors\\.CacheEmptyError\\b");
 
   private CrashBudget() {}
 
@@ -130,6 +139,12 @@ final class CrashBudget {
     return found.find() && MAY_PASS.matcher(found.group(2)).matches();
   }
 
+  /** Whether the exception of the task is one that the end of another task causes. */
+  static boolean isOfAPeer(Task task) {
+    Matcher found = exception(task);
+    return found.find() && OF_A_PEER.matcher(found.group(2)).matches();
+  }
+
   private static Matcher exception(Task task) {
     return EXCEPTION.matcher(task.getStatus().getError());
   }
@@ -152,6 +167,11 @@ final class CrashBudget {
     return DATA_LOSS.matcher(task.getStatus().getError()).find();
   }
 
+  /** Whether the task failed because it found no rows: an answer that a retry cannot change. */
+  static boolean lacksRows(Task task) {
+    return NO_ROWS.matcher(task.getStatus().getError()).find();
+  }
+
   /** Whether the failed task may be started again while the other tasks continue. */
   static boolean allowsReplacement(Job job, Task failed) {
     if (failed.getStatus().getNodeFailed()) {
@@ -161,6 +181,7 @@ final class CrashBudget {
     boolean early = earlyFailures(job, exception) >= EARLY_FAILURES;
     return !failed.getStatus().getFailedPermanently()
         && !isDataLoss(failed)
+        && !lacksRows(failed)
         && !early
         && job.getCrashes() < maxCrashes(job.getSpec());
   }

@@ -10,6 +10,7 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DONE;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NO_ROWS;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_PLANNED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
@@ -221,10 +222,20 @@ final class JobActions {
   }
 
   static void loseData(Job.Builder job, JobEvent event, Timestamp now) {
-    endAttempt(job, CAUSE_KIND_DATA_LOST, event.cause(), now);
+    failUncounted(job, CAUSE_KIND_DATA_LOST, event, now);
+  }
+
+  static void lackRows(Job.Builder job, JobEvent event, Timestamp now) {
+    failUncounted(job, CAUSE_KIND_NO_ROWS, event, now);
+  }
+
+  /** The failure of a task was an answer about the data, and no crash. */
+  private static void failUncounted(
+      Job.Builder job, CauseKind kind, JobEvent event, Timestamp now) {
+    endAttempt(job, kind, event.cause(), now);
     if (CrashBudget.isCrash(job)) {
       String traceback = job.getTraceback();
-      attribute(job, CAUSE_KIND_DATA_LOST, event, now);
+      attribute(job, kind, event, now);
       job.setTraceback(traceback);
     }
     fail(job, event.cause(), now);

@@ -41,6 +41,8 @@ final class JobEvent {
     END_REQUESTED,
     /** Partitions have lost all their copies. */
     DATA_LOST,
+    /** A task found too few rows to train: the next attempt would find the same. */
+    NO_ROWS,
     /** No further attempt is allowed, or a retry cannot help. */
     RETRIES_EXHAUSTED,
     STOP_REQUESTED,

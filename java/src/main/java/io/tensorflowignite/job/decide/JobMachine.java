@@ -7,6 +7,7 @@ import static io.tensorflowignite.job.decide.JobEvent.Type.END_REQUESTED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.HEALTHY;
 import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_FAILED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_LOST;
+import static io.tensorflowignite.job.decide.JobEvent.Type.NO_ROWS;
 import static io.tensorflowignite.job.decide.JobEvent.Type.PLACED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.PLACEMENT_FAILED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.PROOF_TIMED_OUT;
@@ -114,6 +115,7 @@ public final class JobMachine {
     add(JOB_STATE_RESTARTING, WAIT_TIMED_OUT, JOB_STATE_ENDING, JobActions::endFailed);
     add(JOB_STATE_RESTARTING, PROOF_TIMED_OUT, JOB_STATE_FAILED, JobActions::failUnproven);
     add(JOB_STATE_RESTARTING, DATA_LOST, JOB_STATE_ENDING, JobActions::loseData);
+    add(JOB_STATE_RESTARTING, NO_ROWS, JOB_STATE_ENDING, JobActions::lackRows);
     add(JOB_STATE_RESTARTING, STOP_REQUESTED, JOB_STATE_ENDING, JobActions::stop);
 
     for (JobState outcome :

@@ -5,6 +5,7 @@ import static io.tensorflowignite.job.decide.JobEvent.Type.DATA_MOVED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.HEALTHY;
 import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_FAILED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.NODE_LOST;
+import static io.tensorflowignite.job.decide.JobEvent.Type.NO_ROWS;
 import static io.tensorflowignite.job.decide.JobEvent.Type.PLACEMENT_FAILED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.RETRIES_EXHAUSTED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.START_TIMED_OUT;
@@ -143,9 +144,9 @@ public final class JobObserver {
     if (moved.isPresent() || mayHaveMoved()) {
       return moved;
     }
-    Optional<JobEvent> lost = causeIsLostData();
-    if (lost.isPresent()) {
-      return lost;
+    Optional<JobEvent> answer = firstOf(causeIsLostData(), causeIsNoRows());
+    if (answer.isPresent()) {
+      return answer;
     }
     Optional<JobEvent> end =
         CrashBudget.exhausted(job).map(why -> JobEvent.because(RETRIES_EXHAUSTED, "%s", why));
@@ -208,8 +209,10 @@ public final class JobObserver {
         MessageText.some(job.getLostPartitionsList()));
   }
 
+  /** A worker that has finished needs its node no more. */
   private Optional<JobEvent> lostNode() {
     return tasks().stream()
+        .filter(task -> hasFailed(task) || state(task) != TASK_STATE_SUCCEEDED)
         .filter(task -> !observation.nodes.contains(task.getNodeId()))
         .findFirst()
         .map(
@@ -254,6 +257,14 @@ public final class JobObserver {
         .filter(task -> isCounted() && hasFailed(task) && CrashBudget.isDataLoss(task))
         .findFirst()
         .map(task -> JobEvent.ofTask(DATA_LOST, task, "data lost: " + failure(task)));
+  }
+
+  /** Rows that are on too few nodes are so in the next attempt, too. */
+  private Optional<JobEvent> causeIsNoRows() {
+    return tasks().stream()
+        .filter(task -> isCounted() && hasFailed(task) && CrashBudget.lacksRows(task))
+        .findFirst()
+        .map(task -> JobEvent.ofTask(NO_ROWS, task, "no rows: " + failure(task)));
   }
 
   /** Whether the partition map is still changing soon after a crash, so that a move may follow. */
@@ -339,14 +350,15 @@ public final class JobObserver {
         error.isEmpty() ? "exited with code " + task.getStatus().getExitCode() : error);
   }
 
-  /** The workers for which a stalled one may have waited in vain. */
-  private String finishedBefore(Task stalled) {
+  /** The finished workers for which a task may have waited in vain, or whose end it has noticed. */
+  private String finishedBefore(Task failed) {
     String finished =
         tasks().stream()
             .filter(task -> state(task) == TASK_STATE_SUCCEEDED)
             .map(MessageText::name)
             .collect(Collectors.joining(", "));
-    return !stalled.getStatus().getStalled() || finished.isEmpty()
+    boolean waited = failed.getStatus().getStalled() || CrashBudget.isOfAPeer(failed);
+    return !waited || finished.isEmpty()
         ? ""
         : "; it may have waited for " + finished + ", which had ended with exit code 0";
   }

@@ -11,6 +11,7 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_LOST;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
+import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NO_ROWS;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_PLANNED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
@@ -746,6 +747,60 @@ public class JobMachineTest {
     JobStory own = running().crashes(ROLE_WORKER, 0, corrupt);
     own.provesTermination(NODE_A, NODE_B).wait(2).is(JOB_STATE_RESERVING);
     assertEquals(1, own.job.getCrashes());
+  }
+
+  @Test
+  public void rowsOnTooFewNodesEndTheJobWithTheAnswerAndAreNoCrash() {
+    String error =
+        "exited with code 1: tensorflow_ignite.errors.CacheEmptyError: worker 1 has no row of cache"
+            + " 'digits' to repeat: rows a worker are [10, 0], and each needs at least one.";
+    String peer = "exited with code 1: a.b.UnavailableError: connection reset by peer";
+    JobStory story = running().crashes(ROLE_WORKER, 0, peer).crashes(ROLE_WORKER, 1, error);
+    story.is(JOB_STATE_RESTARTING).provesTermination(NODE_A, NODE_B).is(JOB_STATE_FAILED);
+    assertContains(story.job.getCause(), "no rows: worker 1 on node");
+    assertContains(story.job.getCause(), "rows a worker are [10, 0]");
+    assertEquals(1, story.job.getAttemptsCount());
+    assertEquals(0, story.job.getCrashes());
+    assertEquals(CAUSE_KIND_NO_ROWS, story.attempt().getCauseKind());
+
+    // Rows that moved away meanwhile may be there in the next attempt.
+    JobStory moving = running().crashes(ROLE_WORKER, 1, error);
+    moving.nodeLeaves(NODE_B).is(JOB_STATE_RESTARTING);
+    assertEquals(CAUSE_KIND_NODE_LEFT, moving.attempt().getCauseKind());
+
+    JobStory client = JobStory.parameterServer().observe().startAndRun();
+    client.crashes(ROLE_CLIENT, 0, error);
+    client.provesTermination(NODE_A, NODE_B, NODE_C).is(JOB_STATE_FAILED);
+  }
+
+  @Test
+  public void aWorkerThatFinishedIsNamedWhereAnotherOneNoticesItsEnd() {
+    TaskStatus.Builder finished = TaskStatus.newBuilder().setState(TASK_STATE_SUCCEEDED);
+    String peer =
+        "exited with code 1: tensorflow.python.framework.errors_impl.UnavailableError: Task"
+            + " /job:worker/replica:0/task:0 has failed, got preempted, or crashed unexpectedly";
+    JobStory story = running().meanwhile(ROLE_WORKER, 0, finished);
+    story.crashes(ROLE_WORKER, 1, peer).is(JOB_STATE_RESTARTING);
+    assertContains(
+        story.attempt().getCause(),
+        "; it may have waited for worker 0, which had ended with exit code 0");
+
+    JobStory own = running().meanwhile(ROLE_WORKER, 0, finished);
+    own.crashes(ROLE_WORKER, 1, "exited with code 1: ValueError: a row");
+    assertEquals(-1, own.attempt().getCause().indexOf("waited"));
+  }
+
+  @Test
+  public void aWorkerThatFinishedNeedsItsNodeNoMore() {
+    JobStory story = running().task(ROLE_WORKER, 1, TASK_STATE_SUCCEEDED);
+    story.nodeLeaves(NODE_B).is(JOB_STATE_RUNNING);
+    story.task(ROLE_WORKER, 0, TASK_STATE_SUCCEEDED).is(JOB_STATE_ENDING);
+    story.provesTermination(NODE_A).wait(8).is(JOB_STATE_SUCCEEDED);
+    assertEquals(1, story.job.getAttemptsCount());
+
+    JobStory server = JobStory.parameterServer().observe().startAndRun();
+    server.meanwhile(ROLE_PS, 0, TaskStatus.newBuilder().setState(TASK_STATE_SUCCEEDED));
+    server.nodeLeaves(server.find(ROLE_PS, 0).getNodeId()).is(JOB_STATE_RESTARTING);
   }
 
   @Test
