@@ -65,6 +65,7 @@ final class DataCluster {
   private final List<Server> servers = new ArrayList<>();
   private final List<LossDetector> detectors = new ArrayList<>();
   private final Map<UUID, String> addresses = new ConcurrentHashMap<>();
+  private volatile Runnable onMissingAddress = () -> {};
   private final Map<Location, FlightClient> clients = new ConcurrentHashMap<>();
   private final BufferAllocator allocator = new RootAllocator();
   private final String name = "data-" + UUID.randomUUID();
@@ -126,6 +127,11 @@ final class DataCluster {
 
   void putAddress(int index, String address) {
     addresses.put(nodes.get(index).cluster().localNode().id(), address);
+  }
+
+  /** Runs each time after a node has requested an address that the directory does not have. */
+  void onMissingAddress(Runnable action) {
+    onMissingAddress = action;
   }
 
   FlightClient client(int index) {
@@ -285,7 +291,11 @@ final class DataCluster {
     return new NodeDirectory() {
       @Override
       public Optional<String> address(UUID nodeId) {
-        return Optional.ofNullable(addresses.get(nodeId));
+        Optional<String> address = Optional.ofNullable(addresses.get(nodeId));
+        if (address.isEmpty()) {
+          onMissingAddress.run();
+        }
+        return address;
       }
 
       @Override

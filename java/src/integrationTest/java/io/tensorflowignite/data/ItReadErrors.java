@@ -122,6 +122,19 @@ public class ItReadErrors extends DataTest {
   }
 
   @Test
+  public void anOwnerThatHasJustJoinedIsAwaitedUntilItsServiceHasStarted() {
+    fillObjects(create(new CacheConfiguration<>("digits"), 64, 0), "Digit", 10);
+    String address = cluster.removeAddress(2);
+    cluster.onMissingAddress(() -> cluster.putAddress(2, address));
+    try {
+      assertEquals(3, cluster.info(command("digits").build()).getEndpoints().size());
+    } finally {
+      cluster.onMissingAddress(() -> {});
+      cluster.putAddress(2, address);
+    }
+  }
+
+  @Test
   public void invalidCommandsAreRefused() {
     fillObjects(create(new CacheConfiguration<>("digits"), 4, 0), "Digit", 10);
 

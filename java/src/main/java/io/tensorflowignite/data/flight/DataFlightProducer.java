@@ -48,6 +48,8 @@ import org.apache.ignite.cluster.ClusterNode;
 /** Implements Flight's calls as data.proto describes. */
 public final class DataFlightProducer extends NoOpFlightProducer {
   private static final int SCHEMA_SECONDS = 20;
+  private static final int ENDPOINT_SECONDS = 10;
+  private static final int ENDPOINT_POLL_MILLIS = 50;
   private static final int POLL_MILLIS = 2;
 
   private final Ignite ignite;
@@ -102,7 +104,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     try {
       ReadPlan plan = plan(readCommand(descriptor));
       return new FlightInfo(plan.schema(), descriptor, endpoints(plan), -1, plan.countRows());
-    } catch (RuntimeException | StackOverflowError error) {
+    } catch (RuntimeException | InterruptedException | StackOverflowError error) {
       throw errors.of("GetFlightInfo", error);
     }
   }
@@ -206,33 +208,45 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     acknowledgements.onCompleted();
   }
 
-  private List<FlightEndpoint> endpoints(ReadPlan plan) {
-    List<FlightEndpoint> endpoints = new ArrayList<>();
-    for (Map.Entry<ClusterNode, List<Integer>> owner :
-        plan.owners().byNode(plan.partitions()).entrySet()) {
-      UUID node = owner.getKey().id();
-      Optional<String> address = directory.address(node);
-      if (address.isEmpty()) {
-        if (ignite.cluster().node(node) == null) {
-          // The node has left meanwhile; its partitions have new owners, or will have them soon.
-          return endpoints(plan);
+  /**
+   * The owners' endpoints. A node that has joined owns partitions before its service has started:
+   * this waits for at most {@value #ENDPOINT_SECONDS} s. The owners of a node that leaves meanwhile
+   * are determined again.
+   */
+  private List<FlightEndpoint> endpoints(ReadPlan plan) throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(ENDPOINT_SECONDS);
+    while (true) {
+      List<FlightEndpoint> endpoints = new ArrayList<>();
+      Map.Entry<ClusterNode, List<Integer>> missing = null;
+      for (Map.Entry<ClusterNode, List<Integer>> owner :
+          plan.owners().byNode(plan.partitions()).entrySet()) {
+        Optional<String> address = directory.address(owner.getKey().id());
+        if (address.isEmpty()) {
+          missing = owner;
+        } else {
+          Ticket ticket = new Ticket(plan.command(owner.getValue()).toByteArray());
+          endpoints.add(new FlightEndpoint(ticket, location(address.get())));
         }
-        throw noEndpoint(node, owner.getValue().size());
       }
-      Ticket ticket = new Ticket(plan.command(owner.getValue()).toByteArray());
-      endpoints.add(new FlightEndpoint(ticket, location(address.get())));
+      if (missing == null) {
+        return endpoints;
+      }
+      if (System.nanoTime() - deadline > 0) {
+        throw noEndpoint(missing.getKey().id(), missing.getValue().size());
+      }
+      TimeUnit.MILLISECONDS.sleep(ENDPOINT_POLL_MILLIS);
     }
-    return endpoints;
   }
 
   private static TensorFlowIgniteException noEndpoint(UUID node, int partitions) {
     return TensorFlowIgniteException.of(
         ERROR_CODE_NO_AGENT,
         "node %s owns %d of the requested partitions, but runs no data endpoint; every node that"
-            + " owns partitions must run TensorFlowService; deploy the service there, or exclude"
-            + " the node from the cache (node filter)",
+            + " owns partitions must run TensorFlowService, at the latest %d s after it has joined;"
+            + " deploy the service there, or exclude the node from the cache (node filter)",
         node,
-        partitions);
+        partitions,
+        ENDPOINT_SECONDS);
   }
 
   private Location location(String address) {
