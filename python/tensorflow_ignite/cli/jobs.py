@@ -47,7 +47,8 @@ def ps(context: typer.Context, address: Address = None, json_output: Json = Fals
         ]
         for job in jobs
     ]
-    print(table(["ID", "NAME", "KIND", "CACHE", "STATE", "ATTEMPT", "PROGRESS", "AGE"], rows))
+    heads = ["ID", "NAME", "KIND", "CACHE", "STATE", "ATTEMPT", "PROGRESS", "AGE"]
+    print(table(heads, rows, optional=["KIND", "ATTEMPT"], elastic=["PROGRESS", "NAME", "CACHE"]))
     for job in jobs:
         if job.state == "unreadable":
             print(f"job {job.id}: {paint(job.cause, 'red')}. Remove it: tensorflow-ignite rm --force {job.id}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -53,20 +54,58 @@ def escaped(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, indent: str = "") -> str:
-    """Lays out rows under heads; columns are as wide as they must be, and nothing is cut off."""
-    lines = [heads, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+def table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    indent: str = "",
+    optional: Sequence[str] = (),
+    elastic: Sequence[str] = (),
+) -> str:
+    """Lays out rows under heads. Columns are as wide as they must be; only a narrower terminal gets less.
+
+    Args:
+        heads: Names of the columns.
+        rows: The cells of each row.
+        indent: Text before each line.
+        optional: Columns that are left out, in this order, until the table is as narrow as the terminal.
+        elastic: Columns whose long cells are cut after that, in this order, down to the width of their heads.
+    """
+    columns = list(range(len(heads)))
+    widths = [max(len(line[column]) for line in (heads, *rows)) for column in columns]
+    limit = _width(sys.stdout)
+
+    def excess() -> int:
+        used = len(indent) + sum(widths[column] for column in columns) + len(_GAP) * (len(columns) - 1)
+        return max(0, used - limit) if limit else 0
+
+    for head in optional:
+        if excess():
+            columns.remove(heads.index(head))
+    for head in elastic:
+        column = heads.index(head)
+        if column in columns:
+            widths[column] = max(len(head), widths[column] - excess())
     text = []
-    for number, line in enumerate(lines):
-        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+    for number, line in enumerate([heads, *rows]):
+        cells = [_cut(line[column], widths[column]).ljust(widths[column]) for column in columns]
         cells[-1] = cells[-1].rstrip()
         if number == 0:
             cells = [paint(cell, "bold") for cell in cells]
         else:
-            cells = [paint_state(cell) if head == "STATE" else cell for head, cell in zip(heads, cells, strict=True)]
+            names = [heads[column] for column in columns]
+            cells = [paint_state(cell) if name == "STATE" else cell for name, cell in zip(names, cells, strict=True)]
         text.append(indent + _GAP.join(cells))
     return "\n".join(text)
+
+
+def _width(stream: TextIO) -> int:
+    """Columns of a terminal; 0: the stream is none, and its lines may have any length."""
+    return shutil.get_terminal_size().columns if stream.isatty() else 0
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def count(number: int, singular: str) -> str:
