@@ -50,7 +50,8 @@ final class CrashBudget {
   /** Exceptions that the cluster or the network may have caused: a retry may help. */
   private static final Pattern MAY_PASS =
       Pattern.compile(
-          OF_PEERS + "|StorageFullError|TimeoutError|MemoryError|ResourceExhaustedError|SystemExit");
+          OF_PEERS
+              + "|StorageFullError|TimeoutError|MemoryError|ResourceExhaustedError|SystemExit");
 
   /**
    * Errors of Python when a task has read data whose copies are all lost; TensorFlow gives the text

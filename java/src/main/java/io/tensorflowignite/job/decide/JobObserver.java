@@ -144,7 +144,10 @@ public final class JobObserver {
     if (moved.isPresent() || mayHaveMoved()) {
       return moved;
     }
-    Optional<JobEvent> answer = firstOf(causeIsLostData(), causeIsNoRows());
+    Optional<JobEvent> answer =
+        firstOf(
+            answer(DATA_LOST, CrashBudget::isDataLoss, "data lost"),
+            answer(NO_ROWS, CrashBudget::lacksRows, "no rows"));
     if (answer.isPresent()) {
       return answer;
     }
@@ -251,20 +254,12 @@ public final class JobObserver {
         job.getSpec().getCache());
   }
 
-  /** A task that cannot read lost data could not read them in the next attempt either. */
-  private Optional<JobEvent> causeIsLostData() {
+  /** Lost data, and rows on too few nodes, are an answer that the next attempt would get, too. */
+  private Optional<JobEvent> answer(JobEvent.Type type, Predicate<Task> isAnswer, String what) {
     return tasks().stream()
-        .filter(task -> isCounted() && hasFailed(task) && CrashBudget.isDataLoss(task))
+        .filter(task -> isCounted() && hasFailed(task) && isAnswer.test(task))
         .findFirst()
-        .map(task -> JobEvent.ofTask(DATA_LOST, task, "data lost: " + failure(task)));
-  }
-
-  /** Rows that are on too few nodes are so in the next attempt, too. */
-  private Optional<JobEvent> causeIsNoRows() {
-    return tasks().stream()
-        .filter(task -> isCounted() && hasFailed(task) && CrashBudget.lacksRows(task))
-        .findFirst()
-        .map(task -> JobEvent.ofTask(NO_ROWS, task, "no rows: " + failure(task)));
+        .map(task -> JobEvent.ofTask(type, task, what + ": " + failure(task)));
   }
 
   /** Whether the partition map is still changing soon after a crash, so that a move may follow. */
