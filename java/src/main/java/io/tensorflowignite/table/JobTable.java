@@ -1,5 +1,6 @@
 package io.tensorflowignite.table;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.region.MemoryReserve;
 import io.tensorflowignite.region.Purpose;
@@ -7,6 +8,7 @@ import io.tensorflowignite.region.Reservation;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
 import java.lang.ref.SoftReference;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -17,10 +19,17 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.cluster.ClusterTopologyException;
+import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.Transaction;
 
 /** The rows of all jobs, on every node. */
 public final class JobTable {
+  /** More than nodes leave at once, each with the primary copy of the row. */
+  private static final int ATTEMPTS = 5;
+
+  private static final Duration PAUSE = Duration.ofMillis(50);
+
   private final MemoryReserve memory;
   private final Rows rows;
   private final FenceTable fences;
@@ -68,11 +77,25 @@ public final class JobTable {
   /**
    * Changes one job in a transaction. The change may run more than once and must have no side
    * effects. A row that it returns unchanged is not written. Fields of a later version stay in the
-   * row if the change is made by {@link Job#toBuilder}.
+   * row if the change is made by {@link Job#toBuilder}. Ignite rolls a transaction back when the
+   * node with the primary copy leaves: then the change is made again.
    *
    * @return the job after the change; empty when there is no such job, or its row is unreadable.
    */
   public Optional<Job> update(String id, UnaryOperator<Job> change) {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return updateOnce(id, change);
+      } catch (RuntimeException e) {
+        if (attempt == ATTEMPTS || !X.hasCause(e, ClusterTopologyException.class)) {
+          throw e;
+        }
+      }
+      Uninterruptibles.sleepUninterruptibly(PAUSE.multipliedBy(attempt));
+    }
+  }
+
+  private Optional<Job> updateOnce(String id, UnaryOperator<Job> change) {
     try (Transaction tx = rows.begin()) {
       Job before = get(id).filter(JobTable::isReadable).orElse(null);
       if (before == null) {
