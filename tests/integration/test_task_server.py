@@ -1,6 +1,8 @@
 """The servers of a parameter-server job, started by a real agent, with real TensorFlow."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -55,6 +57,10 @@ def test_servers_take_over_the_ports_held_for_them_and_compute(agent: Agent) -> 
     assert run.returncode == 0, run.stderr[-3000:]
     assert run.stdout.splitlines() == ["/job:ps/task:0 10", "/job:worker/task:0 10"]
     pids = [event.status.pid for event in agent.events if event.status.pid]
+    # A signal from outside asks the job for an end, and the server goes on until the client process has saved.
+    os.kill(pids[0], signal.SIGTERM)
+    agent.await_events(lambda events: [event for event in events if event.status.progress.end.terminated])
+    assert all(map(is_alive, pids))
     agent.stop(grace="20s")
     for task in roles.values():
         status = agent.ended(task)

@@ -259,6 +259,7 @@ end.begin(0)
 print("begun", flush=True)
 libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
 libc.pthread_mutex_lock(mutex)
+print(hex(ctypes.addressof(mutex)), flush=True)
 # No signal ends this call, and Python would run its handlers after it.
 libc.pthread_mutex_lock(mutex)
 """
@@ -266,6 +267,10 @@ libc.pthread_mutex_lock(mutex)
 
 def test_a_process_whose_main_thread_is_in_a_long_call_ends_at_once_when_its_agent_ends_it(new_script) -> None:
     script = new_script(loop=BLOCKED)
+    mutex = script.line()
+    system_call = Path(f"/proc/{script.process.pid}/syscall")
+    while mutex not in system_call.read_text():
+        assert script.process.poll() is None
     script.command.stop()
     script.process.send_signal(signal.SIGTERM)
     assert script.process.wait() == -signal.SIGKILL

@@ -56,7 +56,12 @@ def submit(
         option("--stall-timeout", "SECONDS", "How long a task may take for a further step; else 600; 0: off."),
     ] = None,
     stop_grace: Annotated[
-        float | None, option("--stop-grace", "SECONDS", "How long a task has between SIGTERM and SIGKILL.")
+        float | None,
+        option(
+            "--stop-grace",
+            "SECONDS",
+            "Time of a planned end, and between SIGTERM and SIGKILL.",
+        ),
     ] = None,
     max_crashes: Annotated[
         int | None, option("--max-crashes", "NUMBER", "Crashes that are followed by a restart; else 3.")

@@ -142,7 +142,8 @@ class Client:
                 attempt ends with the cause ``stall``, which counts as a crash, and the stacks of Python's threads are
                 in the output. 0: no limit; None: the service's setting, 300. See also `tensorflow_ignite.train.busy`.
             stall_timeout: Seconds that a task may take for each further step or checkpoint; as above, but 600.
-            stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
+            stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped, and in which all tasks save together
+                before a planned end; None: the service's setting.
             max_crashes: Number of crashes that are followed by a restart, counted from 0 after a healthy time; None: 3.
             max_restarts: Number of restarts in a row, since nodes left or data moved, in which no task does a further
                 step and no attempt runs for the healthy time; one more, and the job fails. None: 20.

@@ -31,7 +31,7 @@ final class LocalAttempt {
   /** The job's row as last seen here. */
   volatile Job job;
 
-  volatile AttemptPhase reached = AttemptPhase.ATTEMPT_PHASE_UNSPECIFIED;
+  AttemptPhase reached = AttemptPhase.ATTEMPT_PHASE_UNSPECIFIED;
 
   /** A call to stop the attempt is pending. */
   boolean stopping;
@@ -117,7 +117,12 @@ final class LocalAttempt {
 
   /** Whether all processes have terminated, and the end of every started task is known. */
   boolean hasEnded() {
-    return provenTerminated && started.stream().noneMatch(this::isActive);
+    return provenTerminated && !isActive();
+  }
+
+  /** Whether a started task has not ended, as far as the node knows. */
+  boolean isActive() {
+    return started.stream().anyMatch(this::isActive);
   }
 
   private boolean isActive(TaskKey key) {

@@ -56,10 +56,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteLogger;
-import org.apache.ignite.cache.CachePeekMode;
-import org.apache.ignite.cache.affinity.Affinity;
 
 /**
  * Makes this node's tasks follow the job table: compares the phase of every current attempt with
@@ -100,6 +97,7 @@ public final class NodeRunner implements AutoCloseable {
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-runner");
   private final Loop loop;
   private volatile boolean leaving;
+  private volatile long activeGraceNanos;
   private volatile boolean closed;
 
   /**
@@ -187,22 +185,25 @@ public final class NodeRunner implements AutoCloseable {
 
   /**
    * Asks the jobs for planned ends of the attempts with tasks on this node, which is being stopped.
-   * Returns when all have ended here; at the latest after the longest stop grace of these jobs, and
+   * Returns when no task runs here; at the latest after the longest stop grace of these jobs, and
    * the time that messages take.
    */
   public void leave() {
     leaving = true;
-    wake();
     long begin = System.nanoTime();
-    while (attempts.values().stream().anyMatch(local -> mayWait(local, begin))) {
+    wake();
+    while (!closed && System.nanoTime() - begin < activeGraceNanos) {
       Uninterruptibles.sleepUninterruptibly(LEAVE_POLL);
     }
   }
 
-  private boolean mayWait(LocalAttempt local, long begin) {
-    long limitMs = Durations.toMillis(grace(local.job)) + LEAVE_MARGIN.toMillis();
-    return local.reached != ATTEMPT_PHASE_STOP
-        && System.nanoTime() - begin < TimeUnit.MILLISECONDS.toNanos(limitMs);
+  /** The time for which a stop of this node waits for its tasks; 0: none runs. */
+  private long graceOfActive() {
+    return attempts.values().stream()
+        .filter(LocalAttempt::isActive)
+        .mapToLong(local -> Durations.toNanos(grace(local.job)) + LEAVE_MARGIN.toNanos())
+        .max()
+        .orElse(0);
   }
 
   /** Until when the tasks of each attempt on this node may run. */
@@ -250,6 +251,7 @@ public final class NodeRunner implements AutoCloseable {
       event = events.poll();
     }
     converge();
+    activeGraceNanos = graceOfActive();
   }
 
   /**
@@ -342,31 +344,15 @@ public final class NodeRunner implements AutoCloseable {
       List<Integer> ports = agent.reservePorts(keys);
       for (int i = 0; i < tasks.size(); i++) {
         Task task = tasks.get(i);
-        local.reserve(task, taskHost + ":" + ports.get(i), rows(job.getSpec().getCache(), task));
+        local.reserve(
+            task,
+            taskHost + ":" + ports.get(i),
+            PartitionRows.count(ignite, job.getSpec().getCache(), task));
       }
       local.reached = ATTEMPT_PHASE_RESERVE;
     } catch (StatusRuntimeException e) {
       local.error("the agent could not reserve ports: " + e.getStatus().getDescription());
     }
-  }
-
-  private long rows(String cacheName, Task task) {
-    if (task.getPartitionsCount() == 0) {
-      return 0;
-    }
-    IgniteCache<Object, Object> cache = ignite.cache(cacheName);
-    if (cache == null) {
-      return 0;
-    }
-    Affinity<Object> affinity = ignite.affinity(cacheName);
-    return task.getPartitionsList().stream()
-        .mapToLong(
-            partition ->
-                affinity.mapPartitionToNode(partition).isLocal()
-                    ? cache.localSizeLong(partition, CachePeekMode.PRIMARY)
-                    // The partition of a drained node.
-                    : cache.sizeLong(partition, CachePeekMode.PRIMARY))
-        .sum();
   }
 
   private void run(Job job, Attempt attempt, List<Task> tasks, LocalAttempt local) {
@@ -389,7 +375,7 @@ public final class NodeRunner implements AutoCloseable {
     }
     long leaseEnd = contacts.leaseEnd(job);
     boolean hasLease = leaseEnd - System.nanoTime() > 0;
-    if (agent == null || !local.hasTask(key) || local.isStarted(key) || !hasLease) {
+    if (agent == null || !local.hasTask(key) || local.isStarted(key) || !hasLease || leaving) {
       return;
     }
     try {

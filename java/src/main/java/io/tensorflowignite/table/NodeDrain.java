@@ -5,14 +5,20 @@ import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_DRAINED;
 import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_STOPPING;
 import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_UNSPECIFIED;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.DrainNodeRequest;
 import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.NodeAvailability;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
 
 /** The mark of drained nodes, which is in their rows. */
 public final class NodeDrain {
+  /** Longer than the node itself takes to read and write its row. */
+  private static final Duration WRITE_TIME = Duration.ofMillis(300);
+
   private NodeDrain() {}
 
   /**
@@ -21,17 +27,17 @@ public final class NodeDrain {
    * @return the node's row
    */
   public static Node set(NodeTable nodes, DrainNodeRequest request) {
+    NodeAvailability desired =
+        request.getUndo() ? NODE_AVAILABILITY_UNSPECIFIED : NODE_AVAILABILITY_DRAINED;
     Node node = find(nodes.live(), request.getNode());
-    if (node.getAvailability() == NODE_AVAILABILITY_STOPPING) {
-      return node;
+    while (node.getAvailability() != desired
+        && node.getAvailability() != NODE_AVAILABILITY_STOPPING) {
+      nodes.put(node.toBuilder().setAvailability(desired).build());
+      // The node may be writing its row at the same time.
+      Uninterruptibles.sleepUninterruptibly(WRITE_TIME);
+      node = find(nodes.live(), request.getNode());
     }
-    Node changed =
-        node.toBuilder()
-            .setAvailability(
-                request.getUndo() ? NODE_AVAILABILITY_UNSPECIFIED : NODE_AVAILABILITY_DRAINED)
-            .build();
-    nodes.put(changed);
-    return changed;
+    return node;
   }
 
   private static Node find(List<Node> live, String name) {
