@@ -32,6 +32,7 @@ __all__ = [
     "JobKind",
     "JobSpec",
     "JobState",
+    "MissingNode",
     "Node",
     "NodeAvailability",
     "NodeLoop",
@@ -485,6 +486,24 @@ class UnprovenAttempt(Value):
 
 
 @dataclass(frozen=True)
+class MissingNode(Value):
+    """A node of the cluster's baseline, to which Ignite assigns partitions, that is not in the cluster.
+
+    Attributes:
+        consistent_id: Survives restarts of the node.
+        host: An address of its host; empty: unknown.
+    """
+
+    consistent_id: str
+    host: str
+
+    @property
+    def text(self) -> str:
+        """The node for people: ``"node-2 at 10.0.0.3"``."""
+        return f"{self.consistent_id} at {self.host}" if self.host else self.consistent_id
+
+
+@dataclass(frozen=True)
 class Node(Value):
     """One node of the cluster that runs the service.
 
@@ -502,6 +521,7 @@ class Node(Value):
             that answers; the same for all nodes.
         quarantine: Attempts of ended jobs whose processes may still run on the node: it gets no task meanwhile.
         availability: Whether it gets tasks; None: yes. ``"stopping"``: its tasks end, and then the node.
+        missing_nodes: The nodes of the baseline that are not in the cluster; the same for all nodes.
     """
 
     id: str
@@ -516,3 +536,4 @@ class Node(Value):
     lost_nodes: tuple[LostNode, ...] = ()
     quarantine: tuple[UnprovenAttempt, ...] = ()
     availability: NodeAvailability | None = None
+    missing_nodes: tuple[MissingNode, ...] = ()

@@ -337,6 +337,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
             host_name="h",
             agent=agent,
             losses=[job_pb2.CacheLoss(cache="tensorflow-ignite-logs", partitions=[1, 5])],
+            missing_nodes=[job_pb2.MissingNode(consistent_id="n4", host="10.0.0.4")],
             lost_nodes=[job_pb2.LostNode(id="c" * 36, consistent_id="n3", address="h:10822")],
         ),
         job_pb2.Node(
@@ -362,6 +363,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     assert "cache tensorflow-ignite-logs (output of unfinished jobs) has lost 2 partitions. To" in out
     assert "tensorflow-ignite accept-data-loss tensorflow-ignite-logs" in out
     assert "node cccccccc at h:10822 was lost: it was killed, or the network to it is cut" in out
+    assert "node n4 at 10.0.0.4 of the baseline is missing. Start it" in out
     assert json.loads(cli("nodes", "--json")[1])[0]["losses"][0]["partitions"] == [1, 5]
     assert [found["order"] for found in json.loads(cli("nodes", "--json")[1])] == [1, 2]
 

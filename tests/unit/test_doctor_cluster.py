@@ -232,10 +232,21 @@ def test_without_a_node_and_a_thin_port_the_activation_is_unknown(closed) -> Non
 
 
 def test_an_inactive_cluster_is_reported_by_its_node(node) -> None:
-    text = "The cluster is not active. Jobs need an active one. Activate it. [code=CLUSTER_NOT_ACTIVE]"
+    text = (
+        "The cluster is not active since 12:00: 2 of the 3 nodes of its baseline are here, without n3 at 10.0.0.3. "
+        "Jobs need an active one. Activate it. [code=CLUSTER_NOT_ACTIVE]"
+    )
     for _ in range(2):
         node.fail_next("ListNodes", grpc.StatusCode.FAILED_PRECONDITION, text)
-    check(examine(node.address)["activation"], "failed", "the cluster is not active", "--set-state ACTIVE")
+    check(examine(node.address)["activation"], "failed", "without n3 at 10.0.0.3. Only", "--set-state ACTIVE")
+
+
+def test_missing_nodes_of_the_baseline_are_named(node) -> None:
+    for member in node.state.nodes:
+        member.missing_nodes.add(consistent_id="n4", host="10.0.0.4")
+    check(
+        examine(node.address)["baseline"], "warning", "n4 at 10.0.0.4 of the baseline is missing", "--baseline remove"
+    )
 
 
 @pytest.mark.parametrize(
@@ -282,14 +293,14 @@ def test_the_command_prints_steps_remedies_and_a_summary(node, capsys) -> None:
     assert main(["doctor", "--only", "cluster", "--address", node.address]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"the cluster\n  ✓ address              {node.address} answers\n")
-    assert out.endswith("\nno step of 18 failed\n")
+    assert out.endswith("\nno step of 19 failed\n")
     node.state.nodes[2] = member(node, 2, tensorflow_version="2.20.0", python_version="3.11.9")
     assert main(["--address", node.address, "doctor", "--only", "cluster"]) == 1
     out = capsys.readouterr().out
     assert "  ✗ tensorflow versions  nodes differ: " in out
     assert "\n                         → Install the same there: pip install tensorflow==VERSION\n" in out
     assert "  ! python versions      nodes differ: " in out
-    assert out.endswith("\n1 of 18 steps failed, 1 warning\n")
+    assert out.endswith("\n1 of 19 steps failed, 1 warning\n")
 
 
 def test_the_command_gives_json(node, capsys) -> None:

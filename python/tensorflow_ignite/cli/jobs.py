@@ -12,7 +12,17 @@ from tensorflow_ignite.cli.credentials import addresses_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, option, session
 from tensorflow_ignite.cli.render import age, paint, print_json, short_id, table
-from tensorflow_ignite.spec import CacheLoss, Job, LostNode, Node, NodeAvailability, NodeLoop, Progress, Task
+from tensorflow_ignite.spec import (
+    CacheLoss,
+    Job,
+    LostNode,
+    MissingNode,
+    Node,
+    NodeAvailability,
+    NodeLoop,
+    Progress,
+    Task,
+)
 
 # Seconds in which a lost node answers, if it runs.
 _SPLIT_SECONDS = 2.0
@@ -166,6 +176,8 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
         print(paint(loss_text(loss), "red"))
     for lost in found[0].lost_nodes if found else ():
         print(paint(lost_text(lost), "red"))
+    for missing in found[0].missing_nodes if found else ():
+        print(paint(missing_text(missing), "red"))
     if split:
         print(paint(split, "red"))
 
@@ -210,6 +222,14 @@ def lost_text(lost: LostNode) -> str:
     return (
         f"node {short_id(lost.id)} at {lost.address} was lost{since}: it was killed, or the network to it is cut. To "
         "find out which: tensorflow-ignite doctor"
+    )
+
+
+def missing_text(node: MissingNode) -> str:
+    """Which node of the baseline is missing, and what to do."""
+    return (
+        f"node {node.text} of the baseline is missing. Start it; if it is off for good: control.sh --baseline remove "
+        f"{node.consistent_id}"
     )
 
 

@@ -34,6 +34,7 @@ _LOOPS = Step("cluster", "loops")
 _QUARANTINE = Step("cluster", "quarantine")
 _LOSSES = Step("cluster", "losses")
 _LOST_NODES = Step("cluster", "lost nodes")
+_BASELINE = Step("cluster", "baseline")
 _ACTIVATE = (
     "Activate it once all its nodes run: control.sh --set-state ACTIVE, or start the nodes with "
     "python -m tensorflow_ignite.node --persistent --activate-at=NODES"
@@ -81,6 +82,7 @@ def examine(
     yield _quarantine(nodes)
     yield _losses(nodes)
     yield _lost_nodes(nodes, timeout, credentials)
+    yield _baseline(nodes)
     yield _tensorflow(nodes)
     yield from _alike(nodes)
     yield _reachable(nodes, timeout, credentials)
@@ -122,8 +124,9 @@ def _without_api(
     answers: dict[str, list[Node] | TensorFlowIgniteError], thin: tuple[str, int], timeout: float
 ) -> Finding:
     """Says why no node answers: Ignite deploys services only in an active cluster."""
-    if any(isinstance(answer, ClusterNotActiveError) for answer in answers.values()):
-        return _ACTIVATION.failed("the cluster is not active. Only an active one runs jobs", _ACTIVATE)
+    inactive = [answer for answer in answers.values() if isinstance(answer, ClusterNotActiveError)]
+    if inactive:
+        return _ACTIVATION.failed(f"{_first_sentence(inactive[0])}. Only an active one runs jobs", _ACTIVATE)
     # Imported here because no other step needs it.
     from tensorflow_ignite.data.transport.thin.cluster_state import cluster_state
 
@@ -243,6 +246,17 @@ def _lost_nodes(nodes: Sequence[Node], timeout: float, credentials: Credentials 
         f"{_some([node.address for node in lost])} left without being stopped, and do not answer here",
         "Start them again, or mend the network. If they are off for good, jobs that wait for them go on after "
         "tensorflow-ignite quorum accept JOB",
+    )
+
+
+def _baseline(nodes: Sequence[Node]) -> Finding:
+    missing = nodes[0].missing_nodes if nodes else ()
+    if not missing:
+        return _BASELINE.ok("all nodes to which Ignite assigns partitions are in the cluster")
+    return _BASELINE.warning(
+        f"{_some([node.text for node in missing])} of the baseline {'is' if len(missing) == 1 else 'are'} missing. "
+        "After a restart of all nodes, a cluster with data on disk becomes active by itself only when none is missing",
+        "Start them. If one is off for good: control.sh --baseline remove CONSISTENT-ID",
     )
 
 

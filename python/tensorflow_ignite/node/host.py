@@ -273,15 +273,18 @@ class _Host:
     def _await_activation(self, node: JavaNode) -> None:
         """Waits until the cluster is active, activated by us or by others; raises when the node stops before."""
         minimum_nodes = self._settings.activate_at
+        missing = node.missing()
         self._report.event(
             "inactive",
             f"node {node.node_id} waits: the cluster keeps data on disk and is not active"
+            + (f", since nodes of its baseline are missing: {missing}" if missing else "")
             + (
                 f"; it is activated when it has {minimum_nodes} server nodes"
                 if minimum_nodes
                 else "; activate it: control.sh --set-state ACTIVE"
             ),
             node_id=node.node_id,
+            address=node.inactive_address(),
         )
         version = 0
         while minimum_nodes and not node.active():

@@ -91,6 +91,14 @@ class JavaNode:
         """Whether the cluster is activated; without that it has no caches and runs no service."""
         return bool(self._facade.active())
 
+    def missing(self) -> str:
+        """The nodes of the baseline that are not in the cluster, for people; empty: none."""
+        return str(self._facade.missing())
+
+    def inactive_address(self) -> str | None:
+        """host:port at which callers get the reason why the cluster is not active."""
+        return _text(self._facade.inactiveAddress())
+
     def activate(self) -> None:
         """Activates the cluster."""
         self._facade.activate()

@@ -194,10 +194,19 @@ class LocalCluster:
                 raise ValueError(
                     f"{node} still runs. Only a node that has ended can be restarted. Stop or kill it first."
                 )
-        started = [self._spawn(node.name) for node in nodes]
+        started = self.spawn_again(*nodes)
         self.await_settled()
         self._await_agents()
         return started
+
+    def spawn_again(self, *nodes: LocalNode) -> list[LocalNode]:
+        """As `restart_nodes`, but returns when the processes have been started: their cluster may stay inactive."""
+        return [self._spawn(node.name) for node in nodes]
+
+    def await_inactive(self, *nodes: LocalNode) -> list[str]:
+        """Waits until these nodes say that their cluster is not active; returns the addresses where they do."""
+        self._await(lambda: all(node.inactive_address for node in nodes), START_TIMEOUT, "nodes are not inactive")
+        return [str(node.inactive_address) for node in nodes]
 
     def stop_node(self, node: LocalNode) -> None:
         """Stops a node in order, with the tasks on it; returns when its process is gone and the others know it."""

@@ -25,6 +25,7 @@ class LocalNode:
         process: The operating system's process.
         node_id: Ignite's id of the node; empty until it is ready.
         address: host:port of the node API; None when the service's node filter leaves the node out.
+        inactive_address: host:port at which the node says that its cluster is not active; None: it has not been so.
         log: The node's log; empty until it is ready.
         console: What the node printed on standard error.
         known_nodes: The ids of the nodes that this one last saw in the cluster.
@@ -48,6 +49,7 @@ class LocalNode:
         self.directory = directory
         self.node_id = ""
         self.address: str | None = None
+        self.inactive_address: str | None = None
         self.log = Path()
         self.console = directory / "console.log"
         self.known_nodes: frozenset[str] = frozenset()
@@ -132,6 +134,8 @@ class LocalNode:
             self.address = None if event["address"] is None else str(event["address"])
             self.log = Path(str(event["log"]))
             self.ready = True
+        elif event["event"] == "inactive":
+            self.inactive_address = None if event["address"] is None else str(event["address"])
         elif event["event"] == "topology":
             nodes = event["nodes"]
             assert isinstance(nodes, list)

@@ -514,7 +514,7 @@ class NodeReport(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., node_id: _Optional[str] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., reached: _Optional[_Union[AttemptPhase, str]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops", "losses", "lost_nodes", "quarantine", "availability")
+    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops", "losses", "lost_nodes", "quarantine", "availability", "restored_caches", "missing_nodes")
     ID_FIELD_NUMBER: _ClassVar[int]
     CONSISTENT_ID_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
@@ -527,6 +527,8 @@ class Node(_message.Message):
     LOST_NODES_FIELD_NUMBER: _ClassVar[int]
     QUARANTINE_FIELD_NUMBER: _ClassVar[int]
     AVAILABILITY_FIELD_NUMBER: _ClassVar[int]
+    RESTORED_CACHES_FIELD_NUMBER: _ClassVar[int]
+    MISSING_NODES_FIELD_NUMBER: _ClassVar[int]
     id: str
     consistent_id: str
     order: int
@@ -539,7 +541,9 @@ class Node(_message.Message):
     lost_nodes: _containers.RepeatedCompositeFieldContainer[LostNode]
     quarantine: _containers.RepeatedCompositeFieldContainer[UnprovenAttempt]
     availability: NodeAvailability
-    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[CacheLoss, _Mapping]]] = ..., lost_nodes: _Optional[_Iterable[_Union[LostNode, _Mapping]]] = ..., quarantine: _Optional[_Iterable[_Union[UnprovenAttempt, _Mapping]]] = ..., availability: _Optional[_Union[NodeAvailability, str]] = ...) -> None: ...
+    restored_caches: _containers.RepeatedScalarFieldContainer[str]
+    missing_nodes: _containers.RepeatedCompositeFieldContainer[MissingNode]
+    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[CacheLoss, _Mapping]]] = ..., lost_nodes: _Optional[_Iterable[_Union[LostNode, _Mapping]]] = ..., quarantine: _Optional[_Iterable[_Union[UnprovenAttempt, _Mapping]]] = ..., availability: _Optional[_Union[NodeAvailability, str]] = ..., restored_caches: _Optional[_Iterable[str]] = ..., missing_nodes: _Optional[_Iterable[_Union[MissingNode, _Mapping]]] = ...) -> None: ...
 
 class UnprovenAttempt(_message.Message):
     __slots__ = ("job_id", "attempt", "pids")
@@ -550,6 +554,14 @@ class UnprovenAttempt(_message.Message):
     attempt: int
     pids: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., pids: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class MissingNode(_message.Message):
+    __slots__ = ("consistent_id", "host")
+    CONSISTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    consistent_id: str
+    host: str
+    def __init__(self, consistent_id: _Optional[str] = ..., host: _Optional[str] = ...) -> None: ...
 
 class LostNode(_message.Message):
     __slots__ = ("id", "consistent_id", "address", "lost_at")
@@ -592,16 +604,18 @@ class AgentInfo(_message.Message):
     def __init__(self, pid: _Optional[int] = ..., python: _Optional[str] = ..., python_version: _Optional[str] = ..., package_version: _Optional[str] = ..., tensorflow_version: _Optional[str] = ..., error: _Optional[str] = ...) -> None: ...
 
 class CacheLoss(_message.Message):
-    __slots__ = ("cache", "deployment_id", "partitions", "lost_at")
+    __slots__ = ("cache", "deployment_id", "partitions", "lost_at", "owners")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     DEPLOYMENT_ID_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     LOST_AT_FIELD_NUMBER: _ClassVar[int]
+    OWNERS_FIELD_NUMBER: _ClassVar[int]
     cache: str
     deployment_id: str
     partitions: _containers.RepeatedScalarFieldContainer[int]
     lost_at: _timestamp_pb2.Timestamp
-    def __init__(self, cache: _Optional[str] = ..., deployment_id: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ..., lost_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    owners: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, cache: _Optional[str] = ..., deployment_id: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ..., lost_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owners: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class JobFence(_message.Message):
     __slots__ = ("job_id", "attempt", "tasks")

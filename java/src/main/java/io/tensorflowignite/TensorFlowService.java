@@ -340,11 +340,17 @@ public final class TensorFlowService implements Service, NodeContact {
 
   /** The node filter of this service, which the services of jobs get too; null: all nodes. */
   private IgnitePredicate<ClusterNode> nodeFilter() {
+    ServiceConfiguration service = configured(ignite);
+    return service == null ? null : service.getNodeFilter();
+  }
+
+  /** The deployment of this class in the configuration of a node; null: it has none. */
+  static ServiceConfiguration configured(Ignite ignite) {
     ServiceConfiguration[] services = ignite.configuration().getServiceConfiguration();
     if (services != null) {
       for (ServiceConfiguration service : services) {
         if (service.getService() instanceof TensorFlowService) {
-          return service.getNodeFilter();
+          return service;
         }
       }
     }

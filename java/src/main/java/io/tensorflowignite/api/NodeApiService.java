@@ -16,6 +16,7 @@ import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.baseline.Baseline;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.schema.CacheNames;
 import io.tensorflowignite.job.CodeStore;
@@ -52,6 +53,7 @@ import io.tensorflowignite.v1.ListJobsResponse;
 import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.ListNodesResponse;
 import io.tensorflowignite.v1.LostNode;
+import io.tensorflowignite.v1.MissingNode;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeApiServiceGrpc;
 import io.tensorflowignite.v1.RemoveJobRequest;
@@ -419,8 +421,14 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     List<Node> live = nodes.live();
     List<CacheLoss> lost = losses.ofSystemCaches();
     List<LostNode> lostNodes = departures.lost();
+    List<MissingNode> missing = Baseline.missing(ignite);
     live.replaceAll(
-        node -> withLoops(node).toBuilder().addAllLosses(lost).addAllLostNodes(lostNodes).build());
+        node ->
+            withLoops(node).toBuilder()
+                .addAllLosses(lost)
+                .addAllLostNodes(lostNodes)
+                .addAllMissingNodes(missing)
+                .build());
     answer(response, ListNodesResponse.newBuilder().addAllNodes(live).build());
   }
 

@@ -2,6 +2,8 @@ package io.tensorflowignite.embedded;
 
 import io.tensorflowignite.NodeSslContextFactory;
 import io.tensorflowignite.TensorFlowService;
+import io.tensorflowignite.baseline.Baseline;
+import io.tensorflowignite.node.InactiveApi;
 import io.tensorflowignite.node.StopHook;
 import io.tensorflowignite.security.tls.NodeTls;
 import java.io.IOException;
@@ -9,6 +11,7 @@ import java.nio.file.Path;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.IgniteState;
@@ -110,6 +113,16 @@ public final class EmbeddedNode {
   /** False for a cluster with data on disk before its activation, in which no service runs. */
   public boolean active() {
     return ignite.cluster().state().active();
+  }
+
+  /** The nodes of the baseline that are not in the cluster, for people; empty: none. */
+  public String missing() {
+    return Baseline.missing(ignite).stream().map(Baseline::text).collect(Collectors.joining(", "));
+  }
+
+  /** host:port at which callers get the reason why the cluster is not active; null: nowhere. */
+  public String inactiveAddress() {
+    return InactiveApi.of(ignite).address();
   }
 
   public void activate() {

@@ -5,6 +5,7 @@ import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_STOPPING
 import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_UNSPECIFIED;
 
 import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.job.decide.Placement;
 import io.tensorflowignite.job.decide.PlacementResult;
 import io.tensorflowignite.table.NodeTable;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -36,11 +38,13 @@ final class AssignmentReader {
 
   private final Ignite ignite;
   private final NodeTable nodes;
+  private final CacheLosses losses;
   private String lastDigest = "";
   private long unchangedSinceNs;
 
-  AssignmentReader(Ignite ignite, NodeTable nodes) {
+  AssignmentReader(Ignite ignite, NodeTable nodes, CacheLosses losses) {
     this.ignite = ignite;
+    this.losses = losses;
     this.nodes = nodes;
   }
 
@@ -74,6 +78,17 @@ final class AssignmentReader {
    * @return the condition that the job must wait for; empty: the owners are complete.
    */
   private Optional<String> owners(JobSpec spec, Map<Node, List<Integer>> owners) {
+    Collection<Integer> lost = ignite.cache(spec.getCache()).lostPartitions();
+    if (!lost.isEmpty() && !spec.getAllowDataLoss()) {
+      return Optional.of(
+          String.format(
+              "%d lost partitions of cache '%s' (%s). %s; or, to go on without them:"
+                  + " tensorflow-ignite accept-data-loss %2$s",
+              lost.size(),
+              spec.getCache(),
+              MessageText.some(new ArrayList<>(new TreeSet<>(lost))),
+              losses.remedy(spec.getCache())));
+    }
     Affinity<Object> affinity = ignite.affinity(spec.getCache());
     Map<Integer, ClusterNode> primaries =
         affinity.mapPartitionsToNodes(
@@ -88,13 +103,6 @@ final class AssignmentReader {
       }
       ids.put(owner.order(), owner.id().toString());
       partitions.computeIfAbsent(owner.order(), order -> new ArrayList<>()).add(partition);
-    }
-    Collection<Integer> lost = ignite.cache(spec.getCache()).lostPartitions();
-    if (!lost.isEmpty() && !spec.getAllowDataLoss()) {
-      return Optional.of(
-          String.format(
-              "the nodes with the only copies of %d partitions of cache '%s' to come back (%s)",
-              lost.size(), spec.getCache(), MessageText.some(new ArrayList<>(lost))));
     }
     for (Map.Entry<Long, String> id : ids.entrySet()) {
       Optional<Node> node = nodes.get(id.getValue());

@@ -34,8 +34,8 @@ final class ClusterView {
     this.ignite = ignite;
     this.settings = settings;
     this.reports = reports;
-    this.assignments = new AssignmentReader(ignite, new NodeTable(ignite));
     this.losses = new CacheLosses(ignite);
+    this.assignments = new AssignmentReader(ignite, new NodeTable(ignite), losses);
     this.departures = Departures.of(ignite);
   }
 

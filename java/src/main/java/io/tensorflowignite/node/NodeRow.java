@@ -6,6 +6,7 @@ import com.google.common.base.Strings;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.data.loss.RestoredCopies;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.Node;
@@ -32,6 +33,7 @@ final class NodeRow implements AutoCloseable {
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
   private final NodeTable nodes;
+  private final RestoredCopies copies;
   private final Loops loops;
   private final Supplier<List<UnprovenAttempt>> quarantine;
   private final Loop loop;
@@ -44,8 +46,10 @@ final class NodeRow implements AutoCloseable {
       Ignite ignite,
       NodeTable nodes,
       Loops loops,
+      RestoredCopies copies,
       Supplier<List<UnprovenAttempt>> quarantine,
       String address) {
+    this.copies = copies;
     this.nodes = nodes;
     this.quarantine = quarantine;
     this.loops = loops;
@@ -108,7 +112,11 @@ final class NodeRow implements AutoCloseable {
       self = self.toBuilder().setAvailability(stored.getAvailability()).build();
     }
     Node now =
-        self.toBuilder().addAllLoops(loops.faults()).addAllQuarantine(quarantine.get()).build();
+        self.toBuilder()
+            .addAllLoops(loops.faults())
+            .addAllQuarantine(quarantine.get())
+            .addAllRestoredCaches(copies.here())
+            .build();
     if (!lasting(now).equals(lasting(stored))) {
       nodes.put(now);
     }

@@ -16,6 +16,7 @@ import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.loss.LossDetector;
+import io.tensorflowignite.data.loss.RestoredCopies;
 import io.tensorflowignite.data.tcp.TcpPort;
 import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.JobFileStore;
@@ -82,6 +83,7 @@ public final class NodeRuntime implements AutoCloseable {
   private final String nodeId;
   private final String serviceName;
   private final Contacts contacts;
+  private final InactiveApi inactive;
   private final Loops loops;
   private final Loop loop;
   private final Thread thread;
@@ -93,6 +95,7 @@ public final class NodeRuntime implements AutoCloseable {
   private Departures departures;
   private NodeRunner runner;
   private LossDetector detector;
+  private RestoredCopies copies;
   private Storage storage;
   private volatile NodeRow self;
   private volatile String failure;
@@ -119,6 +122,7 @@ public final class NodeRuntime implements AutoCloseable {
             ignite.cluster().localNode().consistentId().toString(),
             settings.leaseTimeout,
             System::nanoTime);
+    this.inactive = InactiveApi.of(ignite);
     this.nodeId = ignite.cluster().localNode().id().toString();
     this.loops = Loops.of(ignite);
     this.loop = loops.continuous("reconciler", PASS_LIMIT, () -> closed);
@@ -177,6 +181,7 @@ public final class NodeRuntime implements AutoCloseable {
   }
 
   private Reconciler bringUp() {
+    inactive.close();
     local = NodeSettings.of(ignite);
     SocketBuffers.check(ignite, log);
     NodeTls tls = opened(tls());
@@ -185,6 +190,7 @@ public final class NodeRuntime implements AutoCloseable {
     JobTable jobs = new JobTable(ignite);
     JobChangeBus jobChanges = new JobChangeBus();
     detector = opened(LossDetector.open(ignite, changes::release));
+    copies = new RestoredCopies(ignite);
     CacheLosses losses = new CacheLosses(ignite, detector);
     Authentication authentication = authentication(jobs);
     Guard guard =
@@ -272,7 +278,7 @@ public final class NodeRuntime implements AutoCloseable {
               changes.release();
             }));
     opened(TopologyEvents.onChange(ignite, changes::release));
-    NodeRow row = opened(new NodeRow(ignite, nodes, loops, runner::quarantine, address));
+    NodeRow row = opened(new NodeRow(ignite, nodes, loops, copies, runner::quarantine, address));
     row.start();
     self = row;
     opened(new ContactRounds(ignite, serviceName, nodes, contacts, settings.leaseTimeout, loops))
@@ -353,6 +359,7 @@ public final class NodeRuntime implements AutoCloseable {
         log.warning("A part of the service could not be closed [node=" + nodeId + "]", e);
       }
     }
+    inactive.open(settings);
   }
 
   private void storeLosses() {
@@ -368,6 +375,7 @@ public final class NodeRuntime implements AutoCloseable {
     loop.part("services of jobs", reconciler::reconcile);
     loop.part("minority", this::endInMinority);
     if (nodes.isOldest(nodeId)) {
+      loop.part("restored partitions", () -> copies.reset(nodes.live()));
       storage.sweeper().sweepOverdue();
     }
   }

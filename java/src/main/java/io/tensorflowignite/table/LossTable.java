@@ -35,7 +35,15 @@ public final class LossTable {
       CacheLoss before = get(loss.getDeploymentId()).orElse(loss);
       TreeSet<Integer> partitions = new TreeSet<>(before.getPartitionsList());
       partitions.addAll(loss.getPartitionsList());
-      CacheLoss after = before.toBuilder().clearPartitions().addAllPartitions(partitions).build();
+      TreeSet<String> owners = new TreeSet<>(before.getOwnersList());
+      owners.addAll(loss.getOwnersList());
+      CacheLoss after =
+          before.toBuilder()
+              .clearPartitions()
+              .addAllPartitions(partitions)
+              .clearOwners()
+              .addAllOwners(owners)
+              .build();
       rows.put(
           Purpose.DECISION, loss.getDeploymentId(), after.toByteArray(), "the loss of a cache");
       tx.commit();

@@ -6,6 +6,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_DATA_LOST;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.baseline.Baseline;
 import io.tensorflowignite.table.LossTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.CacheLoss;
@@ -18,7 +19,6 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteLogger;
 
@@ -54,7 +54,9 @@ public final class CacheLosses {
     if (deployment.isEmpty()) {
       return Collections.emptySortedSet();
     }
-    return deployment.get().isPersistent() ? found(deployment.get()) : all(cache, deployment.get());
+    return deployment.get().isPersistent()
+        ? Collections.emptySortedSet()
+        : all(cache, deployment.get());
   }
 
   /** The losses of the service's own caches, sorted by cache; rows of nodes come back at once. */
@@ -145,7 +147,8 @@ public final class CacheLosses {
   }
 
   private SortedSet<Integer> all(String cache, Deployment deployment) {
-    SortedSet<Integer> lost = found(deployment);
+    // Of a persistent cache, the table only remembers which nodes have the rows.
+    SortedSet<Integer> lost = deployment.isPersistent() ? new TreeSet<>() : found(deployment);
     lost.addAll(remembered(cache));
     return lost;
   }
@@ -162,8 +165,25 @@ public final class CacheLosses {
    * to read them.
    */
   public Collection<Integer> remembered(String name) {
-    IgniteCache<Object, Object> cache = ignite.cache(name);
-    return cache == null ? Collections.emptySet() : cache.lostPartitions();
+    return Deployment.of(ignite, name).map(Deployment::remembered).orElse(Collections.emptySet());
+  }
+
+  /** What brings the lost partitions of a persistent cache back, for people. */
+  public String remedy(String cache) {
+    List<String> owners =
+        Deployment.of(ignite, cache)
+            .flatMap(now -> table.get(now.id()))
+            .map(loss -> (List<String>) loss.getOwnersList())
+            .orElse(List.of());
+    String missing =
+        Baseline.missing(ignite).stream()
+            .filter(node -> owners.isEmpty() || owners.contains(node.getConsistentId()))
+            .map(Baseline::text)
+            .collect(Collectors.joining(", "));
+    return missing.isEmpty()
+        ? "Its nodes are here, but have not shown yet that the last copies are on their disks;"
+            + " start the others that had them"
+        : "Start these nodes, whose disks have the rows, and they are read again: " + missing;
   }
 
   private TensorFlowIgniteException error(
@@ -185,7 +205,7 @@ public final class CacheLosses {
         since,
         MessageText.some(new ArrayList<>(lost)),
         deployment.isPersistent()
-            ? "Start those nodes again, since its rows are on their disks"
+            ? remedy(cache)
             : "Load the cache again (if_exists=\"replace\"), with more backups");
   }
 }

@@ -20,6 +20,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.events.EventType;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.processors.cache.CacheGroupContext;
@@ -40,7 +41,8 @@ import org.apache.ignite.internal.processors.cache.distributed.dht.topology.Grid
  * exchange of partition maps in which nodes leave. A loss is known here before Ignite lets anybody
  * read the partition again; {@link #store} writes it into the table of losses.
  *
- * <p>With other policies, and for persistent caches, Ignite remembers lost partitions itself.
+ * <p>With other policies, and for persistent caches, Ignite remembers lost partitions itself. Of a
+ * persistent cache this stores the nodes whose disks have the rows, see {@link RestoredCopies}.
  */
 public final class LossDetector implements PartitionsExchangeAware, AutoCloseable {
   private final Ignite ignite;
@@ -84,13 +86,19 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
     observers = Set.copyOf(nodes);
   }
 
-  /** Writes losses into the table, and removes those of caches that were destroyed. */
+  /**
+   * Writes losses into the table, and removes those of caches that were destroyed or are whole
+   * again.
+   */
   public void store() {
     for (CacheLoss loss = unstored.peek(); loss != null; loss = unstored.peek()) {
       log.warning(
           String.format(
-              "Partitions have lost all their copies. To accept that: tensorflow-ignite"
-                  + " accept-data-loss %1$s [cache=%1$s, count=%2$d, partitions=%3$s]",
+              "Partitions have lost all their copies. %sTo accept that: tensorflow-ignite"
+                  + " accept-data-loss %s [cache=%2$s, count=%d, partitions=%s]",
+              loss.getOwnersCount() == 0
+                  ? ""
+                  : "Their rows are on the disks of " + loss.getOwnersList() + ". ",
               loss.getCache(),
               loss.getPartitionsCount(),
               MessageText.some(loss.getPartitionsList())));
@@ -101,6 +109,7 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
       boolean exists =
           Deployment.of(ignite, loss.getCache())
               .filter(now -> now.id().equals(loss.getDeploymentId()))
+              .filter(now -> !now.isPersistent() || !now.remembered().isEmpty())
               .isPresent();
       if (!exists) {
         table.remove(loss.getDeploymentId());
@@ -162,12 +171,25 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
       GridDhtPartitionFullMap known,
       GridDhtPartitionFullMap present) {
     int count = topology.partitions();
-    BitSet lost =
-        LossRule.lost(complete(known, count), complete(present, count), self, observers, count);
-    topology.lostPartitions().forEach(lost::clear);
+    Map<UUID, BitSet> copies = complete(known, count);
+    BitSet lost;
+    Set<String> owners = Set.of();
+    if (group.persistenceEnabled()) {
+      lost = new BitSet();
+      topology.lostPartitions().forEach(lost::set);
+      // Those that were lost before have had no complete copy at the beginning of this exchange.
+      copies.values().forEach(complete -> complete.and(lost));
+      lost.clear();
+      copies.values().forEach(lost::or);
+      owners = owners(copies);
+    } else {
+      lost = LossRule.lost(copies, complete(present, count), self, observers, count);
+      topology.lostPartitions().forEach(lost::clear);
+    }
     if (lost.isEmpty()) {
       return;
     }
+    Set<String> kept = owners;
     Timestamp now = Timestamps.fromMillis(System.currentTimeMillis());
     List<Integer> partitions = lost.stream().boxed().collect(Collectors.toList());
     descriptors()
@@ -177,10 +199,24 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
                 unstored.add(
                     CacheLoss.newBuilder()
                         .setCache(cache.cacheName())
-                        .setDeploymentId(new Deployment(cache).id())
+                        .setDeploymentId(new Deployment(ignite, cache).id())
                         .addAllPartitions(partitions)
+                        .addAllOwners(kept)
                         .setLostAt(now)
                         .build()));
+  }
+
+  /** The consistent ids of the nodes that have any of these copies. */
+  private Set<String> owners(Map<UUID, BitSet> copies) {
+    Set<String> owners = new TreeSet<>();
+    copies.forEach(
+        (id, partitions) -> {
+          ClusterNode node = caches.discovery().historicalNode(id);
+          if (!partitions.isEmpty()) {
+            owners.add(node == null ? id.toString() : String.valueOf(node.consistentId()));
+          }
+        });
+    return owners;
   }
 
   /** Whether nodes leave in this exchange, or Ignite may merge such an exchange into it. */
@@ -192,16 +228,15 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
             || type == EventType.EVT_NODE_FAILED);
   }
 
-  /** The groups with caches in memory, users' and the service's own. */
+  /** The groups of caches, users' and the service's own. */
   private Set<CacheGroupDescriptor> groups() {
     return descriptors().map(DynamicCacheDescriptor::groupDescriptor).collect(Collectors.toSet());
   }
 
-  /** The caches in memory, as of the last exchange; without Ignite's internal ones. */
+  /** The caches as of the last exchange; without Ignite's internal ones. */
   private Stream<DynamicCacheDescriptor> descriptors() {
     return caches.affinity().caches().values().stream()
-        .filter(cache -> cache.cacheType().userCache())
-        .filter(cache -> !cache.groupDescriptor().persistenceEnabled());
+        .filter(cache -> cache.cacheType().userCache());
   }
 
   /** The partition maps of a group, also if this node has none of its partitions. */
