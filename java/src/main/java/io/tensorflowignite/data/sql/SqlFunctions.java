@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /**
  * The allowed functions of one row, each with a rule for the size of its result. The SQL engine
@@ -21,6 +22,8 @@ final class SqlFunctions {
   private static final int HEX_DIGITS = 4;
   // The longest text of one letter of a format: the name of a time zone.
   private static final int FORMAT_CHARACTERS = 40;
+
+  private static final Pattern ROMAN = Pattern.compile("(?i)RN");
 
   private static final Map<String, Function<FunctionCall, Operand>> RULES = new TreeMap<>();
 
@@ -149,7 +152,14 @@ final class SqlFunctions {
   private static Operand formatted(FunctionCall call) {
     long letters = Operand.FIXED;
     for (int i = 1; i < call.count(); i++) {
-      letters += call.format(i).length();
+      String format = call.format(i);
+      if (ROMAN.matcher(format).find()) {
+        throw call.refused(
+            "its format has RN",
+            "a Roman number has an M for each thousand, two million letters for the largest INT;"
+                + " remove RN from the format");
+      }
+      letters += format.length();
     }
     Operand value = call.argument(0);
     return Operand.of(

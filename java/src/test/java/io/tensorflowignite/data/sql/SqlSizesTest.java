@@ -94,6 +94,10 @@ public class SqlSizesTest {
     assertRefused("RPAD('a', ?) = name", "times the size of a row", 2_000_000_000L);
     assertRefused("HASH('SHA256', raw, 2000000000) = raw", "it hashes 2000000000 times");
     assertRefused("FORMATDATETIME(born, '" + "y".repeat(101) + "') = ''", "101 characters");
+    for (String format : new String[] {"RN", "FMRN", "fmrn"}) {
+      assertRefused("TO_CHAR(age, '" + format + "') = 'X'", "its format has RN");
+    }
+    assertRefused("REPEAT(TO_CHAR(2147483647, ?), 10) = name", "its format has RN", "FMRN");
     SelectRules.condition(TABLE, "RPAD('a', ?) = name", 20L);
   }
 
