@@ -16,6 +16,7 @@ import io.tensorflowignite.data.schema.ColumnTypes;
 import io.tensorflowignite.data.schema.StoredTypes;
 import io.tensorflowignite.v1.Nulls;
 import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
 import java.sql.Time;
 import java.sql.Timestamp;
 import java.util.Date;
@@ -26,6 +27,7 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.IntVector;
 import org.apache.arrow.vector.TimeMicroVector;
+import org.apache.arrow.vector.VarCharVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.DateUnit;
 import org.apache.arrow.vector.types.TimeUnit;
@@ -157,6 +159,21 @@ public class VectorValuesTest {
       VectorValues values = VectorValues.of(vector, NO_OBJECTS);
 
       assertThrows(MismatchException.class, () -> values.get(0));
+    }
+  }
+
+  @Test
+  public void aDecimalOfVeryManyDigitsIsRefused() throws Exception {
+    Field decimal = ColumnTypes.ofClass(BigDecimal.class).get().field("d");
+    for (String text : new String[] {"1E999999999", "1e-999999999", "9".repeat(200_000)}) {
+      try (VarCharVector vector = new VarCharVector(decimal, allocator)) {
+        vector.setSafe(0, text.getBytes(StandardCharsets.UTF_8));
+        vector.setValueCount(1);
+        VectorValues values = VectorValues.of(vector, NO_OBJECTS);
+
+        MismatchException refused = assertThrows(MismatchException.class, () -> values.get(0));
+        assertEquals("has more than 100000 digits when it is written out", refused.getMessage());
+      }
     }
   }
 

@@ -9,9 +9,6 @@ import org.apache.ignite.binary.BinaryObject;
 
 /** Converts the values of a column of texts or bytes to bytes. */
 interface TextLayout {
-  /** The digits of the longest decimal that is written as text. */
-  int MAX_DIGITS = 100_000;
-
   byte[] bytes(Object value) throws MismatchException;
 
   /** The bytes that replace a null. */
@@ -34,7 +31,7 @@ interface TextLayout {
       return new TextLayout() {
         @Override
         public byte[] bytes(Object value) throws MismatchException {
-          return utf8(plain(require(BigDecimal.class, value)));
+          return utf8(DecimalText.write(require(BigDecimal.class, value)));
         }
 
         @Override
@@ -57,7 +54,7 @@ interface TextLayout {
 
   private static byte[] anyText(Object value) throws MismatchException {
     if (value instanceof BigDecimal) {
-      return utf8(plain((BigDecimal) value));
+      return utf8(DecimalText.write((BigDecimal) value));
     }
     if (value instanceof String || value instanceof UUID || value instanceof Character) {
       return utf8(value.toString());
@@ -73,13 +70,6 @@ interface TextLayout {
 
   private static byte[] anyBytes(Object value) throws MismatchException {
     return value instanceof byte[] ? (byte[]) value : anyText(value);
-  }
-
-  private static String plain(BigDecimal number) throws MismatchException {
-    if (Math.abs((long) number.scale()) + number.precision() > MAX_DIGITS) {
-      throw new MismatchException("has more than " + MAX_DIGITS + " digits when it is written out");
-    }
-    return number.toPlainString();
   }
 
   private static byte[] utf8(String text) {

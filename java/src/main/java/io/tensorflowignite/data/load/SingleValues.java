@@ -1,15 +1,14 @@
 package io.tensorflowignite.data.load;
 
+import io.tensorflowignite.data.column.DecimalText;
 import io.tensorflowignite.data.column.ElementType;
 import io.tensorflowignite.data.column.LogicalType;
 import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.data.column.Temporals;
 import io.tensorflowignite.data.schema.LoadableTypes;
-import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.function.Function;
 import org.apache.arrow.vector.BitVector;
 import org.apache.arrow.vector.DateDayVector;
 import org.apache.arrow.vector.DateMilliVector;
@@ -23,6 +22,9 @@ import org.apache.arrow.vector.types.pojo.Field;
 
 /** Converts the values of vectors that are not nested to the objects that Ignite stores. */
 final class SingleValues {
+  /** Characters of a value in an error. */
+  private static final int MAX_SHOWN = 100;
+
   private SingleValues() {}
 
   interface Get {
@@ -68,19 +70,27 @@ final class SingleValues {
       return parsed(text, UUID::fromString, "UUID");
     }
     return LogicalType.DECIMAL.matches(field)
-        ? parsed(text, BigDecimal::new, "decimal number")
+        ? parsed(text, DecimalText::parse, "decimal number")
         : text;
   }
 
-  private static Get parsed(Get text, Function<String, Object> parser, String type) {
+  private interface Parser {
+    Object parse(String text) throws MismatchException;
+  }
+
+  private static Get parsed(Get text, Parser parser, String type) {
     return row -> {
       String value = (String) text.value(row);
       try {
-        return parser.apply(value);
+        return parser.parse(value);
       } catch (IllegalArgumentException malformed) {
-        throw new MismatchException("is \"" + value + "\", which is not a " + type);
+        throw new MismatchException("is \"" + shortened(value) + "\", which is not a " + type);
       }
     };
+  }
+
+  private static String shortened(String text) {
+    return text.length() <= MAX_SHOWN ? text : text.substring(0, MAX_SHOWN) + "...";
   }
 
   private static Get instant(TimeStampVector vector, TimeUnit unit) {
