@@ -7,6 +7,7 @@ import io.grpc.Metadata;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -15,7 +16,10 @@ import java.util.concurrent.atomic.AtomicLong;
  * they arrive, and ends a call at the first byte above a limit.
  */
 final class RequestMemoryLimits extends ServerStreamTracer.Factory {
-  private static final String BATCHES = "arrow.flight.protocol.FlightService/Do";
+  private static final Set<String> BATCHES =
+      Set.of(
+          "arrow.flight.protocol.FlightService/DoPut",
+          "arrow.flight.protocol.FlightService/DoExchange");
 
   /** A block of a file, at most 4 MiB, and the other fields of its request. */
   private static final long BLOCK = (4L << 20) + (64 << 10);
@@ -42,7 +46,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory {
   }
 
   private long limit(String method) {
-    return method.startsWith(BATCHES) ? batch : method.equals(PUT_BLOCKS) ? BLOCK : REQUEST;
+    return BATCHES.contains(method) ? batch : method.equals(PUT_BLOCKS) ? BLOCK : REQUEST;
   }
 
   /** gRPC calls all methods but streamClosed on the connection's thread. */
