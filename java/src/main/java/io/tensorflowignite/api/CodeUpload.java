@@ -4,9 +4,11 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_INVALID;
 
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.rpc.ErrorStatuses;
 import io.tensorflowignite.storage.StorageOutput;
 import io.tensorflowignite.v1.UploadCodeRequest;
 import io.tensorflowignite.v1.UploadCodeResponse;
@@ -15,26 +17,42 @@ import java.io.UncheckedIOException;
 import java.util.regex.Pattern;
 
 /** One upload: chunks are stored as they arrive; the archive appears if its digest is correct. */
-final class CodeUpload implements StreamObserver<UploadCodeRequest> {
+final class CodeUpload implements StreamObserver<UploadCodeRequest>, CodeUploads.Upload {
   private static final Pattern DIGEST = Pattern.compile("[0-9a-f]{64}");
   private static final int MAX_CHUNK = 1 << 20;
 
   private final CodeStore code;
   private final long limitBytes;
-  private final StreamObserver<UploadCodeResponse> response;
+  private final CodeUploads uploads;
+  private final ServerCallStreamObserver<UploadCodeResponse> response;
   private final Hasher hasher = Hashing.sha256().newHasher();
   private String digest;
   private StorageOutput archive;
   private long size;
+  private boolean ended;
+  private volatile long lastMessageAt;
 
-  CodeUpload(CodeStore code, long limitBytes, StreamObserver<UploadCodeResponse> response) {
+  /**
+   * @param uploads all uploads of this node
+   */
+  CodeUpload(
+      CodeStore code,
+      long limitBytes,
+      CodeUploads uploads,
+      ServerCallStreamObserver<UploadCodeResponse> response) {
     this.code = code;
     this.limitBytes = limitBytes;
+    this.uploads = uploads;
     this.response = response;
   }
 
   @Override
-  public void onNext(UploadCodeRequest request) {
+  public synchronized void onNext(UploadCodeRequest request) {
+    lastMessageAt = uploads.now();
+    if (ended) {
+      // This message was already on its way when the upload ended.
+      return;
+    }
     if (digest == null) {
       digest = request.getDigest();
       if (!DIGEST.matcher(digest).matches()) {
@@ -43,6 +61,7 @@ final class CodeUpload implements StreamObserver<UploadCodeRequest> {
                 + " the first message.",
             digest);
       }
+      uploads.begin(this);
       archive = code.write(digest);
     }
     size += request.getChunk().size();
@@ -63,12 +82,26 @@ final class CodeUpload implements StreamObserver<UploadCodeRequest> {
   }
 
   @Override
-  public void onError(Throwable problem) {
+  public long lastMessageAt() {
+    return lastMessageAt;
+  }
+
+  @Override
+  public synchronized void end(TensorFlowIgniteException reason) {
+    discard();
+    ErrorStatuses.end(response, reason);
+  }
+
+  @Override
+  public synchronized void onError(Throwable problem) {
     discard();
   }
 
   @Override
-  public void onCompleted() {
+  public synchronized void onCompleted() {
+    if (ended) {
+      return;
+    }
     if (digest == null) {
       throw invalid(
           "The upload is empty. Its first message has the digest. Send the digest and the"
@@ -82,14 +115,22 @@ final class CodeUpload implements StreamObserver<UploadCodeRequest> {
               + " again.",
           digest, actual);
     }
-    archive.close();
+    try {
+      archive.close();
+    } finally {
+      uploads.remove(this);
+    }
     response.onNext(UploadCodeResponse.newBuilder().setSize(size).build());
     response.onCompleted();
   }
 
   private void discard() {
+    ended = true;
+    uploads.remove(this);
     if (archive != null) {
-      archive.abandon();
+      StorageOutput abandoned = archive;
+      archive = null;
+      abandoned.abandon();
     }
   }
 

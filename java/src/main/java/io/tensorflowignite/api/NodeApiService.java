@@ -97,6 +97,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   private final long codeLimitBytes;
   private final Guard guard;
   private final AtomicInteger followers = new AtomicInteger();
+  private final CodeUploads uploads = new CodeUploads(System::nanoTime);
   private final String nodeId;
   private final Loops loops;
   private final CacheLosses losses;
@@ -138,7 +139,8 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   @Override
   public StreamObserver<UploadCodeRequest> uploadCode(StreamObserver<UploadCodeResponse> response) {
     guard.submit();
-    return new CodeUpload(code, codeLimitBytes, response);
+    return new CodeUpload(
+        code, codeLimitBytes, uploads, (ServerCallStreamObserver<UploadCodeResponse>) response);
   }
 
   @Override

@@ -1,0 +1,76 @@
+package io.tensorflowignite.api;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * The open uploads of a node, each of which has one block on the heap. When there are as many as
+ * the limit allows, the oldest one that has sent nothing for a while ends, and a new one begins.
+ */
+final class CodeUploads {
+  static final int MAX_UPLOADS = 32;
+  private static final int SILENT_S = 10;
+
+  /** An upload, as seen by the others. */
+  interface Upload {
+    /** When its last message arrived, in nanoseconds of the node's clock. */
+    long lastMessageAt();
+
+    /** Ends the upload with an error, and releases its memory. */
+    void end(TensorFlowIgniteException reason);
+  }
+
+  private final LongSupplier clock;
+  private final Set<Upload> open = new LinkedHashSet<>();
+
+  /**
+   * @param clock the time in nanoseconds
+   */
+  CodeUploads(LongSupplier clock) {
+    this.clock = clock;
+  }
+
+  long now() {
+    return clock.getAsLong();
+  }
+
+  /** Throws LIMIT_EXCEEDED if all open uploads are in use. */
+  void begin(Upload upload) {
+    Upload silent = null;
+    synchronized (open) {
+      if (open.size() == MAX_UPLOADS) {
+        silent = open.stream().filter(this::isSilent).findFirst().orElseThrow(CodeUploads::full);
+        open.remove(silent);
+      }
+      open.add(upload);
+    }
+    if (silent != null) {
+      silent.end(full());
+    }
+  }
+
+  void remove(Upload upload) {
+    synchronized (open) {
+      open.remove(upload);
+    }
+  }
+
+  private boolean isSilent(Upload upload) {
+    return now() - upload.lastMessageAt() >= TimeUnit.SECONDS.toNanos(SILENT_S);
+  }
+
+  private static TensorFlowIgniteException full() {
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_LIMIT_EXCEEDED,
+        "This node has %d uploads of code archives. No more are accepted at a time, and above this"
+            + " limit an upload that has sent nothing for %d s ends. Try again, or call another"
+            + " node.",
+        MAX_UPLOADS,
+        SILENT_S);
+  }
+}
