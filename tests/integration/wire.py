@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import os
 import random
 import select
 import signal
@@ -34,14 +35,16 @@ class Direction:
         self._under_way: collections.deque[tuple[float, bytes]] = collections.deque()
 
     def take(self) -> None:
-        """Takes a frame that has arrived."""
-        frame, address = self.source.recvfrom(_LONGEST_FRAME)
-        if address[2] == socket.PACKET_OUTGOING:
-            return
-        if random.random() < self._loss:
-            self.lost += 1
-        else:
-            self._under_way.append((time.monotonic() + self._delay, frame))
+        """Takes the frames that have arrived."""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                frame, address = self.source.recvfrom(_LONGEST_FRAME)
+                if address[2] == socket.PACKET_OUTGOING:
+                    continue
+                if random.random() < self._loss:
+                    self.lost += 1
+                else:
+                    self._under_way.append((time.monotonic() + self._delay, frame))
 
     def send(self) -> float:
         """Sends the frames that are due; returns the seconds until the next one is."""
@@ -70,6 +73,8 @@ def main() -> None:
     delay, loss = float(sys.argv[3]), float(sys.argv[4])
     directions = [Direction(near, far, delay, loss), Direction(far, near, 0.0, loss)]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A wire that waits for a processor would be slower than it shall be.
+    os.nice(-20)
     try:
         while True:
             wait = min(direction.send() for direction in directions)
