@@ -9,6 +9,7 @@ import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_SUCCEEDED;
 
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Attempt;
@@ -40,9 +41,13 @@ final class EndPlan {
                 task -> task.getStatus().getState() == TASK_STATE_RUNNING && end(task).getReady());
   }
 
-  /** Why a task, or its node, asks for an end of the attempt, after which the job goes on. */
+  /**
+   * Why a task, or its node, asks for an end of the attempt, after which the job goes on. A task
+   * that has finished needs its node no more.
+   */
   static Optional<JobEvent> requested(Job job) {
     return JobMachine.attempt(job).getTasksList().stream()
+        .filter(task -> task.getStatus().getState() != TASK_STATE_SUCCEEDED)
         .flatMap(task -> request(task).stream())
         .findFirst();
   }

@@ -381,6 +381,10 @@ public final class JobObserver {
         unstarted());
   }
 
+  /**
+   * No further attempt follows the data after a worker has finished: it would train again, and the
+   * others, which read moved partitions from their new owners, would lose their steps.
+   */
   private Optional<JobEvent> movedData() {
     Attempt attempt = attempt();
     OnJoin onJoin = job.getSpec().getOnJoin();
@@ -390,6 +394,7 @@ public final class JobObserver {
     return eventIf(
         !attempt.getMovedDigest().isEmpty()
             && onJoin != ON_JOIN_IGNORE
+            && tasks().stream().allMatch(task -> state(task) != TASK_STATE_SUCCEEDED)
             && quiet.compareTo(limit) >= 0
             && (onJoin != ON_JOIN_AT_CHECKPOINT || saved),
         DATA_MOVED,

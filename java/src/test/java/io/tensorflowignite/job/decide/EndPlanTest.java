@@ -141,6 +141,17 @@ public class EndPlanTest {
   }
 
   @Test
+  public void aNodeWhoseWorkerHasFinishedLeavesWithoutAnEndOfTheAttempt() {
+    for (String why : Arrays.asList("is being stopped", "is drained")) {
+      TaskStatus.Builder finished =
+          TaskStatus.newBuilder().setState(TASK_STATE_SUCCEEDED).setEndRequested(why);
+      running().task(ROLE_WORKER, 1, finished).is(JOB_STATE_RUNNING);
+      TaskStatus.Builder works = finished.clone().setState(TASK_STATE_RUNNING);
+      running().task(ROLE_WORKER, 1, works).is(JOB_STATE_RESTARTING);
+    }
+  }
+
+  @Test
   public void theStopGraceBeginsAnewWhenAnotherNodeTakesTheServiceOver() {
     JobStory story = running().dataMoves(NODE_A, 0).wait(5).wait(GRACE_S - 1).serviceMoves(600);
     story.wait(GRACE_S - 1).is(JOB_STATE_RUNNING).wait(1).is(JOB_STATE_RESTARTING);

@@ -794,6 +794,9 @@ public class JobMachineTest {
   public void aWorkerThatFinishedNeedsItsNodeNoMore() {
     JobStory story = running().task(ROLE_WORKER, 1, TASK_STATE_SUCCEEDED);
     story.nodeLeaves(NODE_B).is(JOB_STATE_RUNNING);
+    // The copies of its partitions are the primary ones now.
+    story.owners.remove(JobStory.node(NODE_B));
+    story.dataMoves(NODE_A, 0, 1, 2, 3).wait(60).is(JOB_STATE_RUNNING);
     story.task(ROLE_WORKER, 0, TASK_STATE_SUCCEEDED).is(JOB_STATE_ENDING);
     story.provesTermination(NODE_A).wait(8).is(JOB_STATE_SUCCEEDED);
     assertEquals(1, story.job.getAttemptsCount());
