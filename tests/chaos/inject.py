@@ -168,7 +168,7 @@ def _cut(trial: Trial) -> None:
 
         await_true(waits, "the smaller side does not say that the job waits for a majority", seconds=LIMIT)
     if "minority-warning" not in AWAITED:
-        warned = far[0].cli("nodes")
+        warned = far[0].run("nodes").stderr
         assert "majority" in warned, f"`nodes` does not say that its side has no majority: {warned}"
     trial.note(f"both sides are as expected {time.monotonic() - cut_at:.1f} s after the cut")
     trial.network.heal()
