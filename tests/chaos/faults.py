@@ -17,12 +17,6 @@ DELAY_SECONDS, LOSS = 0.3, 0.02
 #: Promises that the product does not keep yet. Each is checked as soon as its line here is removed.
 AWAITED = frozenset(
     {
-        # SIGTERM to a worker: all workers agree on a step, save together and leave, which is no crash.
-        "planned-ends",
-        # What a task has started ends with it, also if it clears its environment, forks twice and leaves its session.
-        "keeper",
-        # Every command says on a side without a majority that it is one.
-        "minority-warning",
         # `logs` says that the end of a task's output is lost, when all nodes that stored it were lost at once.
         "output-end",
     }
@@ -84,8 +78,8 @@ CRASHED = _restarted("crash")
 NODE_FAILED = _restarted("node-failed")
 NODE_LEFT = _restarted("node-left")
 WAITS = Expected((2, 4), frozenset({"node-left"}), waits=True)
-# SIGTERM to a worker is a crash as long as the workers do not agree on a last step.
-ENDED = CRASHED if "planned-ends" in AWAITED else _restarted("crash", "node-failed", "stop-request", most=2)
+# The workers agree on a last step, save together and end there.
+ENDED = _restarted("planned", most=2)
 
 _TASKS: dict[tuple[Action, str, Training], Expected] = {
     ("kill", "worker", "steps"): CRASHED,
@@ -144,11 +138,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     *(Fault("nodes", "kill", "two younger nodes", training, nodes=4, expected=NODE_LEFT) for training in _TRAININGS),
     Fault("nodes", "kill", "the oldest and another node", "steps", nodes=4, expected=WAITS),
-    *(
-        Fault("nodes", "kill", "agent and node", training, expected=NODE_LEFT)
-        for training in _TRAININGS
-        if "keeper" not in AWAITED
-    ),
+    *(Fault("nodes", "kill", "agent and node", training, expected=NODE_LEFT) for training in _TRAININGS),
     *(Fault("nodes", "join", "node", training, expected=_restarted("data-moved")) for training in _TRAININGS),
     Fault("nodes", "restart", "all nodes in turn", "steps", expected=_restarted("node-left", "data-moved", most=8)),
     *(

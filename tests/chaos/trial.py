@@ -57,7 +57,7 @@ class Trial:
             script=f"{fault.training}.py",
             cache=CACHE,
             kind="parameter-server" if fault.training == "servers" else "multi-worker-mirrored",
-            args=[str(folder), "seen" if "keeper" in AWAITED else "hidden"],
+            args=[str(folder), "hidden"],
             name=fault.training,
             stop_grace=STOP_GRACE,
         ).status
