@@ -189,6 +189,7 @@ class TaskStatus(Value):
         finished_at: When it was known to have ended.
         progress: The last progress that the script reported; None: none yet.
         log_complete: Its output has been stored up to its end.
+        log_bytes: Bytes of its whole output, dropped ones included; 0: none, or it has not ended.
         log_dropped_bytes: Output that was dropped, oldest first, because it exceeded the limit for one task.
         failed_permanently: It failed in a way that no further attempt could change.
         agent_lost: It ended with its agent.
@@ -207,6 +208,7 @@ class TaskStatus(Value):
     finished_at: datetime | None
     progress: Progress | None
     log_complete: bool
+    log_bytes: int
     log_dropped_bytes: int
     failed_permanently: bool
     agent_lost: bool

@@ -14,14 +14,6 @@ FREEZE_SECONDS = 30.0
 SLOW_SECONDS = STARVE_SECONDS = 20.0
 DELAY_SECONDS, LOSS = 0.3, 0.02
 
-#: Promises that the product does not keep yet. Each is checked as soon as its line here is removed.
-AWAITED = frozenset(
-    {
-        # `logs` says that the end of a task's output is lost, when all nodes that stored it were lost at once.
-        "output-end",
-    }
-)
-
 
 @dataclass(frozen=True)
 class Expected:
@@ -106,7 +98,8 @@ _PARTS: dict[tuple[Action, str], Expected] = {
     # Its agent notices the end of the lease after 6 s, the other nodes its silence after 10 s.
     ("freeze", "node"): _restarted("node-left", "node-failed"),
     ("freeze", "service node"): _restarted("node-left", "node-failed"),
-    ("terminate", "agent"): NODE_FAILED,
+    # It ends with its node only.
+    ("terminate", "agent"): UNDISTURBED,
     ("terminate", "node"): NODE_LEFT,
     ("terminate", "service node"): NODE_LEFT,
 }

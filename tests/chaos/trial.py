@@ -10,7 +10,7 @@ from pathlib import Path
 
 import books
 import inject
-from faults import AWAITED, Fault
+from faults import Fault
 from network import Machine
 from shared_cluster import CACHE, LIMIT, ROWS, UNAVAILABLE, SharedCluster
 from waiting import await_true
@@ -284,11 +284,10 @@ class Trial:
             for task in attempt.tasks
             if not task.status.log_complete
         }
-        silent = "output-end" in AWAITED and self.fault.nodes == 4
         return [
             f"output of {process}: {each}"
             for process, last in books.printed(self.folder).items()
-            for each in books.wrong_output(last, shown[process], may_lack_its_end=silent or process in incomplete)
+            for each in books.wrong_output(last, shown[process], may_lack_its_end=process in incomplete)
         ]
 
 

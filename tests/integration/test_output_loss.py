@@ -64,5 +64,8 @@ def test_output_after_a_lost_part_is_shown_with_the_size_of_the_gap(nodes: Local
         (tmp_path / "go").touch()
         assert handle.wait(LIMIT).state == "succeeded"
         await_true(lambda: is_archived(nodes.address, handle.id), "the output is not stored", LIMIT)
-        assert {index: output(handle, index) for index in range(3)} == left
+        for index, (numbers, lost) in left.items():
+            # Of the node that lives on, it is now known how much its task had printed: a lost end is a gap too.
+            assert output(handle, index)[0] == numbers
+            assert output(handle, index)[1] >= lost
         handle.remove()

@@ -88,23 +88,21 @@ def test_end_of_input_ends_everything_and_removes_every_file(agent: Agent) -> No
     assert not agent.work.exists()
 
 
-def test_sigterm_ends_everything_and_sigint_nothing(agent: Agent) -> None:
+def test_signals_end_nothing_while_the_service_lives(agent: Agent) -> None:
     assert os.getsid(agent.process.pid) == agent.process.pid
     start_stubborn(agent)
     assert len(agent.living()) == 2
-    agent.process.send_signal(signal.SIGINT)
-    agent.reserve(agent.key(7))
-    assert len(agent.living()) == 2
-    agent.process.send_signal(signal.SIGTERM)
-    assert agent.process.wait(20) == 0
-    assert not agent.living()
+    for index, number in enumerate((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)):
+        agent.process.send_signal(number)
+        agent.reserve(agent.key(7 + index))
+        assert len(agent.living()) == 2
 
 
 def test_the_end_of_an_agent_is_no_failure_of_its_tasks(agent: Agent) -> None:
     task = agent.start("import time\nprint('up')\ntime.sleep(600)")
     agent.watch()
     agent.printed("up")
-    agent.process.send_signal(signal.SIGTERM)
+    agent.process.stdin.close()
     status = agent.ended(task)
     assert (status.state, status.exit_code) == (job_pb2.TASK_STATE_STOPPED, -signal.SIGTERM)
     assert status.node_failed

@@ -48,8 +48,16 @@ def run() -> int:
 async def _live(start: AgentStart) -> int:
     end_requested = asyncio.Event()
     loop = asyncio.get_running_loop()
+    service = os.getppid()
+
+    def end_with_service() -> None:
+        # A service manager sends SIGTERM to all processes of a node at once: the node then ends its tasks as planned,
+        # and closes the input of its agent.
+        if os.getppid() != service:
+            end_requested.set()
+
     for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, end_requested.set)
+        loop.add_signal_handler(number, end_with_service)
     threading.Thread(target=_await_end_of_input, args=(loop, end_requested), daemon=True, name="input").start()
     work = WorkDirectory(start.work_directory)
     await work.take()

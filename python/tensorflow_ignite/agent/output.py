@@ -54,6 +54,11 @@ class Output:
         return len(self._ends)
 
     @property
+    def bytes(self) -> int:
+        """Bytes in chunks and dropped before them; after `complete`, of the whole output."""
+        return self._position
+
+    @property
     def dropped_bytes(self) -> int:
         """Bytes that are in no chunk, and will not be."""
         if self._complete:

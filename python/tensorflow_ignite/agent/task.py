@@ -283,6 +283,7 @@ class Task:
         self.status.traceback = traceback
         self.status.finished_at.GetCurrentTime()
         self.status.log_complete = True
+        self.status.log_bytes = self.output.bytes
         self.status.log_dropped_bytes = self.output.dropped_bytes
         self.is_final = True
         self._changed()

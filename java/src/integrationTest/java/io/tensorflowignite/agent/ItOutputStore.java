@@ -17,6 +17,7 @@ import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.TaskKey;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
@@ -203,5 +204,21 @@ public class ItOutputStore {
     } catch (TensorFlowIgniteException full) {
       return false;
     }
+  }
+
+  @Test
+  public void theLostEndOfAnOutputIsAGapOfItsSize() {
+    TaskKey task = task(1, 0);
+    for (int number = 0; number < 2; number++) {
+      long position = (long) number * CHUNK;
+      logs.put(task, chunk(number).toBuilder().setPosition(position).build(), Purpose.DATA);
+    }
+    LogReader reader = new LogReader(logs, task);
+    assertEquals(2, reader.next().size());
+    assertEquals(0, reader.next().size());
+    assertEquals(Optional.empty(), reader.missingEnd(0));
+    assertEquals(Optional.empty(), reader.missingEnd(2L * CHUNK));
+    assertEquals(CHUNK, reader.missingEnd(3L * CHUNK).get().getDroppedBytes());
+    assertEquals(Optional.empty(), reader.missingEnd(3L * CHUNK));
   }
 }

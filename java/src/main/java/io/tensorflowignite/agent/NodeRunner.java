@@ -197,6 +197,11 @@ public final class NodeRunner implements AutoCloseable {
     }
   }
 
+  /** The longest time that {@link #leave} may take now, in nanoseconds; 0: no task runs. */
+  public long leaveNanos() {
+    return activeGraceNanos;
+  }
+
   /** The time for which a stop of this node waits for its tasks; 0: none runs. */
   private long graceOfActive() {
     return attempts.values().stream()

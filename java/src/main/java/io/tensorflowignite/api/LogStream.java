@@ -20,6 +20,7 @@ import java.io.UncheckedIOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -96,7 +97,7 @@ final class LogStream {
       boolean last = !request.getFollow() || job.hasFinishedAt() || !mayGoOn(job);
       // A change of the row wakes all followers, and concerns them only if it is the last one.
       if (last || System.nanoTime() - nextRead >= 0) {
-        if (!sendStored(job)) {
+        if (!sendStored(job, last)) {
           return;
         }
         long pauseMs = Math.max(FOLLOW_MS, FOLLOWER_MS * followers.get());
@@ -122,16 +123,24 @@ final class LogStream {
   }
 
   /** Returns false if the caller has cancelled. */
-  private boolean sendStored(Job job) throws InterruptedException, IOException {
+  private boolean sendStored(Job job, boolean last) throws InterruptedException, IOException {
     for (TaskKey task : LogTable.keys(job)) {
-      if (isRequested(task) && !(job.getLogsStored() ? sendFile(task) : sendChunks(task))) {
+      boolean sent =
+          !isRequested(task)
+              || (job.getLogsStored()
+                  ? sendFile(task)
+                  : sendChunks(task, last ? LogTable.bytes(job, task) : 0));
+      if (!sent) {
         return false;
       }
     }
     return !response.isCancelled();
   }
 
-  private boolean sendChunks(TaskKey task) throws InterruptedException {
+  /**
+   * @param all bytes of the whole output; 0: not known, or more may come
+   */
+  private boolean sendChunks(TaskKey task, long all) throws InterruptedException {
     LogReader reader = readers.computeIfAbsent(task, key -> new LogReader(logs, key));
     List<LogChunk> chunks;
     do {
@@ -142,7 +151,8 @@ final class LogStream {
         }
       }
     } while (!chunks.isEmpty());
-    return true;
+    Optional<LogChunk> end = reader.missingEnd(all);
+    return !end.isPresent() || send(task, end.get());
   }
 
   /** Sends the rest of a task's file; a task without output has no file. */

@@ -274,13 +274,13 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
 
   /**
    * A stop by force stays one when another caller stops the job without force; a stop without save
-   * ends a job that still saves.
+   * ends a job that still saves, and stays one.
    */
   private static Job requestStop(Job job, StopJobRequest request) {
     return job.toBuilder()
         .setStopRequested(true)
         .setForceStopRequested(request.getForce() || job.getForceStopRequested())
-        .setSaveRequested(request.getSave())
+        .setSaveRequested(request.getSave() && (!job.getStopRequested() || job.getSaveRequested()))
         .build();
   }
 

@@ -154,7 +154,8 @@ final class AssignmentReader {
     if (!node.isPresent()) {
       return Optional.of(owner + " to run the service tensorflow-ignite");
     }
-    if (node.get().getQuarantineCount() > 0) {
+    // A drained node gets no task anyway.
+    if (node.get().getQuarantineCount() > 0 && !isDrained(node.get())) {
       return Optional.of(owner + " to leave its quarantine: " + quarantine(node.get()));
     }
     if (node.get().getAvailability() == NODE_AVAILABILITY_STOPPING) {

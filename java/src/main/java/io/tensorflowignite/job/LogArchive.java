@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -84,7 +85,7 @@ public final class LogArchive implements AutoCloseable {
   private void store(Job job) throws IOException {
     List<TaskKey> tasks = LogTable.keys(job);
     for (TaskKey task : tasks) {
-      store(task);
+      store(task, LogTable.bytes(job, task));
     }
     boolean exists =
         jobs.update(job.getId(), row -> row.toBuilder().setLogsStored(true).build()).isPresent();
@@ -96,10 +97,13 @@ public final class LogArchive implements AutoCloseable {
     }
   }
 
-  private void store(TaskKey task) throws IOException {
+  /**
+   * @param all bytes of the whole output; 0: not known
+   */
+  private void store(TaskKey task, long all) throws IOException {
     LogReader reader = new LogReader(logs, task);
     List<LogChunk> chunks = reader.next();
-    if (chunks.isEmpty()) {
+    if (chunks.isEmpty() && all == 0) {
       return;
     }
     long bytes = 0;
@@ -114,6 +118,10 @@ public final class LogArchive implements AutoCloseable {
           chunk.getData().writeTo(file);
           bytes += chunk.getData().size();
         }
+      }
+      Optional<LogChunk> end = reader.missingEnd(all);
+      if (end.isPresent()) {
+        logs.putGap(task, gaps, bytes, end.get().getDroppedBytes());
       }
       file.close();
     } finally {

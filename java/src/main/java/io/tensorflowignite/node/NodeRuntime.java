@@ -76,6 +76,9 @@ public final class NodeRuntime implements AutoCloseable {
   private static final Duration PASS_LIMIT = Duration.ofMinutes(1);
   private static final long CLOSE_TIMEOUT_MS = 30_000;
 
+  /** For the change of this node's row, before its tasks are waited for. */
+  private static final Duration LEAVE_MARGIN = Duration.ofSeconds(5);
+
   private final Ignite ignite;
   private final IgniteLogger log;
   private final ClusterSettings settings;
@@ -290,7 +293,23 @@ public final class NodeRuntime implements AutoCloseable {
     return reconciler;
   }
 
+  /**
+   * Waits for the end of the tasks here. On a thread of its own: in a cluster that is cut, a change
+   * of the node's row may wait without an end, and the node must stop all the same.
+   */
   private void leave() {
+    Thread leaving = new Thread(this::leaveInOrder, "tensorflow-ignite-leave");
+    leaving.setDaemon(true);
+    leaving.start();
+    long limit = runner.leaveNanos() + LEAVE_MARGIN.toNanos();
+    Uninterruptibles.joinUninterruptibly(leaving, limit, TimeUnit.NANOSECONDS);
+    if (leaving.isAlive()) {
+      log.warning(
+          "The node stops although its tasks have not ended as planned [node=" + nodeId + "]");
+    }
+  }
+
+  private void leaveInOrder() {
     try {
       self.stopping();
       runner.leave();

@@ -4,6 +4,7 @@ import io.tensorflowignite.v1.LogChunk;
 import io.tensorflowignite.v1.TaskKey;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Reads the stored output of one process in order, from its first chunk that is left. */
 public final class LogReader {
@@ -40,5 +41,20 @@ public final class LogReader {
       position += before + chunk.getData().size();
     }
     return answer;
+  }
+
+  /**
+   * The gap at the end of the output of a process that has ended: the nodes that stored its last
+   * chunks are lost. Empty: nothing is missing, or not known.
+   *
+   * @param bytes bytes of the whole output, see {@link LogTable#bytes}
+   */
+  public Optional<LogChunk> missingEnd(long bytes) {
+    long missing = bytes - position;
+    if (missing <= 0) {
+      return Optional.empty();
+    }
+    position = bytes;
+    return Optional.of(LogChunk.newBuilder().setDroppedBytes(missing).build());
   }
 }

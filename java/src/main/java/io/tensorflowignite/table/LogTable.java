@@ -114,6 +114,17 @@ public final class LogTable {
     return keys;
   }
 
+  /** Bytes of the whole output of a process that has ended; 0: none, or not known. */
+  public static long bytes(Job job, TaskKey key) {
+    return job.getAttemptsList().stream()
+        .filter(attempt -> attempt.getNumber() == key.getAttempt())
+        .flatMap(attempt -> attempt.getTasksList().stream())
+        .filter(task -> task.getRole() == key.getRole() && task.getIndex() == key.getIndex())
+        .filter(task -> task.getIncarnation() == key.getIncarnation())
+        .mapToLong(task -> task.getStatus().getLogBytes())
+        .sum();
+  }
+
   /** The number of the first chunk that has not been removed. */
   long start(TaskKey task) {
     return message(task, START).map(LogChunk::getSequence).orElse(0L);
