@@ -98,7 +98,9 @@ public final class ApiServer implements AutoCloseable {
           NettyServerBuilder.forAddress(new InetSocketAddress(host, port))
               .executor(calls)
               .maxInboundMessageSize((int) Math.min(batches.batch, Integer.MAX_VALUE))
-              .addStreamTracerFactory(new RequestMemoryLimits(batches.batch, batches.incomplete()))
+              .addStreamTracerFactory(
+                  new RequestMemoryLimits(
+                      batches.batch, batches.incomplete(), Runtime.getRuntime().maxMemory()))
               .addTransportFilter(limits)
               .addTransportFilter(connections)
               // Our clients do not compress, and a small compressed message may become large.

@@ -14,6 +14,9 @@ import java.util.concurrent.atomic.AtomicLong;
  * Limits the bytes of incomplete requests: of each request, by its method, and of all together.
  * gRPC has only one limit for all methods and no limit for their sum. This tracer counts bytes as
  * they arrive, and ends a call at the first byte above a limit.
+ *
+ * <p>Also limits the bytes of the requests that running calls have read. A request of many small
+ * fields takes up to a hundred times its bytes as objects on the heap.
  */
 final class RequestMemoryLimits extends ServerStreamTracer.Factory {
   private static final Set<String> BATCHES =
@@ -24,20 +27,31 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory {
   /** A block of a file, at most 4 MiB, and the other fields of its request. */
   private static final long BLOCK = (4L << 20) + (64 << 10);
 
-  private static final long REQUEST = 4L << 20;
+  /** A job's specification has at most a million bytes, a piece of code 1 MiB. */
+  private static final long REQUEST = 5L << 18;
+
+  /** All requests that running calls have read have at most this part of the heap, in bytes. */
+  private static final int HEAP_DIVISOR = 256;
+
   private static final String PUT_BLOCKS = "tensorflow_ignite.v1.FileService/PutBlocks";
+
+  private static final String UPLOAD_CODE = "tensorflow_ignite.v1.NodeApiService/UploadCode";
 
   private final long batch;
   private final long total;
+  private final long readTotal;
   private final AtomicLong incomplete = new AtomicLong();
+  private final AtomicLong read = new AtomicLong();
 
   /**
    * @param batch limit of one record batch, in bytes
    * @param total limit of all incomplete requests together, in bytes
+   * @param heap the largest size of the heap, in bytes
    */
-  RequestMemoryLimits(long batch, long total) {
+  RequestMemoryLimits(long batch, long total, long heap) {
     this.batch = batch;
     this.total = total;
+    this.readTotal = Math.max(REQUEST, heap / HEAP_DIVISOR);
   }
 
   @Override
@@ -54,6 +68,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory {
     private final String method;
     private final long limit;
     private final AtomicLong arrived = new AtomicLong();
+    private final AtomicLong own = new AtomicLong();
 
     Call(String method, long limit) {
       this.method = method;
@@ -62,9 +77,9 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory {
 
     @Override
     public void inboundWireSize(long bytes) {
-      long own = arrived.addAndGet(bytes);
+      long request = arrived.addAndGet(bytes);
       long all = incomplete.addAndGet(bytes);
-      if (own > limit) {
+      if (request > limit) {
         release();
         throw limitExceeded(
             String.format(
@@ -86,16 +101,37 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory {
 
     @Override
     public void inboundMessageRead(int sequence, long wireBytes, long bytes) {
-      release();
+      long request = release();
+      // Of a batch, a block or a piece of code, one field has nearly all bytes.
+      if (BATCHES.contains(method) || method.equals(PUT_BLOCKS) || method.equals(UPLOAD_CODE)) {
+        return;
+      }
+      long all = read.addAndGet(request - own.getAndSet(request));
+      if (all > readTotal) {
+        releaseRead();
+        throw limitExceeded(
+            String.format(
+                "A request of %s with %,d bytes was refused: the running calls of this node have"
+                    + " requests of %,d bytes. The limit for all callers together is %,d bytes, a"
+                    + " part of the heap. Try again later, or call another node.",
+                method, request, all, readTotal));
+      }
     }
 
     @Override
     public void streamClosed(Status status) {
       release();
+      releaseRead();
     }
 
-    private void release() {
-      incomplete.addAndGet(-arrived.getAndSet(0));
+    private long release() {
+      long request = arrived.getAndSet(0);
+      incomplete.addAndGet(-request);
+      return request;
+    }
+
+    private void releaseRead() {
+      read.addAndGet(-own.getAndSet(0));
     }
   }
 
