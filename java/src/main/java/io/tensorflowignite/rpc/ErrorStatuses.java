@@ -18,6 +18,7 @@ public final class ErrorStatuses {
       case ERROR_CODE_CACHE_NOT_FOUND:
       case ERROR_CODE_CODE_NOT_FOUND:
       case ERROR_CODE_JOB_NOT_FOUND:
+      case ERROR_CODE_NODE_NOT_FOUND:
       case ERROR_CODE_FILE_NOT_FOUND:
         return Status.Code.NOT_FOUND;
       case ERROR_CODE_CACHE_EXISTS:
