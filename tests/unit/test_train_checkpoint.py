@@ -391,6 +391,18 @@ def test_the_list_of_tensorflow_stays_if_it_is_right() -> None:
     assert files["/ckpt/checkpoint"] == before
 
 
+def test_a_later_checkpoint_of_another_program_is_named_when_it_is_not_restored(caplog) -> None:
+    own = 1 * SERIES + 4
+    files = saved(1, own, pointer_to=1)
+    new = saver(files)
+    new.begin_behind(next(new.found.whole()))
+    assert f"names ckpt-1 as the newest checkpoint, but ckpt-{own} is restored" in caplog.text
+    assert directory.newest(files["/ckpt/checkpoint"]) == own
+    caplog.clear()
+    saver(files).begin_behind(own)
+    assert "is restored" not in caplog.text
+
+
 # Names
 
 

@@ -251,6 +251,38 @@ def test_a_handler_of_the_script_runs_when_the_agent_ends_it_and_not_before(new_
     assert script.process.wait() == 7
 
 
+TWO_LOOPS = """
+import logging, sys, time
+logging.basicConfig(stream=sys.stdout, format="%(message)s")
+from tensorflow_ignite.train.planned_end import PlannedEnd
+first, second = (PlannedEnd(leads=True, alone=True) for _ in range(2))
+print("begun", flush=True)
+{before}
+step = 0
+while True:
+    step += 1
+    time.sleep(0.01)
+    for name, end in loops.items():
+        end.begin(step)
+        if end.is_due(step):
+            print(name, "saved", flush=True)
+            end.wait()
+"""
+
+
+def test_of_two_loops_that_save_by_turns_the_first_takes_part_and_the_log_warns_of_the_second(new_script) -> None:
+    script = new_script("loops = dict(first=first, second=second)", TWO_LOOPS)
+    assert "two loops of this process save checkpoints" in script.line()
+    script.command.plan(0, False)
+    assert script.line() == "first saved"
+
+
+def test_a_loop_takes_part_after_one_that_an_exception_has_ended(new_script) -> None:
+    script = new_script("first.begin(0); first.is_due(1); loops = dict(second=second)", TWO_LOOPS)
+    script.command.plan(0, False)
+    assert script.line() == "second saved"
+
+
 BLOCKED = """
 import ctypes
 from tensorflow_ignite.train.planned_end import PlannedEnd

@@ -159,9 +159,12 @@ class CheckpointCallback:
         step = self._steps_before + self._batch
         self._report(step)
         planned = self.checkpoint.planned_end
-        if planned is not None and step != self._total_steps() and planned.is_due(step):
-            self._save(self._epoch, self._batch)
-            planned.wait()
+        if planned is not None and step != self._total_steps():
+            # Again, as an earlier fit may have ended by an exception.
+            planned.begin(step)
+            if planned.is_due(step):
+                self._save(self._epoch, self._batch)
+                planned.wait()
         if self.checkpoint.due(step):
             self._save(self._epoch, self._batch)
 

@@ -112,6 +112,21 @@ class CheckpointDirectory:
         self.faults[number] = fault
         _log.warning("tensorflow_ignite: the checkpoint %s is passed over: %s", self.path(number), fault)
 
+    def warn_of_foreign_pointer(self, restored: int, series: int) -> None:
+        """Logs if TensorFlow's file names a checkpoint with a plain number, which another program wrote later.
+
+        Args:
+            restored: Number of the restored checkpoint.
+            series: Lowest number of a checkpoint that this package writes.
+        """
+        named = newest(self._pointer)
+        if 0 < named < series <= restored:
+            _log.warning(
+                "tensorflow_ignite: %s/%s names %s-%d as the newest checkpoint, but %s-%d is restored: the highest "
+                "number decides. To continue from %s-%d, move the files of the higher numbers out of the directory",
+                *(self._directory, POINTER, NAME, named, NAME, restored, NAME, named),
+            )
+
     def names_as_newest(self, number: int, kept: list[int]) -> bool:
         """Whether TensorFlow's file names this checkpoint as the newest one, and lists these."""
         return newest(self._pointer) == number and listed(self._pointer) == kept

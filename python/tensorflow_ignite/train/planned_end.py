@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import threading
 import time
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from google.protobuf import json_format
 
 from tensorflow_ignite.train.agreement import Agreement, Decision
 from tensorflow_ignite.train.progress import announce, report_end
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
+
+_log = logging.getLogger(__name__)
 
 COMMAND_VARIABLE = "TENSORFLOW_IGNITE_COMMAND"
 
@@ -54,8 +57,11 @@ class CommandReader:
 class PlannedEnd:
     """The planned end of a training loop; outside a job nothing is ever planned.
 
-    A thread reads the commands of the agent, since the main thread may wait for another worker within a step.
+    A thread reads the commands of the agent, since the main thread may wait for another worker within a step. One loop
+    of a process takes part: the one that began first, until it ends, or makes no further step while another one does.
     """
+
+    _active: ClassVar[PlannedEnd | None] = None
 
     def __init__(self, *, leads: bool, alone: bool) -> None:
         """See `Agreement`; the loop has not begun."""
@@ -72,10 +78,13 @@ class PlannedEnd:
         self._owner = os.getpid()
         self._has_handler = False
         self._earlier_handler: Any = None
+        self._steps = 0
+        self._steps_of_other: int | None = None
+        self._warned = False
 
     def begin(self, step: int) -> None:
         """The loop begins after this step; from now on SIGTERM from outside asks the job for a planned end."""
-        if not self._path or self._ready:
+        if not self._path or self._ready or not self._take_over():
             return
         with self._lock:
             self._agreement.finish(step)
@@ -84,14 +93,39 @@ class PlannedEnd:
             # TensorFlow's own handler, which MultiWorkerMirroredStrategy installs, would ignore the signal.
             self._earlier_handler = signal.signal(signal.SIGTERM, self._handle)
             self._has_handler = True
+        else:
+            _log.warning(
+                "tensorflow_ignite: the training loop runs in the thread %s. Python handles SIGTERM in the main thread "
+                "only: SIGTERM from outside the job ends this process without a checkpoint. Restarts that the job "
+                "plans do save",
+                threading.current_thread().name,
+            )
         self._closed.clear()
         threading.Thread(target=self._watch, name="tensorflow-ignite-planned-end", daemon=True).start()
         self._poll()
+
+    def _take_over(self) -> bool:
+        """Whether no other loop takes part; ends the part of one that has stopped without a call of `end`."""
+        other = PlannedEnd._active
+        if other is not None:
+            earlier, self._steps_of_other = self._steps_of_other, other._steps
+            if earlier != other._steps:
+                if earlier is not None and not self._warned:
+                    self._warned = True
+                    _log.warning(
+                        "tensorflow_ignite: two loops of this process save checkpoints, and only the first one saves "
+                        "before a planned restart. Give all objects to one checkpoint()"
+                    )
+                return False
+            other.end()
+        PlannedEnd._active = self
+        return True
 
     def end(self) -> None:
         """The loop is over: an end cannot be planned any more."""
         if not self._ready:
             return
+        PlannedEnd._active = None
         self._closed.set()
         with self._lock:
             self._ready = False
@@ -104,6 +138,7 @@ class PlannedEnd:
         """Whether to save after this step, and then call `wait`; may wait until the workers have agreed on a step."""
         if not self._ready:
             return False
+        self._steps += 1
         while True:
             with self._lock:
                 decision = self._agreement.finish(step)

@@ -57,6 +57,7 @@ class CheckpointSaver:
     def begin_behind(self, number: int) -> None:
         """Makes TensorFlow's file name a restored checkpoint as the newest one."""
         kept = sorted(each for each in self.found.numbers if each <= number and each not in self.found.faults)
+        self.found.warn_of_foreign_pointer(number, SERIES)
         if not self.found.names_as_newest(number, kept):
             self._name_as_newest(number, kept)
 

@@ -240,15 +240,21 @@ public final class JobObserver {
         .map(task -> JobEvent.ofTask(NODE_FAILED, task, failure(task)));
   }
 
-  /** A task fails when its partitions have moved: it cannot read them any more. */
+  /**
+   * A task fails when its partitions move: it may not read them meanwhile. A job that ignores moves
+   * goes on after them, and what fails later has another cause.
+   */
   private Optional<JobEvent> causeIsMove() {
     Attempt attempt = attempt();
     Duration delay =
         observation.since(attempt.getEndingAt()).minus(observation.since(attempt.getMovedAt()));
+    Duration quiet = observation.timeouts.quiet;
     return eventIf(
         isCounted()
             && !attempt.getMovedDigest().isEmpty()
-            && delay.compareTo(observation.timeouts.quiet) <= 0,
+            && delay.compareTo(quiet) <= 0
+            && (job.getSpec().getOnJoin() != ON_JOIN_IGNORE
+                || delay.compareTo(quiet.negated()) >= 0),
         DATA_MOVED,
         "the primary partitions of cache '%s' had moved, or were about to",
         job.getSpec().getCache());

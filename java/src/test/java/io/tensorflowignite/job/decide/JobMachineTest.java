@@ -708,6 +708,17 @@ public class JobMachineTest {
   }
 
   @Test
+  public void crashLongAfterAnIgnoredMoveIsTheScripts() {
+    for (int seconds : new int[] {3, 60}) {
+      JobStory story =
+          running(JobStory.mirrored().withSpec(spec -> spec.setOnJoin(ON_JOIN_IGNORE)));
+      story.dataMoves(NODE_C, 0).wait(seconds).is(JOB_STATE_RUNNING);
+      story.crashes(ROLE_WORKER, 0).provesTermination(NODE_A, NODE_B).wait(8);
+      assertEquals(seconds == 3 ? 0 : 1, story.job.getCrashes());
+    }
+  }
+
+  @Test
   public void lostDataEndTheJobUnlessItAcceptsThat() {
     for (JobStory story :
         Arrays.asList(reserving(), starting(), running(), running().crashes(ROLE_WORKER, 0))) {
