@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import runpy
+import signal
 import socket
 import sys
 import tempfile
@@ -46,6 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if _STARTUP not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([_STARTUP, *filter(None, paths)])
         runpy.run_path(f"{_STARTUP}/sitecustomize.py")
+    # Shells let commands in the background ignore Ctrl-C, and these pass that on to what they start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # No test calls in the name of whoever runs it.
     os.environ["TENSORFLOW_IGNITE_PROFILES"] = ""
 

@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # gRPC reads it once, as of the command line; else it logs the end of an earlier test's server into a later output.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 # A slow example on a busy machine is not a failure.
-settings.register_profile("without deadline", deadline=None)
-settings.load_profile("without deadline")
+settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy machine")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorflow_ignite import errors
@@ -18,7 +18,7 @@ from tensorflow_ignite.agent import unpack as unpacking
 from tensorflow_ignite.agent.unpack import BadArchiveError, unpack
 from tensorflow_ignite.jobs import archive
 
-_SETTINGS = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+_SETTINGS = settings(max_examples=150)
 _PARTS = st.one_of(
     st.sampled_from(["a", "b.py", "..", ".", "", "\0", "c:", "~", "-rf", "a\nb", "\\", "CON", "é", "A", "x" * 256]),
     st.text(max_size=6),
