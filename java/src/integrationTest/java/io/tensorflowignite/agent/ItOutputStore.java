@@ -220,5 +220,6 @@ public class ItOutputStore {
     assertEquals(Optional.empty(), reader.missingEnd(2L * CHUNK));
     assertEquals(CHUNK, reader.missingEnd(3L * CHUNK).get().getDroppedBytes());
     assertEquals(Optional.empty(), reader.missingEnd(3L * CHUNK));
+    logs.remove(task);
   }
 }

@@ -24,6 +24,7 @@ import org.apache.ignite.IgniteLogger;
 final class AgentProcess implements AutoCloseable {
   private static final long READY_TIMEOUT_S = 30;
   private static final long END_TIMEOUT_S = 15;
+  private static final long LAST_LINE_TIMEOUT_S = 2;
 
   /** Variables with the node's own credentials, which its agent and tasks must not have. */
   private static final Pattern NODES_SECRET =
@@ -43,13 +44,14 @@ final class AgentProcess implements AutoCloseable {
     builder.environment().keySet().removeIf(name -> NODES_SECRET.matcher(name).matches());
     Process process = builder.start();
     StringBuffer errors = new StringBuffer();
-    forward(process, log, errors);
+    Thread forwarding = forward(process, log, errors);
     try {
       process.getOutputStream().write((line(start) + "\n").getBytes(StandardCharsets.UTF_8));
       process.getOutputStream().flush();
       return new AgentProcess(process, readReady(process));
     } catch (IOException | TimeoutException | ExecutionException e) {
       end(process);
+      awaitLastLine(forwarding);
       throw new IOException(
           "'" + python + " -m tensorflow_ignite.agent' did not come up: " + reason(e, errors), e);
     } catch (InterruptedException e) {
@@ -133,8 +135,8 @@ final class AgentProcess implements AutoCloseable {
     return ready.get(READY_TIMEOUT_S, TimeUnit.SECONDS);
   }
 
-  private static void forward(Process process, IgniteLogger log, StringBuffer errors) {
-    daemon(
+  private static Thread forward(Process process, IgniteLogger log, StringBuffer errors) {
+    return daemon(
         "tensorflow-ignite-agent-stderr",
         () -> {
           try (BufferedReader lines = reader(process.getErrorStream())) {
@@ -164,9 +166,19 @@ final class AgentProcess implements AutoCloseable {
     return new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
   }
 
-  private static void daemon(String name, Runnable body) {
+  /** The process has ended; a process that it has started may keep its error stream open. */
+  private static void awaitLastLine(Thread forwarding) {
+    try {
+      forwarding.join(TimeUnit.SECONDS.toMillis(LAST_LINE_TIMEOUT_S));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static Thread daemon(String name, Runnable body) {
     Thread thread = new Thread(body, name);
     thread.setDaemon(true);
     thread.start();
+    return thread;
   }
 }
