@@ -138,6 +138,17 @@ def test_reading_and_loading_send_the_callers_credentials(
         assert set(node.headers) == {header}
 
 
+def test_nodes_are_called_past_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "grpc_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "no_grpc_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with node_api(None, required=None) as node:
+        call(node.address, None)
+    with endpoint(None, None) as node:
+        read(node.address, None)
+
+
 class AskingNode(SharedNode):
     """Notes who reads."""
 

@@ -30,6 +30,10 @@ KEEPALIVE = (
     # A quiet job sends nothing for a long time; pings must not stop meanwhile.
     ("grpc.http2.max_pings_without_data", 0),
 )
+# Nodes are in the local network: a proxy of the environment (http_proxy) is for other hosts.
+_NO_PROXY = ("grpc.enable_http_proxy", 0)
+#: Options of every client of Flight.
+FLIGHT_OPTIONS = (*KEEPALIVE, _NO_PROXY)
 #: Options of every gRPC channel to a node.
 CHANNEL_OPTIONS = (
     *KEEPALIVE,
@@ -37,8 +41,8 @@ CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", 64 * 1024 * 1024),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1_000),
-    # Nodes are in the local network, so no proxy; a failed connection of one client must not delay another client.
-    ("grpc.enable_http_proxy", 0),
+    _NO_PROXY,
+    # A failed connection of one client must not delay another client.
     ("grpc.use_local_subchannel_pool", 1),
 )
 _HEADER = "authorization"
@@ -95,7 +99,7 @@ def flight_client(
         if credentials is not None:
             _warn_unencrypted(address, credentials)
         client = flight.FlightClient(
-            f"grpc://{address}", generic_options=list(KEEPALIVE), middleware=[_warnings_of_flight()]
+            f"grpc://{address}", generic_options=list(FLIGHT_OPTIONS), middleware=[_warnings_of_flight()]
         )
         return client, options
     files = PemFiles.read(credentials)
@@ -104,7 +108,7 @@ def flight_client(
         tls_root_certs=files.authorities,
         cert_chain=files.chain,
         private_key=files.key,
-        generic_options=list(KEEPALIVE),
+        generic_options=list(FLIGHT_OPTIONS),
         middleware=[_warnings_of_flight()],
     )
     return client, options
