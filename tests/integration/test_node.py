@@ -25,7 +25,8 @@ TIMEOUT = 60
 class Node:
     """A node's process, whose events are read one by one."""
 
-    def __init__(self, *arguments: str, directory: Path, discovery: str) -> None:
+    def __init__(self, *arguments: str, directory: Path, discovery: str, locale: str | None = None) -> None:
+        directory.mkdir()
         self.process = subprocess.Popen(
             [
                 sys.executable,
@@ -42,6 +43,8 @@ class Node:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            cwd=directory,
+            env=os.environ | ({"LC_ALL": locale} if locale else {}),
         )
 
     def await_event(self, name: str) -> dict[str, Any]:
@@ -68,9 +71,9 @@ def ports() -> Iterator[PortBlock]:
 def start(tmp_path: Path, ports: PortBlock) -> Iterator[Callable[..., Node]]:
     started: list[Node] = []
 
-    def start_node(*arguments: str) -> Node:
-        directory = tmp_path / f"node-{len(started)}"
-        started.append(Node(*arguments, directory=directory, discovery=ports.discovery))
+    def start_node(*arguments: str, name: str = "node", locale: str | None = None) -> Node:
+        directory = tmp_path / f"{name}-{len(started)}"
+        started.append(Node(*arguments, directory=directory, discovery=ports.discovery, locale=locale))
         return started[-1]
 
     yield start_node
@@ -95,6 +98,10 @@ def test_ready_line_has_the_address_of_the_node(start: Callable[..., Node], tmp_
     assert "Ignite instance name: first\n" in Path(ready["log"]).read_text()
     assert Path(ready["log"]).is_relative_to(tmp_path)
     assert node.await_event("topology")["nodes"] == [ready["node_id"]]
+
+
+def test_a_node_starts_in_a_directory_whose_name_its_locale_cannot_write(start: Callable[..., Node]) -> None:
+    assert "größe" in start(name="größe", locale="C").await_event("ready")["log"]
 
 
 def test_nodes_that_share_a_work_directory_print_the_name_of_their_own_log(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ def start_jvm(libjvm: Path, *, options: Sequence[str], classpath: Sequence[str])
     Raises:
         NodeStartError: The JVM refuses, for example one of the options.
     """
+    _accept_all_file_names()
     try:
         # interrupt=False leaves SIGINT to Python; it needs -Xrs among the options.
         jpype.startJVM(str(libjvm), *options, classpath=list(classpath), interrupt=False, convertStrings=False)
@@ -34,6 +36,13 @@ def start_jvm(libjvm: Path, *, options: Sequence[str], classpath: Sequence[str])
             f"The JVM {libjvm} did not start: {refused}. Options beyond our own come from --jvm-arg. "
             "See what the JVM has printed above."
         ) from refused
+
+
+def _accept_all_file_names() -> None:
+    """In the locale C, Java knows no file names but those of ASCII; in C.UTF-8 it knows all, as Python does in both."""
+    names = ("LC_ALL", "LC_CTYPE", "LANG")
+    if next(filter(None, map(os.environ.get, names)), "C") in ("C", "POSIX"):
+        os.environ["LC_ALL"] = "C.UTF-8"
 
 
 class JavaNode:
