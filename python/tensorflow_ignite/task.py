@@ -86,6 +86,20 @@ class Task:
             return None
         return next((worker for worker in self.assignment if worker.index == self.index), None)
 
+    @property
+    def log_directory(self) -> str:
+        """Directory in the cluster for event files, which `tensorflow-ignite tensorboard JOB` shows; empty outside.
+
+        For callbacks such as ``keras.callbacks.TensorBoard``. The figures of `tensorflow_ignite.train.report` are there
+        already.
+        """
+        return f"ignite:///jobs/{self.job_id}/tensorboard" if self.in_job else ""
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this process writes what is written once: the first worker, or the client process; true outside."""
+        return self.role == "client" or (self.role == "worker" and self.index == 0 and self.kind != PARAMETER_SERVER)
+
 
 def current() -> Task:
     """Returns the task that this process is; outside a job, a single worker.

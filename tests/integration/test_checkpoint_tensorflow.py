@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import logging
 import os
@@ -16,7 +17,7 @@ from jobs import LIMIT, SCRIPTS, await_files, await_job
 import tensorflow_ignite as tfi
 from tensorflow_ignite import train
 from tensorflow_ignite.errors import AttemptSupersededError, InvalidRequestError, TensorFlowIgniteError
-from tensorflow_ignite.task import CONTEXT_VARIABLE
+from tensorflow_ignite.task import CONTEXT_VARIABLE, Task
 from tensorflow_ignite.train import distribution
 from tensorflow_ignite.train.store import _NONE_SHARED, Store
 
@@ -184,7 +185,7 @@ def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, Any], tmp
 
 @pytest.mark.parametrize("known", [True, False], ids=["steps_per_epoch", "size of the dataset unknown"])
 @pytest.mark.parametrize("name", ["keras", "tf_keras"])
-def test_fit_goes_on_within_an_epoch(name: str, known: bool, tmp_path: Path) -> None:
+def test_fit_goes_on_within_an_epoch(name: str, known: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     keras = pytest.importorskip(name)
 
     class Interrupted(Exception):
@@ -231,8 +232,10 @@ def test_fit_goes_on_within_an_epoch(name: str, known: bool, tmp_path: Path) -> 
         assert watch.trained[-1] == (2, 9)
     # What is finished stays finished, and can be continued.
     watch = Watch()
+    caplog.clear()
     model, callback = fit(watch, 3)
     assert watch.trained == []
+    assert f"this fit trains nothing: {tmp_path} has a checkpoint after epoch 3 of 3" in caplog.text
     watch = Watch()
     fit(watch, 4)
     assert watch.trained == [(3, batch) for batch in range(10)]
@@ -247,6 +250,33 @@ def test_a_callback_serves_one_fit(tmp_path: Path) -> None:
     model.fit(rows, verbose=0, callbacks=[callback])
     with pytest.raises(TensorFlowIgniteError, match="has served a fit before"):
         model.fit(rows, verbose=0, callbacks=[callback])
+
+
+def test_each_fit_of_a_script_has_its_place_in_the_directory_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keras = pytest.importorskip("keras")
+    module = importlib.import_module("tensorflow_ignite.train.checkpoint")
+    monkeypatch.setattr(module, "current", lambda: Task(checkpoint_directory=str(tmp_path)))
+    rows = tf.data.Dataset.from_tensors((tf.ones([4, 2]), tf.ones([4, 1]))).repeat(3)
+
+    def script() -> list[int]:
+        """Two trainings; the steps with which each has begun."""
+        monkeypatch.setattr("tensorflow_ignite.train.callback._fits", itertools.count(1))
+        resumed = []
+        for epochs in (1, 2):
+            model = keras.Sequential([keras.layers.Dense(1)])
+            model.compile("sgd", "mse")
+            callback = train.CheckpointCallback()
+            model.fit(rows, epochs=epochs, verbose=0, callbacks=[callback])
+            assert callback.checkpoint is not None
+            assert callback.checkpoint.steps_done == 3 * epochs
+            resumed.append(callback.checkpoint.resumed_from_step)
+        return resumed
+
+    assert script() == [0, 0]
+    assert script() == [3, 6]
+    assert (tmp_path / "fit-2" / "checkpoint").is_file()
 
 
 def test_corrected_functions_of_keras_leave_one_process_alone() -> None:

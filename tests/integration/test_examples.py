@@ -1,18 +1,36 @@
-"""Examples that need no job, as a reader of their docs runs them."""
+"""Examples, and the first script of README.md, as a reader of their docs runs them."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+from jobs import LIMIT
+
+import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def run(example: str, cluster: LocalCluster | None = None) -> list[str]:
+@pytest.fixture(scope="module")
+def digits(cluster: LocalCluster) -> str:
+    """The caches of the examples, loaded as their README says."""
+    load_digits = pytest.importorskip("sklearn.datasets").load_digits
+    pixels, label = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(label))
+    for name, rows in {"digits": order[:1437], "digits_test": order[1437:]}.items():
+        columns = {"pixels": pixels[rows].astype("float32"), "label": label[rows]}
+        tfi.load(name, columns, backups=1, address=cluster.address)
+    return "digits"
+
+
+def run(example: str | Path, cluster: LocalCluster | None = None) -> list[str]:
     """The lines that an example prints; some start what they need."""
     env = {**os.environ, **({"TENSORFLOW_IGNITE_ADDRESS": cluster.address} if cluster else {})}
     done = subprocess.run(
@@ -48,6 +66,35 @@ def test_storage_writes_and_reads_files_in_the_cluster(cluster: LocalCluster) ->
         "kept: ignite:///examples/storage/best/ckpt-2.index ignite:///examples/storage/best/ckpt-3.index",
         "all there is: best notes.txt numbers.tfrecord trips",
     ]
+
+
+def test_a_keras_script_trains_in_a_job_and_the_one_of_the_readme_also_outside(
+    cluster: LocalCluster, client: tfi.Client, digits: str, tmp_path: Path
+) -> None:
+    job = client.submit(EXAMPLES / "digits_keras.py", cache=digits)
+    script = re.search(r"```python\n(.*?)```", (EXAMPLES.parent / "README.md").read_text(), re.DOTALL)
+    assert script is not None
+    train = tmp_path / "train.py"
+    train.write_text(script[1])
+    assert any("Epoch 20/20" in line for line in run(train, cluster))
+    job.wait(LIMIT)
+    printed = " ".join(line.text for line in job.logs(role="worker", index=0))
+    accuracy = re.search(r"test accuracy=(\S+)", printed)
+    assert accuracy is not None, printed
+    assert float(accuracy[1]) > 0.9
+    # What is as it should be prints nothing that asks to be understood.
+    assert "WARNING" not in printed
+
+
+def test_models_takes_a_model_out_and_writes_predictions_back(cluster: LocalCluster, digits: str) -> None:
+    lines = run("models.py", cluster)
+    assert lines[:4] == [
+        "saved: /models/digits/1.keras",
+        "copied: ['digits.keras']",
+        "both predict the same: True",
+        "predictions: 360",
+    ]
+    assert float(lines[4].removeprefix("right: ")) > 0.9
 
 
 def test_secured_starts_a_node_and_prints_what_each_caller_may_do() -> None:

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jobs import LIMIT, SCRIPTS
 
+import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 
 tf = pytest.importorskip("tensorflow")
@@ -114,6 +116,17 @@ def test_the_command_shows_all_jobs_and_what_is_written_meanwhile(
         assert scalars(url, "7f3a/logs", len(before) + 2) == [float(step) for step in range(len(before) + 2)]
         process.send_signal(signal.SIGINT)
         assert process.wait(_END) in (0, 130, -signal.SIGINT)
+
+
+def test_the_command_shows_the_figures_that_all_attempts_of_a_job_report_as_one_line(
+    cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
+) -> None:
+    job = client.submit(SCRIPTS / "curve.py", cache=numbered, name="curve")
+    assert len(job.wait(LIMIT).attempts) == 2
+    for first in (job.id[:6], "curve"):
+        command = ["-m", "tensorflow_ignite.cli", "tensorboard", first, "--port", "0", "--reload_interval=1"]
+        with tensorboard(*command, address=cluster.address, folder=tmp_path) as (_, url):
+            assert scalars(url, "tensorboard/report", 8) == [1, 2, 3, 4, 50, 60, 70, 80]
 
 
 def test_the_command_says_when_no_node_answers() -> None:

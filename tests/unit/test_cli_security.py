@@ -11,8 +11,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from node_api_server import running_job
 from program import error_of, on_terminal
 from rich.console import Console
 from secured import node_api
@@ -228,6 +230,30 @@ def test_tensorboard_gets_the_credentials_of_the_command_line(cli: Cli, monkeypa
         monkeypatch.setattr(os, "environ", environment)
         used.append((resolve(env=environment), find_credentials(None, resolve(env=environment), env=environment)))
     assert used == [(("near:1",), None), (("near:1",), Credentials(cafile="ca"))]
+
+
+def test_tensorboard_shows_the_job_of_its_first_argument_and_passes_other_options_on(
+    cli: Cli, node: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    monkeypatch.setattr(os, "execve", lambda program, arguments, environment: commands.append(arguments[3:]))
+    monkeypatch.setattr(Files, "exists", lambda files, path: path.endswith("7f3a0001"))
+    for name in ("7f3a0001", "8e000001"):
+        node.state.add(running_job(name))
+    for arguments in ("7f3a --port 0 --reload_interval 1", "digits", "--port=0 -- --bind_all", "-- --bind_all"):
+        code, out, err = cli("tensorboard", *arguments.split(" "))
+        assert (code, out, "does not exist yet" in err) == (0, "", not arguments.startswith("7f3a"))
+    code, _, err = cli("tensorboard", "none")
+    assert (code, "There is no job 'none'" in err) == (1, True)
+    code, _, err = cli("tensorboard", "7f3a", "--logdir", "/tmp")
+    assert (code, "both a job (7f3a) and --logdir /tmp" in err) == (2, True)
+    assert commands == [
+        ["--logdir=ignite:///jobs/7f3a0001", "--port=0", "--reload_interval", "1"],
+        ["--logdir=ignite:///jobs/8e000001"],
+        ["--logdir=ignite:///jobs", "--port=0", "--bind_all"],
+        ["--logdir=ignite:///jobs", "--bind_all"],
+    ]
 
 
 @pytest.mark.parametrize("words", ["fs ls ignite://127.0.0.1:1/", "fs ls ignite:///", "logs "])

@@ -112,6 +112,8 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
 for _command, _panel in _COMMANDS:
     # The arguments behind the code of submit belong to the script, also when they look like options of ours.
     _settings = {"allow_interspersed_args": _command is not submit.submit}
+    if _command is tensorboard.tensorboard:
+        _settings["ignore_unknown_options"] = True
     app.command(rich_help_panel=_panel, context_settings=_settings)(_command)
 app.add_typer(fs.app, name="fs", rich_help_panel="Data")
 app.add_typer(quorum.app, name="quorum", rich_help_panel="Jobs")

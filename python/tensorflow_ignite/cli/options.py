@@ -50,7 +50,7 @@ Python = Annotated[str | None, option("--python", "PATH", "The interpreter that 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
-def _complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+def complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Ids of jobs for the shell, each with its name and state; none when no node answers in time."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.jobs.client import connect
@@ -70,7 +70,7 @@ JobId = Annotated[
         metavar="JOB",
         help="A job's id, or its first characters (at least 4).",
         show_default=False,
-        autocompletion=_complete_job,
+        autocompletion=complete_job,
     ),
 ]
 JobIds = Annotated[
@@ -79,7 +79,7 @@ JobIds = Annotated[
         metavar="JOB...",
         help="Ids of jobs, or their first characters (at least 4).",
         show_default=False,
-        autocompletion=_complete_job,
+        autocompletion=complete_job,
     ),
 ]
 

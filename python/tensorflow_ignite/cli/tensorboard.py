@@ -11,7 +11,8 @@ import typer
 
 from tensorflow_ignite.cli.credentials import address_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.options import Address, option
+from tensorflow_ignite.cli.options import Address, complete_job, option
+from tensorflow_ignite.errors import JobNotFoundError
 from tensorflow_ignite.net.addresses import ADDRESS_VARIABLE
 
 if TYPE_CHECKING:
@@ -23,32 +24,56 @@ JOBS = "ignite:///jobs"
 
 def tensorboard(
     context: typer.Context,
-    options: Annotated[
+    arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- OPTION...]", help="Options of TensorBoard itself.", show_default=False),
+        typer.Argument(
+            metavar="JOB|OPTION",
+            help="A job's id, its first characters, or its name; else all jobs. Options of TensorBoard itself.",
+            show_default=False,
+            autocompletion=complete_job,
+        ),
     ] = None,
-    logdir: Annotated[str, option("--logdir", "URL", "Where event files are; with all that is below.")] = JOBS,
+    logdir: Annotated[
+        str | None, option("--logdir", "URL", f"Where event files are, instead of a job; else {JOBS}.")
+    ] = None,
     host: Annotated[str | None, typer.Option("--host", help="Where TensorBoard listens; else localhost.")] = None,
     port: Annotated[int | None, typer.Option("--port", help="Its port, 0 for any; else 6006.")] = None,
     address: Address = None,
 ) -> None:
-    """Run TensorBoard on what jobs have written into the cluster, until Ctrl-C.
+    """Run TensorBoard on the curves of a job, or of all jobs, until Ctrl-C.
+
+    The figures that a script gives to tfi.train.report, and those of CheckpointCallback, are curves; other event files
+    belong into tfi.train.context().log_directory. Other options than those below are TensorBoard's.
 
     \b
     Examples:
+      tensorflow-ignite tensorboard 7f3a
       tensorflow-ignite tensorboard
-      tensorflow-ignite tensorboard --logdir ignite:///jobs/7f3a
-      tensorflow-ignite tensorboard --port 0 -- --reload_interval 1
+      tensorflow-ignite tensorboard 7f3a --port 0 --reload_interval 1
+      tensorflow-ignite tensorboard --logdir ignite:///experiments
     """
+    job, options = _job_and_options(arguments or [])
+    if job and logdir is not None:
+        raise CommandLineError(
+            f"both a job ({job}) and --logdir {logdir} say what to show. One of them does. Leave the other out."
+        )
     if importlib.util.find_spec("tensorboard") is None:
         raise CommandLineError(
             "TensorBoard is not installed. It is a package of its own. Install it: pip install tensorboard"
         )
     address = address_of(context, address)
+    logdir = logdir or JOBS
     nodes = _nodes(logdir, address)
     credentials = resolve_credentials(context, nodes)
-    _check_that_a_node_answers(logdir, nodes, credentials)
-    environment = {**os.environ, **({ADDRESS_VARIABLE: address} if address else {})}
+    if job:
+        logdir = _directory_of(job, nodes, credentials)
+    if not _exists(logdir, nodes, credentials):
+        print(
+            f"{logdir} does not exist yet: nothing of it is shown until something is written there. A script draws "
+            "curves by tfi.train.report(step, total_steps, loss=loss).",
+            file=sys.stderr,
+        )
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, **({ADDRESS_VARIABLE: address} if address else {})}
     if credentials is not None:
         from tensorflow_ignite.net.credentials import as_environment, without_credentials
         from tensorflow_ignite.net.profile import PROFILE_VARIABLE, PROFILES_VARIABLE
@@ -61,7 +86,34 @@ def tensorboard(
     command += [f"--{name}={value}" for name, value in (("host", host), ("port", port)) if value is not None]
     sys.stdout.flush()
     # This process becomes TensorBoard: signals, output and the exit code are its own.
-    os.execve(sys.executable, [*command, *(options or [])], environment)
+    os.execve(sys.executable, [*command, *options], environment)
+
+
+def _job_and_options(arguments: list[str]) -> tuple[str, list[str]]:
+    """The job, which comes before all options of TensorBoard; empty: none is given."""
+    if arguments and not arguments[0].startswith("-"):
+        return arguments[0], arguments[1:]
+    return "", arguments
+
+
+def _directory_of(job: str, addresses: tuple[str, ...], credentials: Credentials | None) -> str:
+    """The directory of the files of a job, given by its id, the id's first characters, or its name.
+
+    Raises:
+        JobNotFoundError: There is no such job.
+    """
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from tensorflow_ignite.jobs.client import connect
+
+    with connect(",".join(addresses), credentials=credentials) as client:
+        try:
+            found = client.job(job).id
+        except JobNotFoundError:
+            named = [each.id for each in client.jobs() if each.spec.name == job]
+            if not named:
+                raise
+            found = named[0]  # the newest
+    return f"{JOBS}/{found}"
 
 
 def _in_memory(secret: str) -> str:
@@ -80,8 +132,8 @@ def _nodes(logdir: str, address: str | None) -> tuple[str, ...]:
     return named or resolve(address)
 
 
-def _check_that_a_node_answers(logdir: str, addresses: tuple[str, ...], credentials: Credentials | None) -> None:
-    """Calls a node: TensorBoard itself would only show an empty page, and log the error.
+def _exists(logdir: str, addresses: tuple[str, ...], credentials: Credentials | None) -> bool:
+    """Whether there is something to show; TensorBoard itself would only show an empty page, and log an error.
 
     Raises:
         ConnectionFailedError: No node answers.
@@ -89,8 +141,8 @@ def _check_that_a_node_answers(logdir: str, addresses: tuple[str, ...], credenti
     from tensorflow_ignite.storage import paths
 
     if not logdir.startswith(paths.SCHEME):
-        return
+        return True
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.storage.files import Files
 
-    Files.at(addresses, credentials=credentials).exists(paths.parse(logdir).path)
+    return Files.at(addresses, credentials=credentials).exists(paths.parse(logdir).path)

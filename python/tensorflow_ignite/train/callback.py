@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import logging
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.task import current
 from tensorflow_ignite.train import keras3
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, find_directory
+from tensorflow_ignite.train.curves import RUN
 from tensorflow_ignite.train.progress import announce, report_figures
 from tensorflow_ignite.train.schedule import CheckpointSchedule
 
 if TYPE_CHECKING:
     import tensorflow as tf
+
+_log = logging.getLogger(__name__)
+# Numbers the trainings of this process that use the job's directory: a script does the same ones in each attempt.
+_fits = itertools.count(1)
 
 # A batch of the validation may take this long, in addition to the stall timeout of the job.
 VALIDATION_BATCH_SECONDS = 60.0
@@ -26,8 +34,12 @@ class CheckpointCallback:
 
     Saves the model, its optimizer, and the position in the training, under the rules of
     :func:`tensorflow_ignite.train.checkpoint`: every worker of the job passes the callback, and the directory is the
-    same storage for all. It also reports the finished steps to the job and, after each epoch, the metrics. One callback
-    serves one ``fit``; a second ``fit`` needs another callback with another directory.
+    same storage for all. It also reports the finished steps to the job and, after each epoch, the metrics, which become
+    curves (:func:`tensorflow_ignite.train.report`).
+
+    One callback serves one ``fit``; a second ``fit`` needs another callback. In the job's own directory each ``fit`` of
+    a script has a place: the second one ``fit-2`` below it, and so on. A directory that is given is continued: a
+    ``fit`` whose epochs are all in it trains nothing, and the log says so.
 
     Works with models of tf_keras under every strategy, and with models of Keras 3 in one process and under
     MultiWorkerMirroredStrategy. ``fit`` of Keras 3 does not run under parameter servers.
@@ -72,6 +84,9 @@ class CheckpointCallback:
         self._every_epoch = every_epoch if every_epoch is not None else every_steps is None and every_seconds is None
         self._keep = keep
         self._directory = find_directory(directory)
+        self._is_jobs_directory = directory is None and bool(self._directory)
+        # The run of the curves.
+        self._run = RUN
         self.checkpoint: TrainCheckpoint | None = None
         self.model: Any = None
         self.params: dict[str, Any] = {}
@@ -99,8 +114,13 @@ class CheckpointCallback:
         if self.checkpoint is not None:
             raise TensorFlowIgniteError(
                 "this CheckpointCallback has served a fit before. A callback keeps the position of one training. "
-                "Create another one, with another directory: CheckpointCallback(directory=...)"
+                "Create another one: CheckpointCallback()"
             )
+        if self._is_jobs_directory:
+            number = next(_fits)
+            if number > 1:
+                self._directory = f"{self._directory.rstrip('/')}/fit-{number}"
+                self._run = f"{RUN}-fit-{number}"
         import tensorflow as tf
 
         strategy = self.model.distribute_strategy
@@ -134,6 +154,16 @@ class CheckpointCallback:
         self._epoch, self._skip = epoch, batch
         self._saved_position = epoch, batch
         self._steps_before = self.checkpoint.resumed_from_step - batch
+        epochs = self.params.get("epochs", 0)
+        if epoch >= epochs and current().attempt <= 1:
+            _log.warning(
+                "tensorflow_ignite: this fit trains nothing: %s has a checkpoint after epoch %d of %d. A directory "
+                "continues the training whose checkpoints it has. To train on, give fit more epochs; to train anew, "
+                "give CheckpointCallback another directory",
+                self._directory,
+                epoch,
+                epochs,
+            )
         if keras3.is_model(self.model):
             keras3.start_at(self.model, epoch, batch)
         else:
@@ -157,7 +187,7 @@ class CheckpointCallback:
             return
         self._batch = batch + 1
         step = self._steps_before + self._batch
-        self._report(step)
+        self._report(step, run="")
         planned = self.checkpoint.planned_end
         if planned is not None and step != self._total_steps():
             # Again, as an earlier fit may have ended by an exception.
@@ -177,7 +207,7 @@ class CheckpointCallback:
             # Values that are not numbers are not reported.
             with contextlib.suppress(TypeError, ValueError):
                 self._figures[name] = float(value)
-        self._report(self._steps_before)
+        self._report(self._steps_before, run=self._run)
         self._epoch = epoch + 1
         if self._every_epoch:
             self._save(self._epoch, 0)
@@ -205,8 +235,8 @@ class CheckpointCallback:
         self.checkpoint.save(self._steps_before + batch)
         self._saved_position = epoch, batch
 
-    def _report(self, step: int) -> None:
-        report_figures(step, self._total_steps(), self._figures)
+    def _report(self, step: int, *, run: str) -> None:
+        report_figures(step, self._total_steps(), self._figures, run=run)
 
     def _total_steps(self) -> int | None:
         epochs, steps = self.params.get("epochs"), self.params.get("steps")

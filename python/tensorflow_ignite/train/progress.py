@@ -13,6 +13,7 @@ from typing import SupportsFloat
 
 from google.protobuf import json_format
 
+from tensorflow_ignite.train import curves
 from tensorflow_ignite.v1 import job_pb2
 
 PROGRESS_VARIABLE = "TENSORFLOW_IGNITE_PROGRESS"
@@ -25,7 +26,8 @@ def report(step: int, total_steps: int | None = None, *, force: bool = False, **
     """Reports the step and any metrics to the job; ``describe``, ``attach`` and ``submit --wait`` show them.
 
     May be called at every step: at most five reports a second are written, and always the last one. Outside a job it
-    does nothing.
+    does nothing. Metrics of the first worker, or of the client process, are curves too: ``tensorflow-ignite tensorboard
+    JOB`` shows them, of all attempts in one line.
 
     Args:
         step: Number of finished steps.
@@ -40,9 +42,14 @@ def report(step: int, total_steps: int | None = None, *, force: bool = False, **
 
 
 def report_figures(
-    step: int, total_steps: int | None, metrics: Mapping[str, SupportsFloat], *, force: bool = False
+    step: int,
+    total_steps: int | None,
+    metrics: Mapping[str, SupportsFloat],
+    *,
+    force: bool = False,
+    run: str = curves.RUN,
 ) -> None:
-    """As :func:`report`, with metrics of any name."""
+    """As :func:`report`, with metrics of any name, and with the run of their curves; empty: they make no points."""
     path = os.environ.get(PROGRESS_VARIABLE)
     if not path:
         return
@@ -53,6 +60,8 @@ def report_figures(
         except (TypeError, ValueError) as error:
             raise TypeError(f"metric {name}={value!r} is not a number") from error
     _writer.put(path, progress, force)
+    if progress.metrics and run:
+        _writer.draw(progress, run)
 
 
 def report_checkpoint(*, resumed_from_step: int | None = None, checkpoint_step: int | None = None) -> None:
@@ -67,6 +76,7 @@ def report_checkpoint(*, resumed_from_step: int | None = None, checkpoint_step: 
     path = os.environ.get(PROGRESS_VARIABLE)
     if path:
         _writer.mark(path, resumed_from_step, checkpoint_step)
+        curves.flush()
 
 
 def report_end(end: job_pb2.EndProgress) -> None:
@@ -74,6 +84,7 @@ def report_end(end: job_pb2.EndProgress) -> None:
     path = os.environ.get(PROGRESS_VARIABLE)
     if path:
         _writer.end(path, end)
+        curves.flush()
 
 
 def busy(seconds: float) -> None:
@@ -119,6 +130,11 @@ class _Writer:
             same = job_pb2.Progress()
             same.CopyFrom(self._last)
             self.put(path, same, force=True)
+
+    def draw(self, progress: job_pb2.Progress, run: str) -> None:
+        drawn = curves.of_this_process(run)
+        if drawn is not None:
+            drawn.add(progress.step, progress.metrics, self._resumed_from_step)
 
     def announce(self, path: str, seconds: float, force: bool) -> None:
         with self._lock:
