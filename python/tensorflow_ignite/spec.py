@@ -86,6 +86,8 @@ ON_JOIN: tuple[OnJoin, ...] = ("restart", "ignore", "at-checkpoint")
 QUORUMS: tuple[Quorum, ...] = ("majority", "none")
 
 _OVER = frozenset({"succeeded", "failed", "stopped"})
+#: Attempts and characters of a line in the text of a job.
+_SHOWN_ATTEMPTS, _LINE_CHARACTERS = 5, 200
 _TASK_ENDED = frozenset({"succeeded", "failed", "stopped", "lost"})
 
 
@@ -171,6 +173,11 @@ class Progress(Value):
     reported_at: datetime | None
     resumed_from_step: int | None = None
     checkpoint_step: int | None = None
+
+    def __str__(self) -> str:
+        """The progress in one line: ``"step 120/300 accuracy=0.91"``."""
+        steps = f"step {self.step:,}" + (f"/{self.total_steps:,}" if self.total_steps else "")
+        return " ".join([steps, *(f"{name}={value:.4g}" for name, value in sorted(self.metrics.items()))])
 
 
 @dataclass(frozen=True)
@@ -304,7 +311,7 @@ class Event(Value):
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Job(Value):
     """One submitted training, with its attempts and its history.
 
@@ -367,11 +374,49 @@ class Job(Value):
         """The newest attempt; None before the first."""
         return self.attempts[-1] if self.attempts else None
 
+    @property
+    def progress(self) -> Progress | None:
+        """The progress of the newest attempt's slowest task: a job has done the steps that all its tasks have done."""
+        tasks = self.attempt.tasks if self.attempt else ()
+        reported = [task.status.progress for task in tasks if task.status.progress]
+        return min(reported, key=lambda progress: progress.step, default=None)
+
+    @property
+    def state_text(self) -> str:
+        """The state; while the job is ending, with its outcome."""
+        return f"ending ({self.outcome})" if self.state == "ending" and self.outcome else self.state
+
+    def __repr__(self) -> str:
+        """Id and state; `to_dict` has everything."""
+        return f"Job(id={self.id!r}, state={self.state!r}, attempts={len(self.attempts)})"
+
+    def __str__(self) -> str:
+        """The job on a part of a screen: its state, its newest attempts, and why each ended."""
+        code = "" if self.exit_code is None else f", exit code {self.exit_code}"
+        lines = [f"job {self.id} {self.state_text}{code}"]
+        lines += [f"  waiting for {self.waiting_for}"] if self.waiting_for and not self.is_over else []
+        lines += [f"  {' '.join([self.spec.script, *self.spec.args])}, cache {self.spec.cache}, {self.spec.kind}"]
+        earlier = len(self.attempts) - _SHOWN_ATTEMPTS
+        lines += [f"  ({earlier} attempts before)"] if earlier > 0 else []
+        for attempt in self.attempts[-_SHOWN_ATTEMPTS:]:
+            done = (attempt is self.attempt and self.progress) or f"step {attempt.last_step:,}"
+            end = f", {attempt.cause_kind}" if attempt.cause_kind else ""
+            end += f": {attempt.cause}" if attempt.cause else ""
+            lines += [f"  attempt {attempt.number}: {len(attempt.tasks)} tasks, {done}{end}"]
+        lines += [f"  {self.cause}"] if self.cause else []
+        lines += [f"  See: tensorflow-ignite describe {self.id}"]
+        return "\n".join(_shortened(line) for line in lines)
+
     @classmethod
     def from_proto(cls, message: Any) -> Job:
         """Reads the message; only a job that is over has an exit code."""
         job = super().from_proto(message)
         return replace(job, exit_code=message.exit_code if job.is_over else None)
+
+
+def _shortened(line: str) -> str:
+    line = line.partition("\n")[0]
+    return line if len(line) <= _LINE_CHARACTERS else f"{line[: _LINE_CHARACTERS - 1]}…"
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,7 @@ def test_a_stock_node_with_our_jar_and_bean_runs_jobs_and_a_node_without_both_jo
     chosen = StockNode(tmp_path / "chosen", xml, plugin=True, port=ports.last)
     try:
         with chosen.client() as client:
+            chosen.await_printed(rf"tensorflow-ignite is up: clients call this node at {chosen.address} \(no TLS\)")
             xml = configuration(ports, "another", service=False)
             other = StockNode(tmp_path / "other", xml, plugin=False, port=ports.last - 1)
             try:

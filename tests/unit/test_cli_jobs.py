@@ -55,12 +55,13 @@ def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
         "ignore",
         "--allow-data-loss",
     ]
-    options += ["--wait-timeout", "60"]
+    options += ["--wait-timeout", "60", "--verbose"]
     options += ["--checkpoint-directory", "ignite:///c", "--start-timeout", "90", "--stop-grace", "5"]
     code, out, err = cli("submit", "--cache", "images", *options, "--script", "pkg/fit.py", "--detach", script.parent)
     assert (code, err) == (0, "")
     spec = node.state.jobs[out.strip()].spec
-    assert (spec.kind, spec.ps_count, dict(spec.env)) == (job_pb2.JOB_KIND_PARAMETER_SERVER, 2, {"A": "1=2", "B": ""})
+    env = {"A": "1=2", "B": "", "TF_CPP_MIN_LOG_LEVEL": "0"}
+    assert (spec.kind, spec.ps_count, dict(spec.env)) == (job_pb2.JOB_KIND_PARAMETER_SERVER, 2, env)
     assert (spec.name, spec.script, spec.checkpoint_directory) == ("mine", "pkg/fit.py", "ignite:///c")
     assert (spec.max_crashes, spec.max_restarts, spec.min_workers) == (0, 7, 2)
     assert spec.on_join == job_pb2.ON_JOIN_IGNORE

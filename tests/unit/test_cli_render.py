@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
+from datetime import datetime, timedelta, timezone
 
 import pytest
+from rich.console import Console
 
 from tensorflow_ignite.cli import render
+from tensorflow_ignite.cli.fs import transfer
+from tensorflow_ignite.data.loading import meter as load_meter
+from tensorflow_ignite.data.loading.progress import Progress
 
 HEADS = ["ID", "KIND", "PROGRESS", "AGE"]
 ROWS = [["7f3a0001", "multi-worker-mirrored", "step 120 of 1000, loss 0.25", "3m"], ["7f3a0002", "one", "-", "2d"]]
@@ -48,3 +54,36 @@ def test_cells_are_cut_no_further_than_to_their_heads(columns) -> None:
     columns(5)
     assert table()[0] == "ID        PROGRESS  AGE"
     assert table()[1] == "7f3a0001  step 12…  3m"
+
+
+@pytest.mark.parametrize("width", [80, 40])
+def test_bars_of_large_loads_and_copies_have_one_line(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    loads = load_meter.Meter("a-cache-with-a-rather-long-name")
+    loads.show(Progress(1_234_567_890, 98_765_432_100, 12_345.0, 12_345_678_900))
+    copies = transfer.Meter("copying", 123_456, 98_765_432_100)
+    copies.add(12_345_678_901, files=12_345)
+    for meter in (loads, copies):
+        console = Console(file=io.StringIO(), width=width, color_system=None)
+        console.print(meter.get_renderable())
+        assert console.file.getvalue().count("\n") == 1  # type: ignore[attr-defined]
+
+
+def test_long_lines_break_at_blanks_on_a_terminal_and_colours_need_no_columns(columns) -> None:
+    columns(20)
+    red = "\x1b[31mone two three four\x1b[0m"
+    assert render.fold(f"  state:  {red}\nshort", 4) == "  state:  \x1b[31mone two\n    three four\x1b[0m\nshort"
+    assert render.fold("https://a-word-that-is-longer-than-the-terminal and more", 2).splitlines() == [
+        "https://a-word-that-is-longer-than-the-terminal",
+        "  and more",
+    ]
+
+
+def test_long_lines_stay_whole_in_files() -> None:
+    assert render.fold("word " * 100, 4) == "word " * 100
+
+
+def test_a_moment_ahead_is_not_ago() -> None:
+    ahead = datetime.now(timezone.utc) + timedelta(days=6, minutes=1)
+    assert render.timestamp(ahead).endswith("(in 6d)")
+    assert render.timestamp(ahead - timedelta(days=8)).endswith("(47h ago)")

@@ -138,3 +138,25 @@ def test_values_cannot_be_changed() -> None:
     job = spec.Job.from_proto(running_job())
     with pytest.raises(dataclasses.FrozenInstanceError):
         job.state = "failed"  # type: ignore[misc]
+
+
+def test_a_job_prints_on_a_part_of_a_screen_however_large_it_is() -> None:
+    message = running_job(cause="worker 0 exited with code 1: ValueError: " + "x" * 10_000)
+    for number in range(2, 60):
+        message.attempts.add(number=number, cause_kind=job_pb2.CAUSE_KIND_CRASH, cause="a\nb", last_step=number * 10)
+    message.attempts[-1].tasks.extend(message.attempts[0].tasks)
+    message.attempts[-1].tasks[0].partitions.extend(range(100_000))
+    job = spec.Job.from_proto(message)
+    lines = str(job).splitlines()
+    assert lines[:4] == [
+        "job 7f3a0000 running",
+        "  train.py --epochs 3, cache images, multi-worker-mirrored",
+        "  (54 attempts before)",
+        "  attempt 55: 0 tasks, step 550, crash: a",
+    ]
+    assert lines[7:8] + lines[-1:] == [
+        "  attempt 59: 2 tasks, step 10/40 loss=0.25, crash: a",
+        "  See: tensorflow-ignite describe 7f3a0000",
+    ]
+    assert (len(lines), max(map(len, lines))) == (10, 200)
+    assert repr(job) == "Job(id='7f3a0000', state='running', attempts=59)"

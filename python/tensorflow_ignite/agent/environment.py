@@ -46,7 +46,8 @@ def environment(
 ) -> dict[str, str]:
     """Merges variables: inherited from the agent, of the service, of the user, and last those that every task needs."""
     env = inherited(agents, request.inherited_env)
-    env.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+    # Errors of TensorFlow's C++ are printed; its warnings about the machine and its graphs only on request.
+    env.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     env["PYTHONUNBUFFERED"] = "1"
     # At SIGABRT, by which a stalled task is ended, Python writes the stacks of its threads into the output.
     env["PYTHONFAULTHANDLER"] = "1"

@@ -34,7 +34,7 @@ from tensorflow_ignite.cli import (
 from tensorflow_ignite.cli.credentials import Cafile, Certfile, Keyfile, PasswordFile, Profile, TokenFile, User
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address
-from tensorflow_ignite.cli.render import paint
+from tensorflow_ignite.cli.render import fold, paint
 from tensorflow_ignite.errors import TensorFlowIgniteError
 from tensorflow_ignite.net import server_warnings
 
@@ -184,4 +184,4 @@ def _print_warning(text: str) -> None:
 
 
 def _print_error(text: str) -> None:
-    print(f"{paint('error:', 'red', sys.stderr)} {text}", file=sys.stderr)
+    print(fold(f"{paint('error:', 'red', sys.stderr)} {text}", 0, sys.stderr), file=sys.stderr)

@@ -8,12 +8,12 @@ from datetime import datetime, timezone
 import typer
 
 from tensorflow_ignite.cli.events import event_text
-from tensorflow_ignite.cli.jobs import progress_text, state_text
 from tensorflow_ignite.cli.options import Address, JobId, Json, session
 from tensorflow_ignite.cli.render import (
     count,
     duration,
     escaped,
+    fold,
     paint,
     paint_state,
     print_json,
@@ -45,7 +45,7 @@ def describe(context: typer.Context, job_id: JobId, address: Address = None, jso
     print(f"job {paint(job.id, 'bold')}")
     for name, value in _facts(job):
         if value:
-            print(f"  {name + ':':<14}{value}")
+            print(fold(f"  {name + ':':<14}{value}", 16))
     if job.attempts:
         _print_attempts(job)
     if job.attempt:
@@ -63,7 +63,7 @@ def _facts(job: Job) -> list[tuple[str, str]]:
     return [
         ("name", spec.name),
         ("owner", job.owner),
-        ("state", paint_state(state_text(job))),
+        ("state", paint_state(job.state_text)),
         ("waiting for", "" if job.is_over else job.waiting_for),
         ("next attempt", _back_off(job)),
         ("cause", paint(escaped(job.cause), "red") if job.cause else ""),
@@ -130,11 +130,12 @@ def _rules(job: Job) -> str:
 def _print_attempts(job: Job) -> None:
     print(f"\n{paint('attempts', 'bold')}:")
     heads = ["NUMBER", "STATE", "WORKERS", "STEPS", "BEGUN", "DURATION"]
-    print(table(heads, [_attempt_row(job, attempt) for attempt in job.attempts], indent="  "))
+    rows = [_attempt_row(job, attempt) for attempt in job.attempts]
+    print(table(heads, rows, indent="  ", elastic=["STEPS"]))
     for attempt in job.attempts:
         if attempt.cause:
             kind = f"{attempt.cause_kind}: " if attempt.cause_kind else ""
-            print(f"  attempt {attempt.number} ended, {kind}{escaped(attempt.cause)}")
+            print(fold(f"  attempt {attempt.number} ended, {kind}{escaped(attempt.cause)}", 4))
 
 
 def _attempt_row(job: Job, attempt: Attempt) -> list[str]:
@@ -143,7 +144,7 @@ def _attempt_row(job: Job, attempt: Attempt) -> list[str]:
     end = attempt.finished_at or (None if running else attempt.ending_at or job.finished_at)
     return [
         str(attempt.number),
-        attempt.cause_kind or (state_text(job) if attempt is job.attempt else "over"),
+        attempt.cause_kind or (job.state_text if attempt is job.attempt else "over"),
         str(workers),
         _steps(attempt),
         "-" if attempt.started_at is None else f"{attempt.started_at.astimezone():%Y-%m-%d %H:%M:%S}",
@@ -165,10 +166,13 @@ def _print_tasks(attempt: Attempt) -> None:
         return
     print(f"\n{paint(f'tasks of attempt {attempt.number}', 'bold')}:")
     heads = ["TASK", "NODE", "STATE", "PID", "PARTITIONS", "ROWS", "ADDRESS", "EXIT", "PROGRESS"]
-    print(table(heads, [_task_row(task) for task in attempt.tasks], indent="  "))
+    rows = [_task_row(task) for task in attempt.tasks]
+    left_out = ["PID", "PARTITIONS", "EXIT", "ADDRESS"]
+    print(table(heads, rows, indent="  ", optional=left_out, elastic=["PROGRESS"]))
     for task in attempt.tasks:
         if task.status.error:
-            print(f"  {task.name}: {paint(escaped(task.status.error), 'red')}")
+            name = "" if task.status.error.startswith(task.name) else f"{task.name}: "
+            print(fold(f"  {name}{paint(escaped(task.status.error), 'red')}", 4))
 
 
 def _task_row(task: Task) -> list[str]:
@@ -182,7 +186,7 @@ def _task_row(task: Task) -> list[str]:
         f"{status.rows:,}" if task.partitions and status.state != "placed" else "-",
         status.address or "-",
         "-" if status.exit_code is None else str(status.exit_code),
-        progress_text(status.progress) or "-",
+        str(status.progress or "-"),
     ]
 
 
@@ -192,7 +196,7 @@ def _print_events(job: Job) -> None:
     more = f" (and {rest} before; all: tensorflow-ignite events {short_id(job.id)})" if rest else ""
     print(f"\n{paint('events', 'bold')}{more}:")
     for event in shown:
-        print(f"  {event_text(event)}")
+        print(fold(f"  {event_text(event)}", 4))
 
 
 def _source_of(job: Job) -> str:

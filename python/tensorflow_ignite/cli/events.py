@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tensorflow_ignite.cli.options import Address, JobId, session
-from tensorflow_ignite.cli.render import escaped, paint, paint_state
+from tensorflow_ignite.cli.render import escaped, fold, paint, paint_state
 from tensorflow_ignite.spec import Event
 
 _STATE_WIDTH = len("restarting")
@@ -40,7 +40,7 @@ def events(
                 if json_output:
                     print(json.dumps(event.to_dict(), ensure_ascii=False), flush=follow)
                 else:
-                    print(event_text(event), flush=follow)
+                    print(fold(event_text(event), 4), flush=follow)
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
 

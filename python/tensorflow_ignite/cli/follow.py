@@ -6,8 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from tensorflow_ignite.cli.jobs import progress_of, progress_text, state_text
-from tensorflow_ignite.cli.render import age, count, has_colour, paint, short_id
+from tensorflow_ignite.cli.render import age, count, fold, has_colour, paint, short_id
 from tensorflow_ignite.errors import ConnectionFailedError
 from tensorflow_ignite.spec import Job
 
@@ -93,11 +92,11 @@ def _print_end(job: Job) -> None:
         return
     cause = f": {job.cause}" if job.cause else ""
     how = "was stopped" if job.state == "stopped" else "failed"
-    print(
+    text = (
         f"{paint('error:', 'red', sys.stderr)} job {job.id} {how} (exit code {exit_code_of(job)}){cause}\n"
-        f"See: tensorflow-ignite describe {short_id(job.id)}",
-        file=sys.stderr,
+        f"See: tensorflow-ignite describe {short_id(job.id)}"
     )
+    print(fold(text, 0, sys.stderr), file=sys.stderr)
 
 
 class _Watcher:
@@ -171,6 +170,7 @@ class _LiveView:
     def __init__(self, output: TextIO) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.table import Column
 
         self._output = output
         self._console = Console(stderr=True)
@@ -179,7 +179,7 @@ class _LiveView:
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             TextColumn("{task.fields[progress]}", markup=False),
-            TimeElapsedColumn(),
+            TimeElapsedColumn(Column(no_wrap=True)),
             console=self._console,
             transient=True,
             redirect_stdout=False,
@@ -199,13 +199,13 @@ class _LiveView:
             print(text, file=self._output, flush=True)
 
     def job(self, job: Job) -> None:
-        progress = progress_of(job)
+        progress = job.progress
         self._progress.update(
             self._task,
             description=f"{short_id(job.id)} {_headline(job)}",
             total=progress.total_steps if progress else None,
             completed=progress.step if progress else 0,
-            progress=progress_text(progress),
+            progress=str(progress or ""),
         )
 
     def close(self) -> None:
@@ -214,7 +214,7 @@ class _LiveView:
 
 def _headline(job: Job) -> str:
     """A job's state in one line, as it changes from state to state and not from step to step."""
-    text = state_text(job)
+    text = job.state_text
     if job.attempt and job.state in ("reserving", "starting", "running", "restarting"):
         roles: dict[str, int] = {}
         for task in job.attempt.tasks:

@@ -11,7 +11,7 @@ import typer
 from tensorflow_ignite.cli.credentials import addresses_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, option, session
-from tensorflow_ignite.cli.render import age, paint, print_json, short_id, table
+from tensorflow_ignite.cli.render import age, fold, paint, print_json, short_id, table
 from tensorflow_ignite.spec import (
     CacheLoss,
     Job,
@@ -20,7 +20,6 @@ from tensorflow_ignite.spec import (
     Node,
     NodeAvailability,
     NodeLoop,
-    Progress,
     Task,
 )
 
@@ -50,9 +49,9 @@ def ps(context: typer.Context, address: Address = None, json_output: Json = Fals
             job.spec.name or "-",
             job.spec.kind,
             job.spec.cache,
-            state_text(job),
+            job.state_text,
             str(job.attempt.number) if job.attempt else "-",
-            progress_text(progress_of(job)) or "-",
+            str(job.progress or "-"),
             age(job.created_at),
         ]
         for job in jobs
@@ -61,7 +60,8 @@ def ps(context: typer.Context, address: Address = None, json_output: Json = Fals
     print(table(heads, rows, optional=["KIND", "ATTEMPT"], elastic=["PROGRESS", "NAME", "CACHE"]))
     for job in jobs:
         if job.state == "unreadable":
-            print(f"job {job.id}: {paint(job.cause, 'red')}. Remove it: tensorflow-ignite rm --force {job.id}")
+            text = f"job {job.id}: {paint(job.cause, 'red')}. Remove it: tensorflow-ignite rm --force {job.id}"
+            print(fold(text, 2))
 
 
 def stop(
@@ -162,24 +162,25 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
         ]
         for node in found
     ]
-    print(table(["ID", "NAME", "HOST", "ADDRESS", "AGENT", "PYTHON", "TENSORFLOW", "VERSION"], rows))
+    heads = ["ID", "NAME", "HOST", "ADDRESS", "AGENT", "PYTHON", "TENSORFLOW", "VERSION"]
+    print(table(heads, rows, optional=["AGENT", "HOST", "VERSION"], elastic=["NAME"]))
     for node in found:
         if node.agent.error:
-            print(f"node {short_id(node.id)} runs no tasks: {paint(node.agent.error, 'red')}")
+            print(fold(f"node {short_id(node.id)} runs no tasks: {paint(node.agent.error, 'red')}", 2))
         for unproven in node.quarantine:
-            print(f"node {short_id(node.id)} is in quarantine: {paint(unproven.text, 'red')}")
+            print(fold(f"node {short_id(node.id)} is in quarantine: {paint(unproven.text, 'red')}", 2))
         if node.availability:
-            print(f"node {short_id(node.id)} gets no tasks: {availability_text(node.availability)}")
+            print(fold(f"node {short_id(node.id)} gets no tasks: {availability_text(node.availability)}", 2))
         for loop in node.loops:
-            print(f"node {short_id(node.id)}: {paint(loop_text(loop), 'red')}")
+            print(fold(f"node {short_id(node.id)}: {paint(loop_text(loop), 'red')}", 2))
     for loss in found[0].losses if found else ():
-        print(paint(loss_text(loss), "red"))
+        print(fold(paint(loss_text(loss), "red"), 2))
     for lost in found[0].lost_nodes if found else ():
-        print(paint(lost_text(lost), "red"))
+        print(fold(paint(lost_text(lost), "red"), 2))
     for missing in found[0].missing_nodes if found else ():
-        print(paint(missing_text(missing), "red"))
+        print(fold(paint(missing_text(missing), "red"), 2))
     if split:
-        print(paint(split, "red"))
+        print(fold(paint(split, "red"), 2))
 
 
 def _split(context: typer.Context, address: str | None, found: Sequence[Node]) -> str:
@@ -236,22 +237,3 @@ def missing_text(node: MissingNode) -> str:
 def newest_tasks(job: Job) -> Sequence[Task]:
     """The tasks of the newest attempt; none before the first."""
     return job.attempt.tasks if job.attempt else ()
-
-
-def progress_of(job: Job) -> Progress | None:
-    """The progress of the newest attempt's slowest task: a job has done the steps that all its tasks have done."""
-    reported = [task.status.progress for task in newest_tasks(job) if task.status.progress]
-    return min(reported, key=lambda progress: progress.step, default=None)
-
-
-def progress_text(progress: Progress | None) -> str:
-    """Progress in one line: ``"step 120/300 accuracy=0.91"``."""
-    if progress is None:
-        return ""
-    steps = f"step {progress.step:,}" + (f"/{progress.total_steps:,}" if progress.total_steps else "")
-    return " ".join([steps, *(f"{name}={value:.4g}" for name, value in sorted(progress.metrics.items()))])
-
-
-def state_text(job: Job) -> str:
-    """A job's state; while it is ending, with its outcome."""
-    return f"ending ({job.outcome})" if job.state == "ending" and job.outcome else job.state

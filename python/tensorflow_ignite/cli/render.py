@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ _STATE_COLOURS = {
     "node-left": "yellow",
     "data-moved": "yellow",
 }
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _GAP = "  "
 
 
@@ -52,6 +54,30 @@ def paint_state(text: str) -> str:
 def escaped(text: str) -> str:
     """A text on one line: line breaks and control sequences of terminals are escaped."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def fold(text: str, indent: int = 0, stream: TextIO | None = None) -> str:
+    """Breaks long lines at blanks, for a terminal; files and pipes get whole lines.
+
+    Args:
+        text: The lines, which may have colours.
+        indent: Blanks before what follows a break.
+        stream: Where the text goes; None: standard output.
+    """
+    width = _width(stream or sys.stdout)
+    return "\n".join(_folded(line, indent, width) if width else line for line in text.split("\n"))
+
+
+def _folded(line: str, indent: int, width: int) -> str:
+    broken, used = "", 0
+    for word in re.findall(r" *[^ ]+", line):
+        size = len(_COLOUR.sub("", word))
+        if used + size > width and broken.strip():
+            broken += "\n" + " " * indent
+            used, word = indent, word.lstrip(" ")
+            size = len(_COLOUR.sub("", word))
+        broken, used = broken + word, used + size
+    return broken
 
 
 def table(
@@ -144,10 +170,12 @@ def duration(start: datetime | None, end: datetime | None = None) -> str:
 
 
 def timestamp(time: datetime | None) -> str:
-    """A time in this machine's zone, with how long ago it was."""
+    """A time in this machine's zone, with how long ago it was, or how far ahead it is."""
     if time is None:
         return "-"
-    return f"{time.astimezone():%Y-%m-%d %H:%M:%S} ({age(time)} ago)"
+    now = datetime.now(timezone.utc)
+    distance = f"in {age(now, time)}" if time > now else f"{age(time, now)} ago"
+    return f"{time.astimezone():%Y-%m-%d %H:%M:%S} ({distance})"
 
 
 def print_json(value: Any) -> None:

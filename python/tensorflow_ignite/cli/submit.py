@@ -33,6 +33,9 @@ def submit(
     env: Annotated[
         list[str] | None, option("--env", "NAME=VALUE", "Set a variable in every task; may be repeated.")
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print also what TensorFlow's C++ says about the machine and its graphs.")
+    ] = False,
     name: Annotated[str | None, option("--name", "TEXT", "To recognize the job by; else the script's name.")] = None,
     checkpoint_directory: Annotated[
         str | None,
@@ -135,7 +138,8 @@ def submit(
         raise CommandLineError(f"--quorum {quorum!r} does not exist. It is one of {', '.join(QUORUMS)}. Name one.")
     if on_join not in ON_JOIN:
         raise CommandLineError(f"--on-join {on_join!r} does not exist. It is one of {', '.join(ON_JOIN)}. Name one.")
-    variables = dict(_parse_variable(item) for item in env or [])
+    variables = {"TF_CPP_MIN_LOG_LEVEL": "0"} if verbose else {}
+    variables |= dict(_parse_variable(item) for item in env or [])
 
     # Before the first call: a script with a syntax error is reported also where no node answers.
     from tensorflow_ignite.jobs.archive import pack

@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Column
 
 from tensorflow_ignite.cli.fs.plan import FileCopy, Plan
 from tensorflow_ignite.errors import TensorFlowIgniteError
@@ -23,9 +24,10 @@ class Meter(Progress):
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.fields[files]}"),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
+            # On a narrow terminal columns are cut: the bar has one line.
+            DownloadColumn(table_column=Column(no_wrap=True)),
+            TransferSpeedColumn(Column(no_wrap=True)),
+            TimeRemainingColumn(table_column=Column(no_wrap=True)),
             console=Console(stderr=True),
             disable=not sys.stderr.isatty(),
             transient=True,

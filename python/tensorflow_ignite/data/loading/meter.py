@@ -7,6 +7,7 @@ import sys
 import rich.progress
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TransferSpeedColumn
+from rich.table import Column
 
 from tensorflow_ignite.data.loading.progress import Progress
 
@@ -24,9 +25,10 @@ class Meter(rich.progress.Progress):
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.fields[rows]}"),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeElapsedColumn(),
+            # On a narrow terminal columns are cut: the bar has one line.
+            DownloadColumn(table_column=Column(no_wrap=True)),
+            TransferSpeedColumn(Column(no_wrap=True)),
+            TimeElapsedColumn(Column(no_wrap=True)),
             console=Console(stderr=True),
             disable=not sys.stderr.isatty(),
             transient=True,

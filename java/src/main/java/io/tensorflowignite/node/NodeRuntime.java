@@ -52,6 +52,7 @@ import io.tensorflowignite.v1.AttemptLease;
 import io.tensorflowignite.v1.WatchResponse;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.LocalTime;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -290,6 +291,12 @@ public final class NodeRuntime implements AutoCloseable {
     opened(runner).start();
     opened(StopHook.install(ignite, this::leave));
     log.info("Node API is up [address=" + address + ", tls=" + tls + ", node=" + nodeId + "]");
+    if (log.isQuiet()) {
+      // Ignite's quiet mode prints nothing of the log on the console.
+      System.out.printf(
+          "[%tT] tensorflow-ignite is up: clients call this node at %s (%s).%n",
+          LocalTime.now(), address, tls.isOn() ? "TLS" : "no TLS");
+    }
     return reconciler;
   }
 
