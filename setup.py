@@ -56,7 +56,7 @@ class BuildPy(build_py):
         if not getattr(self, "editable_mode", False):
             examples = Path(self.build_lib) / "tensorflow_ignite" / "examples"
             examples.mkdir(parents=True, exist_ok=True)
-            for script in sorted((ROOT / "examples").glob("*.py")):
+            for script in sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples").glob("*.ipynb")]):
                 shutil.copy2(script, examples / script.name)
 
     def _check_generated_python(self) -> None:

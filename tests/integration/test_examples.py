@@ -30,11 +30,16 @@ def digits(cluster: LocalCluster) -> str:
     return "digits"
 
 
-def run(example: str | Path, cluster: LocalCluster | None = None) -> list[str]:
+def run(example: str | Path, cluster: LocalCluster | None = None, *arguments: str | Path) -> list[str]:
     """The lines that an example prints; some start what they need."""
     env = {**os.environ, **({"TENSORFLOW_IGNITE_ADDRESS": cluster.address} if cluster else {})}
     done = subprocess.run(
-        [sys.executable, EXAMPLES / example], env=env, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, EXAMPLES / example, *arguments],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -95,6 +100,18 @@ def test_models_takes_a_model_out_and_writes_predictions_back(cluster: LocalClus
         "predictions: 360",
     ]
     assert float(lines[4].removeprefix("right: ")) > 0.9
+
+
+def test_the_notebook_trains_a_function_follows_its_output_and_predicts(cluster: LocalCluster) -> None:
+    lines = run(Path(__file__).with_name("run_notebook.py"), cluster, EXAMPLES / "notebook.ipynb")
+    assert lines[:2] == ["digits 1437", "digits_test 360"]
+    shown = "\n".join(lines)
+    assert "'pixels': TensorSpec(shape=(64,), dtype=tf.float32" in shown
+    assert "(TensorShape([3, 64]), array([" in shown
+    assert any(line.startswith("[worker 0] Epoch 10/10") for line in lines)
+    assert '<b style="color:green">succeeded</b>' in shown
+    assert '<progress value="' in shown
+    assert float(lines[-1].removeprefix("accuracy ")) > 0.9
 
 
 def test_secured_starts_a_node_and_prints_what_each_caller_may_do() -> None:

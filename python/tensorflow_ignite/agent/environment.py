@@ -46,8 +46,9 @@ def environment(
 ) -> dict[str, str]:
     """Merges variables: inherited from the agent, of the service, of the user, and last those that every task needs."""
     env = inherited(agents, request.inherited_env)
-    # Errors of TensorFlow's C++ are printed; its warnings about the machine and its graphs only on request.
-    env.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    # TensorFlow's C++ prints its lines only on request: what matters becomes an exception, and of every worker that
+    # ends before another one it says that the task has crashed.
+    env.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     env["PYTHONUNBUFFERED"] = "1"
     # At SIGABRT, by which a stalled task is ended, Python writes the stacks of its threads into the output.
     env["PYTHONFAULTHANDLER"] = "1"

@@ -16,7 +16,7 @@ import sys
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -113,6 +113,26 @@ def pack(code: str | os.PathLike[str], script: str | None = None) -> Archive:
     return Archive(data, hashlib.sha256(data).hexdigest(), name, tuple(sorted(packer.files)))
 
 
+def pack_files(files: Mapping[str, bytes], script: str) -> Archive:
+    """Packs contents by their names.
+
+    Args:
+        files: The files.
+        script: The name of the script among them.
+
+    Returns:
+        The archive.
+
+    Raises:
+        CodeInvalidError: The code breaks a rule of this module.
+    """
+    packer = _Packer()
+    for name, content in files.items():
+        packer.add_content(name, content)
+    data = packer.close()
+    return Archive(data, hashlib.sha256(data).hexdigest(), script, tuple(sorted(packer.files)))
+
+
 def check_name(name: str) -> str:
     """Returns the normal form of a name in an archive: relative, with ``/`` between its parts, inside the archive.
 
@@ -173,6 +193,9 @@ class _Packer:
     def add_file(self, name: str, path: Path) -> None:
         with path.open("rb") as stream:
             self._add(name, stream, executable=bool(os.fstat(stream.fileno()).st_mode & stat.S_IXUSR))
+
+    def add_content(self, name: str, content: bytes) -> None:
+        self._add(name, io.BytesIO(content), executable=False)
 
     def add_zip(self, path: Path) -> None:
         try:

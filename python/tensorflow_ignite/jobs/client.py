@@ -5,7 +5,7 @@ import tensorflow_ignite as tfi
 with tfi.connect("localhost:10820") as client:
     job = client.submit("train.py", cache="images", args=["--epochs", "3"])
     for line in job.logs(follow=True):
-        print(f"[{line.role} {line.index}] {line.text}")
+        print(line)
     job.wait()
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, cast
 
@@ -25,9 +25,12 @@ from tensorflow_ignite.errors import (
     JobNotFoundError,
     JobStoppedError,
     RequestTimeoutError,
+    TensorFlowIgniteError,
 )
 from tensorflow_ignite.jobs import checks
 from tensorflow_ignite.jobs.archive import Archive, pack
+from tensorflow_ignite.jobs.display import html
+from tensorflow_ignite.jobs.function import pack_function
 from tensorflow_ignite.jobs.logs import LineAssembler, LogLine
 from tensorflow_ignite.net.resolve import find_credentials, resolve
 from tensorflow_ignite.net.rpc import NodeConnection
@@ -98,12 +101,12 @@ class Client:
 
     def submit(
         self,
-        code: str | os.PathLike[str] | Archive,
+        code: str | os.PathLike[str] | Archive | Callable[..., Any],
         *,
         cache: str,
         script: str | None = None,
         kind: JobKind = "multi-worker-mirrored",
-        args: Sequence[str] = (),
+        args: Sequence[Any] = (),
         env: Mapping[str, str] | None = None,
         name: str | None = None,
         ps: int | None = None,
@@ -125,12 +128,15 @@ class Client:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
         Args:
-            code: A script, a folder or a .zip archive (`tensorflow_ignite.jobs.archive.pack`), or an `Archive`.
+            code: A script, a folder or a .zip archive (`tensorflow_ignite.jobs.archive.pack`), or an `Archive`; or a
+                function, such as one of a notebook. A function is sent with all that it uses of the notebook or file
+                that defines it, and called on every worker (or as coordinator); nodes need the same version of Python,
+                and the packages that it imports.
             cache: The cache whose partitions are split over the workers.
             script: The script inside a folder or archive; None: its main.py, else its train.py.
             kind: ``"multi-worker-mirrored"``: the script runs on every worker; ``"parameter-server"``: workers and
                 parameter servers are plain TensorFlow servers, and the script runs once, as their coordinator.
-            args: Arguments of the script.
+            args: Arguments of the script, which are texts; of a function, which are of any type.
             env: Variables that are added to the environment of every task.
             name: Any text that identifies the job for people; None: the script's name without its suffix.
             ps: Number of parameter servers of a parameter-server job; None: 1.
@@ -175,6 +181,8 @@ class Client:
             InvalidRequestError: Another argument breaks a rule.
         """
         archive = code if isinstance(code, Archive) else None
+        if callable(code):
+            archive, args = pack_function(code, args), ()
         spec = JobSpec(
             name=checks.text("name", name or ""),
             kind=checks.choice("kind", kind, JOB_KINDS),
@@ -319,6 +327,12 @@ class JobHandle:
     def __repr__(self) -> str:
         """Returns id and state."""
         return f"JobHandle(id={self.id!r}, state={self._status.state!r})"
+
+    def _repr_html_(self) -> str:
+        """Shows the job's present state in a notebook; its newest known one if no node answers."""
+        with contextlib.suppress(TensorFlowIgniteError):
+            self.refresh()
+        return html(self._status)
 
     @property
     def status(self) -> Job:

@@ -31,6 +31,10 @@ class LogLine:
     dropped_bytes: int = 0
     incarnation: int = 0
 
+    def __str__(self) -> str:
+        """The line with its task before it: ``"[worker 0] text"``."""
+        return f"[{self.role} {self.index}] {self.text}"
+
 
 @dataclass
 class _Stream:
