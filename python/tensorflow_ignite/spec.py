@@ -402,7 +402,8 @@ class Job(Value):
             done = (attempt is self.attempt and self.progress) or f"step {attempt.last_step:,}"
             end = f", {attempt.cause_kind}" if attempt.cause_kind else ""
             end += f": {attempt.cause}" if attempt.cause else ""
-            lines += [f"  attempt {attempt.number}: {len(attempt.tasks)} tasks, {done}{end}"]
+            tasks = f"{len(attempt.tasks)} task{'' if len(attempt.tasks) == 1 else 's'}"
+            lines += [f"  attempt {attempt.number}: {tasks}, {done}{end}"]
         lines += [f"  {self.cause}"] if self.cause else []
         lines += [f"  See: tensorflow-ignite describe {self.id}"]
         return "\n".join(_shortened(line) for line in lines)

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from jobs import LIMIT
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+# Far more than an example needs on a busy machine.
+SECONDS = 240
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def run(example: str | Path, cluster: LocalCluster | None = None, *arguments: st
         env=env,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -82,7 +83,7 @@ def test_a_keras_script_trains_in_a_job_and_the_one_of_the_readme_also_outside(
     train = tmp_path / "train.py"
     train.write_text(script[1])
     assert any("Epoch 20/20" in line for line in run(train, cluster))
-    job.wait(LIMIT)
+    job.wait(SECONDS)
     printed = " ".join(line.text for line in job.logs(role="worker", index=0))
     accuracy = re.search(r"test accuracy=(\S+)", printed)
     assert accuracy is not None, printed
@@ -108,10 +109,10 @@ def test_the_notebook_trains_a_function_follows_its_output_and_predicts(cluster:
     shown = "\n".join(lines)
     assert "'pixels': TensorSpec(shape=(64,), dtype=tf.float32" in shown
     assert "(TensorShape([3, 64]), array([" in shown
-    assert any(line.startswith("[worker 0] Epoch 10/10") for line in lines)
+    assert any(line.startswith("[worker 0] Epoch 5/5") for line in lines)
     assert '<b style="color:green">succeeded</b>' in shown
     assert '<progress value="' in shown
-    assert float(lines[-1].removeprefix("accuracy ")) > 0.9
+    assert float(lines[-1].removeprefix("accuracy ")) > 0.8
 
 
 def test_secured_starts_a_node_and_prints_what_each_caller_may_do() -> None:

@@ -9,10 +9,12 @@ import sys
 import threading
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from node_api_server import running_job
 
+import tensorflow_ignite as tfi
 from tensorflow_ignite.errors import CodeInvalidError
 from tensorflow_ignite.jobs.archive import Archive
 from tensorflow_ignite.jobs.display import html
@@ -46,7 +48,7 @@ def run(archive: Archive, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_a_function_is_called_with_its_arguments_and_what_its_file_defines(tmp_path: Path) -> None:
     archive = pack_function(announce, [7, ["a", "ü"]])
-    assert archive.script == "announce.py"
+    assert archive.script == "submitted_announce.py"
     ran = run(archive, tmp_path)
     assert (ran.stdout, ran.stderr) == ("42 ['a', 'ü']\n", "")
 
@@ -64,6 +66,23 @@ def test_another_version_of_python_is_named(tmp_path: Path, monkeypatch: pytest.
     assert ran.returncode == 1
     here = "{}.{}".format(*sys.version_info[:2])
     assert f"the function announce was submitted from Python 3.9, and this node has {here}" in ran.stderr
+
+
+def test_a_function_may_have_the_name_of_a_module_that_it_imports(tmp_path: Path) -> None:
+    def random() -> None:
+        import random
+
+        print(random.__name__)
+
+    assert run(pack_function(random, []), tmp_path).stdout == "random\n"
+
+
+def test_a_submitted_function_gives_the_job_its_name(node: Any) -> None:
+    with tfi.connect() as client:
+        jobs = [client.submit(announce, cache="images", args=[1, []], name=name) for name in (None, "mine")]
+    specs = [node.state.jobs[job.id].spec for job in jobs]
+    assert [spec.name for spec in specs] == ["announce", "mine"]
+    assert [(spec.script, list(spec.args)) for spec in specs] == [("submitted_announce.py", [])] * 2
 
 
 def test_what_cannot_be_sent_is_an_error_with_what_to_do() -> None:

@@ -30,7 +30,7 @@ from tensorflow_ignite.errors import (
 from tensorflow_ignite.jobs import checks
 from tensorflow_ignite.jobs.archive import Archive, pack
 from tensorflow_ignite.jobs.display import html
-from tensorflow_ignite.jobs.function import pack_function
+from tensorflow_ignite.jobs.function import name_of, pack_function
 from tensorflow_ignite.jobs.logs import LineAssembler, LogLine
 from tensorflow_ignite.net.resolve import find_credentials, resolve
 from tensorflow_ignite.net.rpc import NodeConnection
@@ -138,7 +138,8 @@ class Client:
                 parameter servers are plain TensorFlow servers, and the script runs once, as their coordinator.
             args: Arguments of the script, which are texts; of a function, which are of any type.
             env: Variables that are added to the environment of every task.
-            name: Any text that identifies the job for people; None: the script's name without its suffix.
+            name: Any text that identifies the job for people; None: the name of the script, without its suffix, or of
+                the function.
             ps: Number of parameter servers of a parameter-server job; None: 1.
             checkpoint_directory: Directory for checkpoints, on storage that every node shares: an absolute path, or a
                 URL of a file system that TensorFlow supports. None: the job's directory in the cluster,
@@ -182,7 +183,7 @@ class Client:
         """
         archive = code if isinstance(code, Archive) else None
         if callable(code):
-            archive, args = pack_function(code, args), ()
+            archive, args, name = pack_function(code, args), (), name or name_of(code)
         spec = JobSpec(
             name=checks.text("name", name or ""),
             kind=checks.choice("kind", kind, JOB_KINDS),

@@ -50,7 +50,9 @@ def pack_function(function: Callable[..., Any], arguments: Sequence[Any]) -> Arc
     """
     import cloudpickle
 
-    name = re.sub(r"\W+", "_", getattr(function, "__name__", type(function).__name__)).strip("_") or "function"
+    name = name_of(function)
+    # No import of the function finds it in place of a module with the function's name.
+    script = f"submitted_{name}.py"
     module = inspect.getmodule(function)
     by_value = module is not None and module.__name__ != "__main__" and not _is_installed(module)
     try:
@@ -66,8 +68,13 @@ def pack_function(function: Callable[..., Any], arguments: Sequence[Any]) -> Arc
         if by_value:
             cloudpickle.unregister_pickle_by_value(module)
     version = "{}.{}".format(*sys.version_info[:2])
-    files = {_PICKLE: pickled, f"{name}.py": _SCRIPT.format(name=name, version=version, pickle=_PICKLE).encode()}
-    return pack_files({**_source(function), **files}, f"{name}.py")
+    files = {_PICKLE: pickled, script: _SCRIPT.format(name=name, version=version, pickle=_PICKLE).encode()}
+    return pack_files({**_source(function), **files}, script)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a function, as a part of a file's name."""
+    return re.sub(r"\W+", "_", getattr(function, "__name__", type(function).__name__)).strip("_") or "function"
 
 
 def _source(function: Callable[..., Any]) -> dict[str, bytes]:
