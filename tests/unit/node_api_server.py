@@ -173,6 +173,10 @@ class NodeApiServer(job_pb2_grpc.NodeApiServiceServicer):
         with self._call("ListNodes", context):
             return job_pb2.ListNodesResponse(nodes=self.state.nodes)
 
+    def ListCaches(self, request: Any, context: Any) -> Any:
+        with self._call("ListCaches", context):
+            return job_pb2.ListCachesResponse(caches=sorted(CACHES))
+
     def AcceptDataLoss(self, request: Any, context: Any) -> Any:
         with self._call("AcceptDataLoss", context):
             if request.cache not in CACHES:

@@ -81,10 +81,14 @@ def test_shells_complete_commands(complete, shell) -> None:
     assert "describe" in line
 
 
-def test_shells_complete_jobs_and_choices(complete, node) -> None:
+def test_shells_complete_jobs_caches_and_choices(complete, node) -> None:
     node.state.add(running_job())
     assert complete("tensorflow-ignite describe 7f", "bash") == ["7f3a0000"]
     assert complete("tensorflow-ignite logs 8", "bash") == []
+    assert complete("tensorflow-ignite submit --cache ", "bash") == ["empty", "images"]
+    assert complete("tensorflow-ignite submit --cache images --with-cache i", "bash") == ["images"]
+    assert complete("tensorflow-ignite load e", "bash") == ["empty"]
+    assert complete("tensorflow-ignite tensorboard 7f", "bash") == ["7f3a0000"]
     assert complete("tensorflow-ignite submit --kind p", "bash") == ["parameter-server"]
     assert complete("tensorflow-ignite load --if-exists ", "bash") == ["error", "replace", "append"]
     assert complete("tensorflow-ignite submit --on-join ", "bash") == ["restart", "ignore", "at-checkpoint"]
@@ -93,6 +97,7 @@ def test_shells_complete_jobs_and_choices(complete, node) -> None:
 def test_without_a_node_no_job_is_completed(complete, monkeypatch) -> None:
     monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", "127.0.0.1:1")
     assert complete("tensorflow-ignite describe 7f", "bash") == []
+    assert complete("tensorflow-ignite submit --cache i", "bash") == []
 
 
 # Bad input: a clear error, at once

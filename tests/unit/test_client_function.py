@@ -80,6 +80,7 @@ def test_a_function_may_have_the_name_of_a_module_that_it_imports(tmp_path: Path
 def test_a_submitted_function_gives_the_job_its_name(node: Any) -> None:
     with tfi.connect() as client:
         jobs = [client.submit(announce, cache="images", args=[1, []], name=name) for name in (None, "mine")]
+        assert client.caches() == ["empty", "images"]
     specs = [node.state.jobs[job.id].spec for job in jobs]
     assert [spec.name for spec in specs] == ["announce", "mine"]
     assert [(spec.script, list(spec.args)) for spec in specs] == [("submitted_announce.py", [])] * 2

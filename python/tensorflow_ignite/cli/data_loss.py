@@ -6,13 +6,16 @@ from typing import Annotated
 
 import typer
 
-from tensorflow_ignite.cli.options import Address, Json, session
+from tensorflow_ignite.cli.options import Address, Json, complete_cache, session
 from tensorflow_ignite.cli.render import count, print_json
 
 
 def accept_data_loss(
     context: typer.Context,
-    cache: Annotated[str, typer.Argument(metavar="CACHE", help="Name of the cache.", show_default=False)],
+    cache: Annotated[
+        str,
+        typer.Argument(metavar="CACHE", help="Name of the cache.", show_default=False, autocompletion=complete_cache),
+    ],
     address: Address = None,
     json_output: Json = False,
 ) -> None:

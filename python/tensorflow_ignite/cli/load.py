@@ -10,7 +10,7 @@ import typer
 
 from tensorflow_ignite.cli.credentials import address_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.options import Address, Json, one_of, option
+from tensorflow_ignite.cli.options import Address, Json, complete_cache, one_of, option
 from tensorflow_ignite.cli.render import count, print_json
 
 _IF_EXISTS = ("error", "replace", "append")
@@ -18,7 +18,10 @@ _IF_EXISTS = ("error", "replace", "append")
 
 def load(
     context: typer.Context,
-    cache: Annotated[str, typer.Argument(metavar="CACHE", help="Name of the cache.", show_default=False)],
+    cache: Annotated[
+        str,
+        typer.Argument(metavar="CACHE", help="Name of the cache.", show_default=False, autocompletion=complete_cache),
+    ],
     files: Annotated[
         list[Path],
         typer.Argument(

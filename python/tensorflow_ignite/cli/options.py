@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -17,6 +17,7 @@ from tensorflow_ignite.net.addresses import ADDRESS_VARIABLE, DEFAULT_ADDRESS, p
 if TYPE_CHECKING:
     from tensorflow_ignite.jobs.client import Client
 
+_T = TypeVar("_T")
 # The user waits for the answer to the Tab key.
 _COMPLETION_SECONDS = 1.5
 
@@ -52,6 +53,16 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 def complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Ids of jobs for the shell, each with its name and state; none when no node answers in time."""
+    jobs = _found(context, lambda client: client.jobs())
+    return [(job.id, f"{job.spec.name} {job.state}") for job in jobs if job.id.startswith(incomplete)]
+
+
+def complete_cache(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of caches for the shell; none when no node answers in time."""
+    return [cache for cache in _found(context, lambda client: client.caches()) if cache.startswith(incomplete)]
+
+
+def _found(context: typer.Context, ask: Callable[[Client], list[_T]]) -> list[_T]:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.jobs.client import connect
 
@@ -59,7 +70,7 @@ def complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, str
         address = address_of(context, context.params.get("address"))
         credentials = resolve_credentials(context, addresses_of(context, address), ask=False)
         with connect(address, timeout=_COMPLETION_SECONDS, credentials=credentials) as client:
-            return [(job.id, f"{job.spec.name} {job.state}") for job in client.jobs() if job.id.startswith(incomplete)]
+            return ask(client)
     except TensorFlowIgniteError:
         return []
 

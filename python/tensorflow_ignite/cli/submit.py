@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.options import Address, Json, one_of, option, session
+from tensorflow_ignite.cli.options import Address, Json, complete_cache, one_of, option, session
 from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN, QUORUMS
 
 
@@ -20,7 +20,10 @@ def submit(
     args: Annotated[
         list[str] | None, typer.Argument(metavar="ARGS", help="Everything after the code goes to the script untouched.")
     ] = None,
-    cache: Annotated[str | None, option("--cache", "NAME", "The cache whose rows it trains on. Required.")] = None,
+    cache: Annotated[
+        str | None,
+        option("--cache", "NAME", "The cache whose rows it trains on. Required.", autocompletion=complete_cache),
+    ] = None,
     kind: Annotated[
         str, option("--kind", "KIND", " or ".join(JOB_KINDS) + ".", autocompletion=one_of(JOB_KINDS))
     ] = JOB_KINDS[0],
@@ -92,7 +95,13 @@ def submit(
         bool, typer.Option("--allow-data-loss", help="Start and go on with the remaining rows when some are lost.")
     ] = False,
     with_cache: Annotated[
-        list[str] | None, option("--with-cache", "NAME", "A further cache that its tasks may read; may be repeated.")
+        list[str] | None,
+        option(
+            "--with-cache",
+            "NAME",
+            "A further cache that its tasks may read; may be repeated.",
+            autocompletion=complete_cache,
+        ),
     ] = None,
     allow_plaintext: Annotated[
         bool,

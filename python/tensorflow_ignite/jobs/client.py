@@ -246,6 +246,10 @@ class Client:
         response = self._connection.call("ListNodes", job_pb2.ListNodesRequest)
         return sorted((Node.from_proto(node) for node in response.nodes), key=lambda node: node.order)
 
+    def caches(self) -> list[str]:
+        """Returns the names of the caches that the caller may read, sorted."""
+        return list(self._connection.call("ListCaches", job_pb2.ListCachesRequest).caches)
+
     def drain(self, node: str, *, undo: bool = False) -> Node:
         """Drains a node: it gets no tasks any more, and those that it has end as planned.
 

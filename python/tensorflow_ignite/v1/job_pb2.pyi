@@ -761,6 +761,16 @@ class ListNodesResponse(_message.Message):
     nodes: _containers.RepeatedCompositeFieldContainer[Node]
     def __init__(self, nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ...) -> None: ...
 
+class ListCachesRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListCachesResponse(_message.Message):
+    __slots__ = ("caches",)
+    CACHES_FIELD_NUMBER: _ClassVar[int]
+    caches: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, caches: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class DrainNodeRequest(_message.Message):
     __slots__ = ("node", "undo")
     NODE_FIELD_NUMBER: _ClassVar[int]

@@ -79,6 +79,11 @@ class NodeApiServiceStub(object):
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesResponse.FromString,
                 _registered_method=True)
+        self.ListCaches = channel.unary_unary(
+                '/tensorflow_ignite.v1.NodeApiService/ListCaches',
+                request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListCachesRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListCachesResponse.FromString,
+                _registered_method=True)
         self.AcceptDataLoss = channel.unary_unary(
                 '/tensorflow_ignite.v1.NodeApiService/AcceptDataLoss',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AcceptDataLossRequest.SerializeToString,
@@ -171,6 +176,13 @@ class NodeApiServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListCaches(self, request, context):
+        """The caches that the caller may read, without system caches.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def AcceptDataLoss(self, request, context):
         """Accepts that partitions of a cache have lost all their copies: from now on the remaining rows are the whole cache, for
         all callers. Not an error if nothing is lost. NOT_FOUND: no such cache.
@@ -243,6 +255,11 @@ def add_NodeApiServiceServicer_to_server(servicer, server):
                     servicer.ListNodes,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesResponse.SerializeToString,
+            ),
+            'ListCaches': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListCaches,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListCachesRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ListCachesResponse.SerializeToString,
             ),
             'AcceptDataLoss': grpc.unary_unary_rpc_method_handler(
                     servicer.AcceptDataLoss,
@@ -503,6 +520,33 @@ class NodeApiService(object):
             '/tensorflow_ignite.v1.NodeApiService/ListNodes',
             tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.ListNodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListCaches(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.NodeApiService/ListCaches',
+            tensorflow__ignite_dot_v1_dot_job__pb2.ListCachesRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_job__pb2.ListCachesResponse.FromString,
             options,
             channel_credentials,
             insecure,

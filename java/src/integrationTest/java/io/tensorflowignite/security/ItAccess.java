@@ -38,6 +38,8 @@ import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.ListCachesRequest;
+import io.tensorflowignite.v1.ListCachesResponse;
 import io.tensorflowignite.v1.ListJobsRequest;
 import io.tensorflowignite.v1.ListJobsResponse;
 import io.tensorflowignite.v1.MakeDirectoryRequest;
@@ -51,6 +53,7 @@ import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskStatus;
 import java.io.IOException;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -99,6 +102,8 @@ public class ItAccess {
       if (method.equals(JOBS + "ListJobs")) {
         answer.assertAnswered();
         assertEquals(0, ListJobsResponse.parseFrom(answer.messages.get(0)).getJobsCount());
+      } else if (method.equals(JOBS + "ListCaches")) {
+        assertEquals(ImmutableList.of(), caches(answer));
       } else if (UNSERVED.contains(method)) {
         assertTrue(answer.toString(), answer.messages.isEmpty());
       } else {
@@ -143,6 +148,26 @@ public class ItAccess {
     denied(FLIGHT + "DoGet", ticket("salaries"), as("alice"));
     calls.call(FLIGHT + "DoGet", ticket("images"), as("alice")).assertAnswered();
     denied(FLIGHT + "DoPut", put("images"), as("alice"));
+  }
+
+  @Test
+  public void cachesAreListedForCallersThatMayReadThem() throws Exception {
+    assertEquals(ImmutableList.of("images"), caches(listCaches(as("alice"))));
+    List<String> all = caches(listCaches(as("root")));
+    assertTrue(all.toString(), all.containsAll(ImmutableList.of("images", "salaries")));
+    assertFalse(all.toString(), all.contains(SystemCache.JOBS.cacheName()));
+  }
+
+  private static RawCalls.Answer listCaches(String credentials) {
+    RawCalls.Answer answer =
+        calls.call(JOBS + "ListCaches", ListCachesRequest.getDefaultInstance(), credentials);
+    answer.assertAnswered();
+    return answer;
+  }
+
+  private static List<String> caches(RawCalls.Answer answer) throws Exception {
+    return ImmutableList.copyOf(
+        ListCachesResponse.parseFrom(answer.messages.get(0)).getCachesList());
   }
 
   @Test

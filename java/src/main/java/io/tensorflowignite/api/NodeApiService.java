@@ -48,6 +48,8 @@ import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.ListCachesRequest;
+import io.tensorflowignite.v1.ListCachesResponse;
 import io.tensorflowignite.v1.ListJobsRequest;
 import io.tensorflowignite.v1.ListJobsResponse;
 import io.tensorflowignite.v1.ListNodesRequest;
@@ -432,6 +434,12 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
                 .addAllMissingNodes(missing)
                 .build());
     answer(response, ListNodesResponse.newBuilder().addAllNodes(live).build());
+  }
+
+  @Override
+  public void listCaches(ListCachesRequest request, StreamObserver<ListCachesResponse> response) {
+    List<String> caches = guard.readable(SystemCache.userCaches(ignite));
+    answer(response, ListCachesResponse.newBuilder().addAllCaches(caches).build());
   }
 
   /** This node knows its own loops, even if the one that writes its row is silent. */

@@ -109,6 +109,17 @@ public final class Guard {
     require(Permission.READ, cache, CACHE_READ, cache);
   }
 
+  /** The caches that the caller may read, without the others. */
+  public List<String> readable(Collection<String> caches) {
+    Caller caller = caller();
+    List<String> shown =
+        caches.stream()
+            .filter(cache -> may(caller, Permission.READ, cache, CACHE_READ, cache))
+            .collect(Collectors.toList());
+    caller.markAuthorized();
+    return shown;
+  }
+
   /**
    * Permission to write rows.
    *
