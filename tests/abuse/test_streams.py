@@ -19,11 +19,15 @@ from google.protobuf.wrappers_pb2 import BytesValue
 from streams import OWN_CONNECTION, endpoints
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.v1 import shared_pb2, shared_pb2_grpc, tcp_pb2, tcp_pb2_grpc
+from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.v1 import shared_pb2, shared_pb2_grpc, storage_pb2, storage_pb2_grpc, tcp_pb2, tcp_pb2_grpc
 
 STREAMS = 1_000
 PER_CONNECTION = 250
 BYTES = 16 * MIB
+BLOCK = 2 * MIB
+# Python accepts 4 MiB otherwise.
+LARGE = (*OWN_CONNECTION, ("grpc.max_receive_message_length", -1))
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +113,33 @@ def test_a_thousand_streams_into_memory_that_nobody_offers(arena: Arena, rows: s
             end.set()
             for call in calls:
                 call.cancel()
+
+
+def test_a_thousand_streams_of_blocks_that_nobody_reads(arena: Arena) -> None:
+    files = Files.at(arena.addresses)
+    content = os.urandom(4 * BLOCK)
+    with files.open_writer("/unread") as writer:
+        writer.write(content)
+    with channels(arena.address) as opened, grpc.insecure_channel(arena.address, LARGE) as channel:
+        stub = storage_pb2_grpc.FileServiceStub(channel)
+        extent = stub.GetFile(storage_pb2.GetFileRequest(path="/unread")).file.extents[0]
+        request = storage_pb2.ReadBlocksRequest(extent_id=extent.id, numbers=range(4))
+        calls = []
+        for unread in opened:
+            read = storage_pb2_grpc.FileServiceStub(unread).ReadBlocks
+            calls += [read(request) for _ in range(PER_CONNECTION)]
+        try:
+            arena.victim.check()
+            for address in arena.addresses:
+                with files.open_reader("/unread") as reader, tfi.connect(address) as client:
+                    assert bytes(reader.read(0, len(content))) == content
+                    assert len(client.nodes()) == len(arena.addresses)
+            # Over the connection, and not in memory that is shared with the node.
+            assert b"".join(block.data for block in stub.ReadBlocks(request, timeout=SECONDS)) == content
+        finally:
+            for call in calls:
+                call.cancel()
+    files.remove("/unread")
 
 
 _READER = """

@@ -2,9 +2,11 @@ package io.tensorflowignite.api;
 
 import static io.tensorflowignite.v1.FileKind.FILE_KIND_DIRECTORY;
 
+import com.google.protobuf.MessageLite;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.rpc.ResponseMemory;
 import io.tensorflowignite.rpc.StreamSender;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.storage.Storage;
@@ -54,6 +56,9 @@ import org.apache.ignite.internal.NodeStoppingException;
 import org.apache.ignite.internal.util.typedef.X;
 
 public final class FileService extends FileServiceGrpc.FileServiceImplBase {
+  /** Records of files take about this times their serialized size, as objects. */
+  private static final int OBJECT_FACTOR = 4;
+
   private final Ignite ignite;
   private final Storage storage;
   private final BlockLocations holders;
@@ -107,6 +112,8 @@ public final class FileService extends FileServiceGrpc.FileServiceImplBase {
                       answers.add(ListDirectoryResponse.newBuilder().addAllFiles(files).build()));
           return null;
         });
+    ResponseMemory.keep(
+        OBJECT_FACTOR * answers.stream().mapToLong(MessageLite::getSerializedSize).sum());
     StreamSender.send((ServerCallStreamObserver<ListDirectoryResponse>) response, answers::poll);
   }
 
@@ -209,8 +216,9 @@ public final class FileService extends FileServiceGrpc.FileServiceImplBase {
     guard.readBlocks();
     BlockDownload download =
         new BlockDownload(storage.blocks(), storage.memories(), storage::isNeeded, request);
-    StreamSender.send(
+    StreamSender.sendLarge(
         (ServerCallStreamObserver<ReadBlocksResponse>) response,
+        download.messageBytes(),
         () -> translateStop(download::next));
   }
 

@@ -5,8 +5,8 @@ import java.util.function.LongSupplier;
 import org.apache.ignite.IgniteLogger;
 
 /**
- * Logs at most ten errors per minute, and the number of the others, so that callers cannot fill a
- * disk with errors that they provoke.
+ * Logs at most ten lines per minute, and the number of the others, so that callers cannot fill a
+ * disk with errors and warnings that they provoke.
  */
 public final class RateLimitedLog {
   private static final int PER_MINUTE = 10;
@@ -34,7 +34,14 @@ public final class RateLimitedLog {
     }
   }
 
-  /** The number of errors that were suppressed since the last log line; -1: suppress this one. */
+  public void warning(String text) {
+    long before = suppressedBefore();
+    if (before >= 0) {
+      log.warning(before == 0 ? text : text + " [suppressedBefore=" + before + "]");
+    }
+  }
+
+  /** The number of lines that were suppressed since the last log line; -1: suppress this one. */
   private synchronized long suppressedBefore() {
     if (nanos.getAsLong() - minuteStart >= TimeUnit.MINUTES.toNanos(1)) {
       minuteStart = nanos.getAsLong();

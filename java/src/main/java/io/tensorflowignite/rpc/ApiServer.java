@@ -6,7 +6,10 @@ import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import io.grpc.BindableService;
 import io.grpc.Codec;
 import io.grpc.DecompressorRegistry;
+import io.grpc.Metadata;
 import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallExecutorSupplier;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerInterceptors;
 import io.grpc.netty.NettyServerBuilder;
@@ -18,6 +21,8 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -48,16 +53,31 @@ public final class ApiServer implements AutoCloseable {
 
   private static final int THREAD_IDLE_S = 10;
 
+  /** Calls whose requests or responses have megabytes. */
+  private static final Set<String> LARGE =
+      Set.of(
+          "tensorflow_ignite.v1.FileService/ReadBlocks",
+          "tensorflow_ignite.v1.FileService/PutBlocks",
+          "tensorflow_ignite.v1.FileService/ListDirectory");
+
+  /** One thread for them for this part of the heap: each has some copies of a block. */
+  private static final long HEAP_PER_LARGE = 32L << 20;
+
+  private static final int MIN_LARGE_THREADS = 4;
+
   /** Two blocks of a file: the next block arrives while the last one is stored. */
   private static final int WINDOW_BYTES = 4 << 20;
 
   private final Server server;
   private final ExecutorService calls;
+  private final ExecutorService largeCalls;
   private final CallLimits limits;
 
-  private ApiServer(Server server, ExecutorService calls, CallLimits limits) {
+  private ApiServer(
+      Server server, ExecutorService calls, ExecutorService largeCalls, CallLimits limits) {
     this.server = server;
     this.calls = calls;
+    this.largeCalls = largeCalls;
     this.limits = limits;
   }
 
@@ -76,31 +96,32 @@ public final class ApiServer implements AutoCloseable {
       Optional<SslContext> tls,
       List<ServerInterceptor> interceptors,
       List<? extends BindableService> services) {
-    ThreadPoolExecutor calls =
-        new ThreadPoolExecutor(
-            THREADS,
-            THREADS,
-            THREAD_IDLE_S,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            new ThreadFactoryBuilder()
-                .setNameFormat("tensorflow-ignite-api-%d")
-                .setDaemon(true)
-                .build());
-    calls.allowCoreThreadTimeOut(true);
+    long heap = Runtime.getRuntime().maxMemory();
+    ExecutorService calls = threads("tensorflow-ignite-api-%d", THREADS);
+    ExecutorService largeCalls = threads("tensorflow-ignite-block-%d", largeThreads());
     CallLimits limits = new CallLimits();
     ConnectionTracker connections = new ConnectionTracker();
-    ErrorInterceptor errors = new ErrorInterceptor(new RateLimitedLog(log));
+    RateLimitedLog limitedLog = new RateLimitedLog(log);
+    ErrorInterceptor errors = new ErrorInterceptor(limitedLog);
+    ResponseMemory responses = new ResponseMemory(heap, largeCalls, limits.clock(), limitedLog);
     GrpcLogFilter.install();
     IOException last = null;
     for (int port = firstPort; port <= lastPort; port++) {
       NettyServerBuilder builder =
           NettyServerBuilder.forAddress(new InetSocketAddress(host, port))
               .executor(calls)
+              .callExecutor(
+                  new ServerCallExecutorSupplier() {
+                    @Override
+                    public <Q, R> Executor getExecutor(ServerCall<Q, R> call, Metadata headers) {
+                      return LARGE.contains(call.getMethodDescriptor().getFullMethodName())
+                          ? largeCalls
+                          : calls;
+                    }
+                  })
               .maxInboundMessageSize((int) Math.min(batches.batch, Integer.MAX_VALUE))
               .addStreamTracerFactory(
-                  new RequestMemoryLimits(
-                      batches.batch, batches.incomplete(), Runtime.getRuntime().maxMemory()))
+                  new RequestMemoryLimits(batches.batch, batches.incomplete(), heap))
               .addTransportFilter(limits)
               .addTransportFilter(connections)
               // Our clients do not compress, and a small compressed message may become large.
@@ -120,16 +141,17 @@ public final class ApiServer implements AutoCloseable {
         builder.addService(
             MalformedRequests.of(
                 ServerInterceptors.interceptForward(
-                    ServerInterceptors.intercept(service, connections, limits, errors),
+                    ServerInterceptors.intercept(service, connections, limits, errors, responses),
                     interceptors)));
       }
       try {
-        return new ApiServer(builder.build().start(), calls, limits);
+        return new ApiServer(builder.build().start(), calls, largeCalls, limits);
       } catch (IOException e) {
         last = e;
       }
     }
     calls.shutdownNow();
+    largeCalls.shutdownNow();
     limits.close();
     throw new TensorFlowIgniteException(
         ERROR_CODE_INTERNAL_ERROR,
@@ -139,6 +161,24 @@ public final class ApiServer implements AutoCloseable {
                 + " tensorflow.ignite.port on this node.",
             host, firstPort, lastPort, last == null ? "no port" : last.getMessage()),
         last);
+  }
+
+  private static ExecutorService threads(String name, int count) {
+    ThreadPoolExecutor threads =
+        new ThreadPoolExecutor(
+            count,
+            count,
+            THREAD_IDLE_S,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            new ThreadFactoryBuilder().setNameFormat(name).setDaemon(true).build());
+    threads.allowCoreThreadTimeOut(true);
+    return threads;
+  }
+
+  static int largeThreads() {
+    long threads = Runtime.getRuntime().maxMemory() / HEAP_PER_LARGE;
+    return (int) Math.min(THREADS, Math.max(MIN_LARGE_THREADS, threads));
   }
 
   public int port() {
@@ -158,6 +198,7 @@ public final class ApiServer implements AutoCloseable {
       Thread.currentThread().interrupt();
     }
     calls.shutdownNow();
+    largeCalls.shutdownNow();
     limits.close();
   }
 }

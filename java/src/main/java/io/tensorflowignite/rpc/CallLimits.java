@@ -14,6 +14,7 @@ import io.grpc.Status;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -68,6 +69,11 @@ final class CallLimits extends ServerTransportFilter implements ServerIntercepto
     if (attributes != null && attributes.get(COUNTED) != null) {
       connections.decrementAndGet();
     }
+  }
+
+  /** For short actions. */
+  ScheduledExecutorService clock() {
+    return clock;
   }
 
   int connections() {

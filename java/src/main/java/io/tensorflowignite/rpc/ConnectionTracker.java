@@ -23,6 +23,10 @@ public final class ConnectionTracker extends ServerTransportFilter implements Se
     return CURRENT.get();
   }
 
+  static Connection of(Attributes attributes) {
+    return attributes.get(CONNECTION);
+  }
+
   @Override
   public Attributes transportReady(Attributes attributes) {
     return attributes.toBuilder().set(CONNECTION, new Connection()).build();
@@ -39,7 +43,7 @@ public final class ConnectionTracker extends ServerTransportFilter implements Se
   @Override
   public <Q, R> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
-    Context context = Context.current().withValue(CURRENT, call.getAttributes().get(CONNECTION));
+    Context context = Context.current().withValue(CURRENT, of(call.getAttributes()));
     return Contexts.interceptCall(context, call, headers, next);
   }
 
@@ -47,6 +51,9 @@ public final class ConnectionTracker extends ServerTransportFilter implements Se
   public static final class Connection {
     private final Map<Object, Runnable> actions = new HashMap<>();
     private boolean ended;
+
+    /** Of responses that wait for this client. {@link ResponseMemory} alone uses it. */
+    long responseBytes;
 
     /**
      * Runs an action when the connection ends; at once if it has ended.

@@ -1,58 +1,102 @@
 package io.tensorflowignite.rpc;
 
+import io.grpc.Context;
 import io.grpc.stub.ServerCallStreamObserver;
 import java.util.function.Supplier;
 
 /**
  * Sends the messages of one stream as fast as the receiver accepts them, without a waiting thread:
- * gRPC calls this sender when the receiver is ready. One message is prefetched, so that the next
- * one is available when the last one has been sent.
+ * gRPC calls this sender when the receiver is ready. A message is made when the receiver is ready
+ * for it, and there is memory for it.
  */
 public final class StreamSender<M> {
   private final ServerCallStreamObserver<M> call;
   private final Supplier<M> source;
-  private M prefetched;
+  private final long bytes;
+
+  /** Null: the messages are small. */
+  private final ResponseMemory.OpenCall memory;
+
+  private boolean asks;
   private boolean ended;
 
-  private StreamSender(ServerCallStreamObserver<M> call, Supplier<M> source) {
+  private StreamSender(ServerCallStreamObserver<M> call, long bytes, Supplier<M> source) {
     this.call = call;
     this.source = source;
+    this.bytes = bytes;
+    this.memory = bytes == 0 ? null : ResponseMemory.current();
   }
 
   /**
-   * Starts to send. The service's method must call this.
+   * Sends small messages. The service's method must call this.
    *
    * @param source returns the next message; null after the last one
    */
   public static <M> void send(ServerCallStreamObserver<M> call, Supplier<M> source) {
-    StreamSender<M> sender = new StreamSender<>(call, source);
+    sendLarge(call, 0, source);
+  }
+
+  /**
+   * Sends messages that take much memory. The service's method must call this.
+   *
+   * @param bytes the usual size of a message
+   * @param source returns the next message; null after the last one
+   */
+  public static <M> void sendLarge(
+      ServerCallStreamObserver<M> call, long bytes, Supplier<M> source) {
+    StreamSender<M> sender = new StreamSender<>(call, bytes, source);
     call.setOnCancelHandler(sender::end);
     call.setOnReadyHandler(sender::run);
-    sender.prefetch();
   }
 
-  private void run() {
-    while (!ended && call.isReady()) {
-      call.onNext(prefetched);
-      prefetch();
+  private synchronized void run() {
+    while (!ended && !asks && call.isReady()) {
+      if (memory == null) {
+        sendNext();
+      } else if (memory.admit(bytes, Context.current().wrap(this::resume))) {
+        sendAdmitted();
+      } else {
+        asks = true;
+      }
     }
   }
 
-  private void prefetch() {
-    prefetched = null;
-    if (call.isCancelled()) {
+  /** Runs on another thread than the call's own, with memory for one message. */
+  private synchronized void resume() {
+    asks = false;
+    try {
+      sendAdmitted();
+      run();
+    } catch (RuntimeException e) {
       ended = true;
+      ErrorStatuses.end(call, e);
+      throw e;
+    }
+  }
+
+  private void sendAdmitted() {
+    try {
+      if (!ended && call.isReady()) {
+        sendNext();
+      }
+    } finally {
+      memory.releaseAdmitted();
+    }
+  }
+
+  private void sendNext() {
+    M message = call.isCancelled() ? null : source.get();
+    if (message != null) {
+      call.onNext(message);
       return;
     }
-    prefetched = source.get();
-    if (prefetched == null) {
-      ended = true;
+    ended = true;
+    if (!call.isCancelled()) {
       call.onCompleted();
     }
   }
 
-  private void end() {
+  private synchronized void end() {
     ended = true;
-    prefetched = null;
   }
 }

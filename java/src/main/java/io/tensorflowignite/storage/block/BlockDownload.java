@@ -7,11 +7,11 @@ import io.tensorflowignite.v1.ReadBlocksRequest;
 import io.tensorflowignite.v1.ReadBlocksResponse;
 import java.util.function.Predicate;
 
-/**
- * The blocks that one call requests, one after another. The sender has at most two of them in
- * memory: the one on its way and the next.
- */
+/** The blocks that one call requests, one after another. It keeps none of them in memory. */
 public final class BlockDownload {
+  /** The usual size of a block. */
+  private static final int BLOCK_BYTES = 2 << 20;
+
   private final Blocks blocks;
   private final SharedMemoryRegistry memories;
   private final Predicate<String> needed;
@@ -47,6 +47,12 @@ public final class BlockDownload {
           request.getOffset(),
           request.getBytes());
     }
+  }
+
+  /** The size of a message; of a whole block the usual one. Blocks in shared memory need none. */
+  public long messageBytes() {
+    int bytes = request.getBytes() == 0 ? BLOCK_BYTES : Math.min(request.getBytes(), BLOCK_BYTES);
+    return request.hasRange() ? 0 : bytes;
   }
 
   /**

@@ -1,0 +1,375 @@
+package io.tensorflowignite.rpc;
+
+import com.google.protobuf.MessageLite;
+import io.grpc.Context;
+import io.grpc.Contexts;
+import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
+import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.tensorflowignite.base.RateLimitedLog;
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Limits the memory of the responses that wait for their receivers, of all calls together: gRPC
+ * keeps a message until its receiver takes it.
+ *
+ * <p>A call that sends blocks of files asks first ({@link OpenCall#admit}), and waits without a
+ * thread while there is no room; the call goes first whose connection has the least memory. Other
+ * responses are counted when they are sent. While there is no room, the calls that wait for their
+ * receivers longest are reset, those of the connection with the most memory first. So a caller who
+ * does not read is not in the way of the others for longer than a second.
+ */
+public final class ResponseMemory implements ServerInterceptor {
+  private static final Context.Key<OpenCall> CURRENT = Context.key("tensorflow-ignite-response");
+
+  private static final Field ANCESTOR = ancestor();
+
+  /** Waiting responses have at most this part of the heap. */
+  static final int HEAP_DIVISOR = 4;
+
+  /** A receiver that has taken nothing for this time loses its response to others. */
+  static final long STALLED_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private static final long LOOK_MS = 200;
+
+  private final long limit;
+  private final Executor threads;
+  private final ScheduledExecutorService clock;
+  private final RateLimitedLog log;
+
+  /** Calls with a response that waits, the longest first. */
+  private final Set<OpenCall> waiting = new LinkedHashSet<>();
+
+  /** Calls that have asked for memory, in the order of their requests. */
+  private final Set<OpenCall> asking = new LinkedHashSet<>();
+
+  private long total;
+  private boolean looks;
+
+  /**
+   * @param heap the largest size of the heap, in bytes
+   * @param threads run what calls do when they have got their memory
+   */
+  ResponseMemory(long heap, Executor threads, ScheduledExecutorService clock, RateLimitedLog log) {
+    this.limit = heap / HEAP_DIVISOR;
+    this.threads = threads;
+    this.clock = clock;
+    this.log = log;
+  }
+
+  /** The current call; null outside of calls. */
+  static OpenCall current() {
+    return CURRENT.get();
+  }
+
+  /** Counts objects on the heap that the current call keeps until its end, for its response. */
+  public static void keep(long bytes) {
+    OpenCall call = current();
+    if (call != null) {
+      call.keep(bytes);
+    }
+  }
+
+  @Override
+  public <Q, R> ServerCall.Listener<Q> interceptCall(
+      ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
+    OpenCall own =
+        new OpenCall(
+            call.getMethodDescriptor().getFullMethodName(),
+            ConnectionTracker.of(call.getAttributes()),
+            cancellable(Context.current()));
+    boolean single = call.getMethodDescriptor().getType().serverSendsOneMessage();
+    ServerCall<Q, R> counted =
+        new SimpleForwardingServerCall<Q, R>(call) {
+          @Override
+          public void sendMessage(R message) {
+            own.sends(
+                message instanceof MessageLite ? ((MessageLite) message).getSerializedSize() : 0);
+            super.sendMessage(message);
+            // gRPC sends a single response with the call's end.
+            if (!single && isReady()) {
+              own.received();
+            }
+          }
+        };
+    return new SimpleForwardingServerCallListener<Q>(
+        Contexts.interceptCall(Context.current().withValue(CURRENT, own), counted, headers, next)) {
+      @Override
+      public void onReady() {
+        own.received();
+        super.onReady();
+      }
+
+      @Override
+      public void onComplete() {
+        own.end();
+        super.onComplete();
+      }
+
+      @Override
+      public void onCancel() {
+        own.end();
+        super.onCancel();
+      }
+    };
+  }
+
+  /**
+   * The context whose end resets the call's stream. gRPC has no method to reset the stream of a
+   * call that the server has already closed, and gives calls only a context without `cancel`.
+   */
+  private static Context.CancellableContext cancellable(Context context) {
+    try {
+      return (Context.CancellableContext) ANCESTOR.get(context);
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static Field ancestor() {
+    try {
+      Field field = Context.class.getDeclaredField("cancellableAncestor");
+      field.setAccessible(true);
+      return field;
+    } catch (NoSuchFieldException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  synchronized long total() {
+    return total;
+  }
+
+  /** One call with its memory. */
+  final class OpenCall {
+    private final String method;
+    private final ConnectionTracker.Connection connection;
+    private final Context.CancellableContext context;
+
+    /** Memory for the message that is being made, which may be smaller. */
+    private long admitted;
+
+    /** Of messages that the receiver has not taken. */
+    private long sent;
+
+    private long kept;
+    private long since;
+    private boolean ended;
+    private long asked;
+    private Runnable resume;
+
+    OpenCall(
+        String method,
+        ConnectionTracker.Connection connection,
+        Context.CancellableContext context) {
+      this.method = method;
+      this.connection = connection;
+      this.context = context;
+    }
+
+    /**
+     * Reserves memory for the next message. False: the action runs later, with the memory reserved.
+     */
+    boolean admit(long bytes, Runnable later) {
+      synchronized (ResponseMemory.this) {
+        if (ended) {
+          return true;
+        }
+        asked = bytes;
+        resume = null;
+        asking.add(this);
+        admitWaiting();
+        if (!asking.contains(this)) {
+          return true;
+        }
+        resume = later;
+        look();
+        return false;
+      }
+    }
+
+    /** The message is sent, and counted as such; or there is none. */
+    void releaseAdmitted() {
+      synchronized (ResponseMemory.this) {
+        add(-admitted);
+        admitted = 0;
+        admitWaiting();
+      }
+    }
+
+    void sends(long bytes) {
+      List<OpenCall> stalled;
+      synchronized (ResponseMemory.this) {
+        if (ended || bytes == 0) {
+          return;
+        }
+        sent += bytes;
+        waits();
+        add(bytes);
+        stalled = overLimit();
+      }
+      stalled.forEach(OpenCall::reset);
+    }
+
+    private void keep(long bytes) {
+      List<OpenCall> stalled;
+      synchronized (ResponseMemory.this) {
+        if (ended) {
+          return;
+        }
+        kept += bytes;
+        waits();
+        add(bytes);
+        stalled = overLimit();
+      }
+      stalled.forEach(OpenCall::reset);
+    }
+
+    private void waits() {
+      if (waiting.add(this)) {
+        since = System.nanoTime();
+      }
+    }
+
+    void received() {
+      synchronized (ResponseMemory.this) {
+        if (sent == 0) {
+          return;
+        }
+        add(-sent);
+        sent = 0;
+        waiting.remove(this);
+        if (kept > 0) {
+          waits();
+        }
+        admitWaiting();
+      }
+    }
+
+    void end() {
+      synchronized (ResponseMemory.this) {
+        ended = true;
+        add(-admitted - sent - kept);
+        admitted = 0;
+        sent = 0;
+        kept = 0;
+        waiting.remove(this);
+        asking.remove(this);
+        admitWaiting();
+      }
+    }
+
+    private void add(long bytes) {
+      total += bytes;
+      connection.responseBytes += bytes;
+    }
+
+    /** Resets the stream: its other end could not get a status behind what it does not take. */
+    private void reset() {
+      log.warning(
+          String.format(
+              "Reset a call of %s: its receiver has not taken the response for %,d ms, and the"
+                  + " responses that wait have %,d bytes, which is the limit. The caller must read"
+                  + " its responses, or cancel its calls.",
+              method, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since), limit));
+      // gRPC resets the stream of a call whose context has timed out.
+      context.cancel(new TimeoutException("the response was not read"));
+    }
+  }
+
+  /** Admits calls while there is room. */
+  private void admitWaiting() {
+    OpenCall next = next();
+    while (next != null && (total + next.asked <= limit || total == 0)) {
+      asking.remove(next);
+      next.admitted = next.asked;
+      next.add(next.admitted);
+      if (next.resume != null) {
+        threads.execute(next.resume);
+      }
+      next = next();
+    }
+  }
+
+  /** Whose connection has the least memory, and of these who has asked first; null: nobody asks. */
+  private OpenCall next() {
+    OpenCall found = null;
+    for (OpenCall call : asking) {
+      if (found == null || call.connection.responseBytes < found.connection.responseBytes) {
+        found = call;
+      }
+    }
+    return found;
+  }
+
+  /** The calls to reset after a response of any size was sent; half of the limit is for these. */
+  private List<OpenCall> overLimit() {
+    List<OpenCall> found = new ArrayList<>();
+    while (total > limit + limit / 2 && !waiting.isEmpty()) {
+      found.add(removed(longest(0)));
+    }
+    if (total > limit) {
+      look();
+    }
+    return found;
+  }
+
+  private void look() {
+    if (!looks) {
+      looks = true;
+      clock.schedule(this::makeRoom, LOOK_MS, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  private void makeRoom() {
+    List<OpenCall> found = new ArrayList<>();
+    synchronized (this) {
+      looks = false;
+      OpenCall stalled = longest(STALLED_NANOS);
+      while (stalled != null && (total > limit || isLessThan(next(), stalled))) {
+        found.add(removed(stalled));
+        stalled = longest(STALLED_NANOS);
+      }
+      if (!asking.isEmpty() || total > limit) {
+        look();
+      }
+    }
+    found.forEach(OpenCall::reset);
+  }
+
+  private static boolean isLessThan(OpenCall asking, OpenCall stalled) {
+    return asking != null
+        && asking.connection.responseBytes + asking.asked <= stalled.connection.responseBytes;
+  }
+
+  /** Of the connection with the most memory the call that waits longest; null: there is none. */
+  private OpenCall longest(long minNanos) {
+    long now = System.nanoTime();
+    OpenCall found = null;
+    for (OpenCall call : waiting) {
+      if (now - call.since < minNanos) {
+        break;
+      }
+      if (found == null || call.connection.responseBytes > found.connection.responseBytes) {
+        found = call;
+      }
+    }
+    return found;
+  }
+
+  private OpenCall removed(OpenCall call) {
+    call.end();
+    return call;
+  }
+}
