@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import uuid
 from collections import Counter
@@ -13,6 +14,7 @@ import grpc
 import pytest
 from arena import CACHE, MIB, SECONDS, Arena
 from jobs import cli
+from streams import OWN_CONNECTION
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
@@ -107,6 +109,24 @@ def test_a_script_that_forks_without_end(arena: Arena, tmp_path: Path) -> None:
         handle.remove()
 
 
+@contextlib.contextmanager
+def unread_output(arena: Arena, job_id: str) -> Iterator[None]:
+    """A thousand streams of a job's output that nobody reads."""
+    request = job_pb2.StreamLogsRequest(job_id=job_id)
+    calls = []
+    with contextlib.ExitStack() as stack:
+        for _ in range(4):
+            channel = stack.enter_context(grpc.insecure_channel(arena.address, OWN_CONNECTION))
+            stub = job_pb2_grpc.NodeApiServiceStub(channel)
+            calls += [stub.StreamLogs(request) for _ in range(250)]
+        # The first answers have arrived.
+        for call in calls[::250]:
+            next(call)
+        yield
+        for call in calls:
+            call.cancel()
+
+
 _PRINTS = """
 import sys
 for number in range(60_000):
@@ -132,6 +152,10 @@ def test_a_script_that_prints_more_than_the_memory_in_each_attempt(arena: Arena,
         assert kept[1] < kept[2] < 64 * MIB
         assert kept[2] > 16 * MIB
         assert dropped[2] > 16 * MIB
+        with unread_output(arena, handle.id):
+            arena.victim.check()
+            first = next(iter(handle.logs(role="worker")))
+            assert first.text or first.dropped_bytes
         handle.remove()
 
 

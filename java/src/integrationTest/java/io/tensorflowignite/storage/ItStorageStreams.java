@@ -71,6 +71,15 @@ public class ItStorageStreams extends StorageTest {
       from += count;
       assertArrayEquals(Arrays.copyOf(data, from), read("/grown", 3_000));
     }
+    for (int skipped : new int[] {0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 5, from, from + 1}) {
+      try (StorageInput in = new StorageInput(store(), "/grown")) {
+        int first = in.read();
+        assertEquals(data[0], (byte) first);
+        int start = Math.min(from, 1 + skipped);
+        assertEquals(start - 1, in.skip(skipped));
+        assertArrayEquals(Arrays.copyOfRange(data, start, from), in.readAllBytes());
+      }
+    }
   }
 
   @Test

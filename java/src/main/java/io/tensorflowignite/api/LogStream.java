@@ -16,7 +16,6 @@ import io.tensorflowignite.v1.StreamLogsRequest;
 import io.tensorflowignite.v1.StreamLogsResponse;
 import io.tensorflowignite.v1.TaskKey;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -78,12 +77,10 @@ final class LogStream {
     this.flow = flow;
   }
 
-  void send() throws InterruptedException {
+  void send() throws IOException, InterruptedException {
     followers.incrementAndGet();
     try (JobChangeBus.Subscription subscription = changes.subscribe(jobId, flow::wake)) {
       follow();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     } finally {
       followers.decrementAndGet();
     }
@@ -97,8 +94,10 @@ final class LogStream {
       boolean last = !request.getFollow() || job.hasFinishedAt() || !mayGoOn(job);
       // A change of the row wakes all followers, and concerns them only if it is the last one.
       if (last || System.nanoTime() - nextRead >= 0) {
-        if (!sendStored(job, last)) {
-          return;
+        while (!flow.inTurn(() -> sendStored(job, last))) {
+          if (!flow.awaitReady()) {
+            return;
+          }
         }
         long pauseMs = Math.max(FOLLOW_MS, FOLLOWER_MS * followers.get());
         nextRead = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs);
@@ -122,7 +121,9 @@ final class LogStream {
     return !previous.getLogsStored() && jobs.get(jobId).filter(Job::getLogsStored).isPresent();
   }
 
-  /** Returns false if the caller has cancelled. */
+  /**
+   * False: the receiver is not ready for the rest, or has cancelled. Nothing is kept of the rest.
+   */
   private boolean sendStored(Job job, boolean last) throws InterruptedException, IOException {
     for (TaskKey task : LogTable.keys(job)) {
       boolean sent =
@@ -134,7 +135,7 @@ final class LogStream {
         return false;
       }
     }
-    return !response.isCancelled();
+    return true;
   }
 
   /**
@@ -145,14 +146,19 @@ final class LogStream {
     List<LogChunk> chunks;
     do {
       chunks = reader.next();
-      for (LogChunk chunk : chunks) {
-        if (!send(task, chunk)) {
+      for (int sent = 0; sent < chunks.size(); sent++) {
+        if (!send(task, chunks.get(sent))) {
+          reader.takeBack(chunks.subList(sent, chunks.size()));
           return false;
         }
       }
     } while (!chunks.isEmpty());
     Optional<LogChunk> end = reader.missingEnd(all);
-    return !end.isPresent() || send(task, end.get());
+    if (end.isPresent() && !send(task, end.get())) {
+      reader.takeBack(List.of(end.get()));
+      return false;
+    }
+    return true;
   }
 
   /** Sends the rest of a task's file; a task without output has no file. */
@@ -167,6 +173,7 @@ final class LogStream {
       StoredLog log = new StoredLog(file, logs.gaps(task), position);
       for (LogChunk piece = log.next(); piece != null; piece = log.next()) {
         if (!send(task, piece)) {
+          sentFiles.put(task, position);
           return false;
         }
         position += piece.getDroppedBytes() + piece.getData().size();
@@ -177,7 +184,7 @@ final class LogStream {
   }
 
   private boolean send(TaskKey task, LogChunk chunk) throws InterruptedException {
-    if (!flow.awaitReady()) {
+    if (!flow.isReadyAtOnce()) {
       return false;
     }
     response.onNext(

@@ -8,6 +8,8 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_JOB_UNREADABLE;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_UNREADABLE;
 
+import com.google.common.hash.HashCode;
+import com.google.common.hash.Hashing;
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -71,6 +73,7 @@ import io.tensorflowignite.v1.UploadCodeRequest;
 import io.tensorflowignite.v1.UploadCodeResponse;
 import io.tensorflowignite.v1.WatchJobRequest;
 import io.tensorflowignite.v1.WatchJobResponse;
+import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
 import java.util.SortedSet;
@@ -386,23 +389,32 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
 
   private void sendChanges(
       String id, StreamObserver<WatchJobResponse> response, StreamCallThread flow)
-      throws InterruptedException {
+      throws IOException, InterruptedException {
     try (JobChangeBus.Subscription subscription = changes.subscribe(id, flow::wake)) {
-      Job last = null;
+      // Not the job: a thousand watchers would have a megabyte each.
+      HashCode last = null;
       while (flow.awaitReady()) {
-        Job job = jobs.get(id).orElseThrow(() -> notFound(id));
-        requireReadable(job);
-        if (!job.equals(last)) {
-          response.onNext(WatchJobResponse.newBuilder().setJob(publicView(job)).build());
-          last = job;
-        }
-        if (job.hasFinishedAt()) {
+        HashCode before = last;
+        last = flow.inTurn(() -> sendIfChanged(id, before, response));
+        if (last == null) {
           response.onCompleted();
           return;
         }
         flow.awaitChange();
       }
     }
+  }
+
+  /** Sends a job if it differs from the last one; null: it is finished. */
+  private HashCode sendIfChanged(
+      String id, HashCode last, StreamObserver<WatchJobResponse> response) {
+    Job job = jobs.get(id).orElseThrow(() -> notFound(id));
+    requireReadable(job);
+    HashCode now = Hashing.sha256().hashBytes(job.toByteArray());
+    if (!now.equals(last)) {
+      response.onNext(WatchJobResponse.newBuilder().setJob(publicView(job)).build());
+    }
+    return job.hasFinishedAt() ? null : now;
   }
 
   @Override

@@ -3,6 +3,8 @@ package io.tensorflowignite.rpc;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.tensorflowignite.base.RateLimitedLog;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
@@ -14,13 +16,23 @@ public final class StreamCallThread {
   /** The longest wait after a lost wake-up. */
   private static final long TICK_MS = 1_000;
 
+  private static final long TURN_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+  /** Streams that read what they send, as many as there are threads for large calls. */
+  private static final Semaphore TURNS = new Semaphore(ApiServer.largeThreads(), true);
+
   private final ServerCallStreamObserver<?> call;
   private final RateLimitedLog log;
   private final Semaphore wakeUps = new Semaphore(0);
 
+  /** Reads and sends messages. */
+  public interface Turn<R> {
+    R run() throws IOException, InterruptedException;
+  }
+
   /** Sends the messages of a call. */
   public interface Answer {
-    void send(StreamCallThread flow) throws InterruptedException;
+    void send(StreamCallThread flow) throws IOException, InterruptedException;
   }
 
   private StreamCallThread(ServerCallStreamObserver<?> call, RateLimitedLog log) {
@@ -43,6 +55,8 @@ public final class StreamCallThread {
       answer.send(this);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    } catch (IOException e) {
+      fail(new UncheckedIOException(e));
     } catch (RuntimeException e) {
       fail(e);
     } catch (Error e) {
@@ -71,6 +85,31 @@ public final class StreamCallThread {
       awaitChange(TICK_MS);
     }
     return !call.isCancelled();
+  }
+
+  /** Waits for a short time until the receiver is ready. False: it is not, or the call ended. */
+  public boolean isReadyAtOnce() throws InterruptedException {
+    long end = System.nanoTime() + TURN_WAIT_NANOS;
+    long left = TURN_WAIT_NANOS;
+    while (!call.isReady() && !call.isCancelled() && left > 0) {
+      awaitChange(1 + TimeUnit.NANOSECONDS.toMillis(left));
+      left = end - System.nanoTime();
+    }
+    return call.isReady() && !call.isCancelled();
+  }
+
+  /**
+   * Does what needs memory for rows or output, when it is this stream's turn: a thousand streams
+   * would read a thousand blocks. A turn keeps nothing large, and does not wait for the receiver
+   * longer than {@link #isReadyAtOnce} does.
+   */
+  public <R> R inTurn(Turn<R> turn) throws IOException, InterruptedException {
+    TURNS.acquire();
+    try {
+      return turn.run();
+    } finally {
+      TURNS.release();
+    }
   }
 
   public void awaitChange() throws InterruptedException {

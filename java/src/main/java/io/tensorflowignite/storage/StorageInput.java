@@ -61,6 +61,32 @@ public final class StorageInput extends InputStream {
     return part;
   }
 
+  /** Reads no block that is skipped as a whole. Stops only at the end of the file. */
+  @Override
+  public long skip(long count) {
+    int here = (int) Math.max(0, Math.min(count, block.size() - position));
+    position += here;
+    long left = Math.max(0, count) - here;
+    while (left > 0 && extent < file.getExtentsCount()) {
+      Extent current = file.getExtents(extent);
+      long rest = current.getBytes() - (long) number * current.getBlockBytes();
+      long next = Math.min(rest, current.getBlockBytes());
+      if (next <= 0) {
+        extent++;
+        number = 0;
+      } else if (next <= left) {
+        number++;
+        left -= next;
+        block = ByteString.EMPTY;
+        position = 0;
+      } else if (nextBlock()) {
+        position = (int) left;
+        left = 0;
+      }
+    }
+    return Math.max(0, count) - left;
+  }
+
   private boolean nextBlock() {
     while (extent < file.getExtentsCount()) {
       Extent current = file.getExtents(extent);

@@ -43,6 +43,14 @@ public final class LogReader {
     return answer;
   }
 
+  /** Takes chunks back that `next` has returned, the last ones: it returns them again. */
+  public void takeBack(List<LogChunk> chunks) {
+    for (LogChunk chunk : chunks) {
+      position -= chunk.getDroppedBytes() + chunk.getData().size();
+    }
+    next = chunks.isEmpty() ? next : chunks.get(0).getSequence();
+  }
+
   /**
    * The gap at the end of the output of a process that has ended: the nodes that stored its last
    * chunks are lost. Empty: nothing is missing, or not known.
