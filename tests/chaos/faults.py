@@ -72,6 +72,8 @@ NODE_LEFT = _restarted("node-left")
 WAITS = Expected((2, 4), frozenset({"node-left"}), waits=True)
 # The workers agree on a last step, save together and end there.
 ENDED = _restarted("planned", most=2)
+# Its data move afterwards.
+STOPPED = _restarted("planned")
 
 _TASKS: dict[tuple[Action, str, Training], Expected] = {
     ("kill", "worker", "steps"): CRASHED,
@@ -84,7 +86,8 @@ _TASKS: dict[tuple[Action, str, Training], Expected] = {
     ("freeze", "worker", "servers"): MAY_RESTART,
     ("freeze", "client", "servers"): UNDISTURBED,
     ("freeze", "ps", "servers"): MAY_RESTART,
-    ("terminate", "worker", "steps"): ENDED,
+    # It has no loop that saves for us, so that nothing handles the signal.
+    ("terminate", "worker", "steps"): CRASHED,
     ("terminate", "worker", "mirrored"): ENDED,
     ("terminate", "worker", "servers"): REPLACED,
     ("terminate", "client", "servers"): REPLACED,
@@ -100,8 +103,9 @@ _PARTS: dict[tuple[Action, str], Expected] = {
     ("freeze", "service node"): _restarted("node-left", "node-failed"),
     # It ends with its node only.
     ("terminate", "agent"): UNDISTURBED,
-    ("terminate", "node"): NODE_LEFT,
-    ("terminate", "service node"): NODE_LEFT,
+    # The end of its tasks is planned, also if they save nothing.
+    ("terminate", "node"): STOPPED,
+    ("terminate", "service node"): STOPPED,
 }
 _CUT = _restarted("node-left", "node-failed", most=4)
 _STARVED = Expected((1, 3), _CUT.causes)
@@ -133,7 +137,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("nodes", "kill", "the oldest and another node", "steps", nodes=4, expected=WAITS),
     *(Fault("nodes", "kill", "agent and node", training, expected=NODE_LEFT) for training in _TRAININGS),
     *(Fault("nodes", "join", "node", training, expected=_restarted("data-moved")) for training in _TRAININGS),
-    Fault("nodes", "restart", "all nodes in turn", "steps", expected=_restarted("node-left", "data-moved", most=8)),
+    Fault("nodes", "restart", "all nodes in turn", "steps", expected=_restarted("planned", most=8)),
     *(
         Fault("cut", "cut", f"{sides} {how}", training, nodes=nodes, expected=_CUT)
         for sides, nodes in (("2|2", 4), ("2|1", 3), ("1|2", 3))
