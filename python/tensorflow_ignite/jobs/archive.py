@@ -16,7 +16,7 @@ import sys
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -31,6 +31,9 @@ MAX_FILES = 20_000
 EXCLUDED = frozenset({".git", "__pycache__", ".venv"})
 #: The default script of a folder or zip archive: the first of these that exists.
 DEFAULT_SCRIPTS = ("main.py", "train.py")
+
+#: The folder in an archive that holds requirements and wheels.
+PACKAGES = ".tensorflow-ignite"
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BLOCK = 1024 * 1024
@@ -53,15 +56,25 @@ class Archive:
         digest: SHA-256 of ``data``, in lower-case hexadecimal.
         script: The script, as a path inside the archive.
         files: Names of the files inside, sorted.
+        requirements: The file of requirements, as a path inside; empty: none.
+        wheels: Wheels to install, as paths inside.
     """
 
     data: bytes
     digest: str
     script: str
     files: tuple[str, ...]
+    requirements: str = ""
+    wheels: tuple[str, ...] = ()
 
 
-def pack(code: str | os.PathLike[str], script: str | None = None) -> Archive:
+def pack(
+    code: str | os.PathLike[str],
+    script: str | None = None,
+    *,
+    requirements: str | os.PathLike[str] | None = None,
+    wheels: Sequence[str | os.PathLike[str]] = (),
+) -> Archive:
     """Packs a file, a folder or a zip archive, and checks that its script exists and compiles.
 
     A folder is packed without `EXCLUDED` and without empty folders; links to files and folders inside it are followed.
@@ -70,6 +83,8 @@ def pack(code: str | os.PathLike[str], script: str | None = None) -> Archive:
     Args:
         code: A script, a folder, or a file whose name ends in ``.zip``.
         script: The script as a path inside the folder or archive; None: the first of `DEFAULT_SCRIPTS`.
+        requirements: A file of requirements of pip, which is packed too.
+        wheels: Wheels, which are packed too.
 
     Returns:
         The archive.
@@ -109,8 +124,26 @@ def pack(code: str | os.PathLike[str], script: str | None = None) -> Archive:
     name = _find_script(packer.files, script, path)
     if name.endswith(".py"):
         _check_syntax(packer.read(name), name)
+    packed = [packer.add_package(Path(file), "requirements.txt") for file in [requirements] if file is not None]
+    packed += [packer.add_package(_wheel(Path(file))) for file in wheels]
     data = packer.close()
-    return Archive(data, hashlib.sha256(data).hexdigest(), name, tuple(sorted(packer.files)))
+    return Archive(
+        data,
+        hashlib.sha256(data).hexdigest(),
+        name,
+        tuple(sorted(packer.files)),
+        requirements=packed[0] if requirements is not None else "",
+        wheels=tuple(packed[requirements is not None :]),
+    )
+
+
+def _wheel(path: Path) -> Path:
+    if path.suffix != ".whl" or len(path.name.split("-")) not in (5, 6):
+        raise CodeInvalidError(
+            f"{path.name!r} is not the name of a wheel. A wheel is a file NAME-VERSION-PYTHON-ABI-PLATFORM.whl. Build "
+            "one: pip wheel --no-deps FOLDER"
+        )
+    return path
 
 
 def check_name(name: str) -> str:
@@ -173,6 +206,18 @@ class _Packer:
     def add_file(self, name: str, path: Path) -> None:
         with path.open("rb") as stream:
             self._add(name, stream, executable=bool(os.fstat(stream.fileno()).st_mode & stat.S_IXUSR))
+
+    def add_package(self, path: Path, name: str | None = None) -> str:
+        """Adds a file that says what to install; returns its name in the archive."""
+        inside = f"{PACKAGES}/{name or path.name}"
+        try:
+            self.add_file(inside, path)
+        except OSError as error:
+            raise CodeNotFoundError(
+                f"cannot read {str(path)!r}: {error.strerror}. Requirements and wheels are files here, which are sent "
+                f"with the code. Check the path, which is relative to {Path.cwd()}."
+            ) from None
+        return inside
 
     def add_zip(self, path: Path) -> None:
         try:
