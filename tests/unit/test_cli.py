@@ -213,10 +213,12 @@ def test_node_passes_every_option_on(cli, monkeypatch) -> None:
     module.run_node = lambda config, **options: given.update(options, config=config) or 5
     monkeypatch.setitem(sys.modules, "tensorflow_ignite.node", module)
     code, _, _ = cli(
-        "node", "--config", "n.xml", "--name", "a", "--port", "0", "--jvm-arg=-Xmx2g", "--jvm-arg=-ea", "--json"
+        *("node", "--config", "n.xml", "--name", "a", "--port", "0", "--jvm-arg=-Xmx2g", "--jvm-arg=-ea", "--json"),
+        *("--start-timeout", "300"),
     )
     assert code == 5
     assert given == {
+        "start_timeout": 300.0,
         "config": "n.xml",
         "name": "a",
         "host": None,
