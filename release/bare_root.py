@@ -119,4 +119,7 @@ def _output(*command: str | Path) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except subprocess.CalledProcessError as failed:
+        raise SystemExit(f"make release-test: {failed.cmd[0]} ended with {failed.returncode}; see above") from None
