@@ -145,6 +145,7 @@ def test_an_interpreter_that_a_node_does_not_have_fails_the_task_permanently(age
 def test_environments_that_nobody_has_used_for_a_week_are_removed(tmp_path: Path) -> None:
     installer = runpy.run_path(_INSTALLER)
     old, used, new = (tmp_path / name for name in ("old", "used", "new"))
+    (tmp_path / "killed").mkdir()
     for folder in (old, used, new):
         folder.mkdir()
         (folder / installer["_DONE"]).touch()

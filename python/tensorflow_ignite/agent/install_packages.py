@@ -109,7 +109,10 @@ def _remove_old(directory: str, keep: str) -> None:
         with contextlib.suppress(OSError), open(f"{environment}.lock", "w") as lock:
             # Tasks that use it hold it.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if time.time() - os.path.getmtime(os.path.join(environment, _DONE)) > SECONDS_TO_KEEP:
+            if not os.path.exists(os.path.join(environment, _DONE)):
+                # Its installation was killed.
+                shutil.rmtree(environment, ignore_errors=True)
+            elif time.time() - os.path.getmtime(os.path.join(environment, _DONE)) > SECONDS_TO_KEEP:
                 os.unlink(os.path.join(environment, _DONE))
                 shutil.rmtree(environment, ignore_errors=True)
                 os.unlink(lock.name)
