@@ -281,10 +281,13 @@ class LocalCluster:
             found += [f"shared memory {path}" for path in shared_memory if path.exists()]
             for node in self._all:
                 folders = [node.task_directory] if node.killed else [node.task_directory, node.directory / "tmp"]
-                # Environments of jobs' packages are kept for later jobs.
-                kept = node.task_directory / "packages"
-                left = (path for folder in folders for path in leaks.files_below(folder))
-                found += [f"file {path}" for path in left if not path.is_relative_to(kept)]
+                # Environments of jobs' packages, in NODE/packages, are kept for later jobs.
+                found += [
+                    f"file {path}"
+                    for folder in folders
+                    for path in leaks.files_below(folder)
+                    if folder != node.task_directory or path.relative_to(folder).parts[1:2] != ("packages",)
+                ]
         finally:
             self._release(directory)
         if found:
