@@ -20,7 +20,7 @@ JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) bui
 
 .PHONY: help quickstart prepared test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
   integration integration-python integration-java test-java abuse chaos soak fuzz bench bench-read \
-  bench-storage jars proto diagram venv lock licences sbom format clean
+  bench-storage jars proto diagram venv lock licences sbom release release-test docs format clean
 
 help: ## Tell what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -143,7 +143,7 @@ TENSORFLOW ?= tensorflow-cpu
 # Only files that constraints.txt lists by their SHA-256, and no package that would run code to be built; but pyignite, which
 # has wheels for some machines only. Dependencies are all listed: pip looks for none, so that tf-keras brings no `tensorflow`
 # that would overwrite tensorflow-cpu.
-$(INSTALLED): pyproject.toml setup.py constraints.txt $(EXTENSION_SOURCES)
+$(INSTALLED): pyproject.toml setup.py build_backend.py constraints.txt $(EXTENSION_SOURCES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "tensorflow-ignite needs Python 3.10 or later")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo >&2 \
 	  'python3 cannot make virtual environments. Install it (Debian: apt-get install python3-venv), then run make again.'; \
@@ -173,6 +173,35 @@ licences: $(INSTALLED) ## List every dependency with its licence; fail on one th
 
 sbom: $(INSTALLED) ## Write build/sbom.json: what we depend on, Python and Java, as CycloneDX.
 	@$(BIN)/python dependencies/sbom.py build/sbom.json
+
+# auditwheel is needed here alone, and lives in an environment of its own.
+RELEASE_VENV := build/release/venv
+RELEASE_INSTALLED := $(RELEASE_VENV)/installed.stamp
+
+release: $(INSTALLED) $(TOOLS) $(RELEASE_INSTALLED) ## Build the wheel and the source distribution into dist/, twice, and compare.
+	$(BIN)/python release/build.py $(RELEASE_VENV)/bin/auditwheel
+
+release-test: $(INSTALLED) ## Install dist/'s wheel in a bare system without network; run quickstart and tutorial there.
+	$(BIN)/python release/bare_root.py
+
+$(RELEASE_INSTALLED): release/requirements.txt
+	$(PYTHON) -m venv $(RELEASE_VENV)
+	$(RELEASE_VENV)/bin/pip install --quiet --requirement $<
+	@touch $@
+
+# The tools of the site live in an environment of their own too.
+DOCS_VENV := build/docs/venv
+DOCS_INSTALLED := $(DOCS_VENV)/installed.stamp
+
+docs: $(INSTALLED) $(DOCS_INSTALLED) ## Build the documents and the reference as a site, build/docs/site; a wrong link is an error.
+	$(BIN)/python docs/site/stage.py
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict --config-file docs/site/mkdocs.yml
+	@echo 'build/docs/site/index.html'
+
+$(DOCS_INSTALLED): docs/site/requirements.txt
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/pip install --quiet --requirement $<
+	@touch $@
 
 # What cannot be installed into .venv: a JDK, and Gradle, which root gets from the package manager.
 $(TOOLS):

@@ -1,84 +1,55 @@
-"""What pyproject.toml cannot say: a wheel carries the jars, the generated code and the examples, all of one state.
+"""What pyproject.toml cannot say: a wheel carries jars, generated code, configurations and examples of one state.
 
-The jars are built from java/ when they are missing, older than the sources, or speak another contract than proto/.
-The extension by which TensorFlow knows ignite:// is compiled without TensorFlow, and against Python's stable ABI, so
-that one wheel serves every version of Python. Where it cannot be compiled, everything else is installed without it.
-Everything else about the package stands in pyproject.toml.
+The jars are built from java/ when they are missing, older than the sources, or speak another contract than proto/; see
+build_backend.py. The extension by which TensorFlow knows ignite:// is compiled without TensorFlow, and against Python's
+stable ABI, so that one wheel serves every version of Python. Where it cannot be compiled, everything else is installed
+without it. Everything else about the package stands in pyproject.toml.
 """
 
-import hashlib
 import shutil
-import subprocess
-import zipfile
+import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-PACKAGE = ROOT / "python" / "tensorflow_ignite"
-JARS = PACKAGE / "jars"
+# setuptools runs this file without its folder on the path.
+sys.path.insert(0, str(ROOT))
+
+import build_backend  # noqa: E402
+
+PACKAGE = build_backend.PACKAGE
 GENERATED_DIGEST = PACKAGE / "v1" / "proto.sha256"
-BUILD_JARS = ["gradle", "--no-daemon", "-q", "packageJars"]
 PLUGIN = Path("python", "tensorflow_ignite", "storage", "tf")
-
-
-def proto_digest() -> str:
-    """SHA-256 over proto/, in the order of the relative paths; gradle/proto.gradle computes the same."""
-    proto = ROOT / "proto"
-    digest = hashlib.sha256()
-    for path in sorted(proto.rglob("*.proto"), key=lambda path: path.relative_to(proto).as_posix()):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def jars_are_current() -> bool:
-    """Whether there is one plugin jar, newer than the Java sources, that speaks the contract of proto/."""
-    jars = list(JARS.glob("tensorflow-ignite-*.jar"))
-    if len(jars) != 1:
-        return False
-    sources = [path for path in (ROOT / "java" / "src" / "main").rglob("*") if path.is_file()]
-    if any(path.stat().st_mtime > jars[0].stat().st_mtime for path in sources):
-        return False
-    with zipfile.ZipFile(jars[0]) as archive:
-        return archive.read("tensorflow_ignite/proto.sha256").decode().strip() == proto_digest()
+# Folders of the repository that a package carries beside its modules.
+CARRIED = {"examples": ("examples", ("*.py", "*.md", "*.ipynb")), "config": ("java/config", ("*.xml",))}
 
 
 class BuildPy(build_py):
-    """Adds the jars and the examples, and refuses to pack what does not belong together."""
+    """Adds the jars, configurations and examples, and refuses to pack what does not belong together."""
 
     def run(self) -> None:
         """Builds; an editable install leaves the jars to `make jars`."""
-        if not getattr(self, "editable_mode", False):
-            self._check_generated_python()
-            self._make_jars()
+        if getattr(self, "editable_mode", False):
+            super().run()
+            return
+        self._check_generated_python()
+        build_backend.make_jars()
         super().run()
-        if not getattr(self, "editable_mode", False):
-            examples = Path(self.build_lib) / "tensorflow_ignite" / "examples"
-            examples.mkdir(parents=True, exist_ok=True)
-            for script in sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples").glob("*.ipynb")]):
-                shutil.copy2(script, examples / script.name)
+        for folder, (source, patterns) in CARRIED.items():
+            target = Path(self.build_lib) / "tensorflow_ignite" / folder
+            target.mkdir(parents=True, exist_ok=True)
+            for path in sorted(path for pattern in patterns for path in (ROOT / source).glob(pattern)):
+                shutil.copy2(path, target / path.name)
 
     def _check_generated_python(self) -> None:
         generated = GENERATED_DIGEST.read_text().strip() if GENERATED_DIGEST.exists() else None
-        if generated != proto_digest():
+        if generated != build_backend.proto_digest():
             raise SystemExit(
                 f"The generated Python in {PACKAGE / 'v1'} does not match proto/ (made from {generated}, proto/ is "
-                f"{proto_digest()}). Generate it again, in {ROOT}: make proto"
+                f"{build_backend.proto_digest()}). Generate it again, in {ROOT}: make proto"
             )
-
-    def _make_jars(self) -> None:
-        if jars_are_current():
-            return
-        command = " ".join(BUILD_JARS)
-        if shutil.which(BUILD_JARS[0]) is None:
-            raise SystemExit(
-                f"The jars in {JARS} are missing or older than the sources, and Gradle, which builds them, "
-                f"is not installed. Install Gradle 4.4 or later (Debian: apt-get install gradle), then run in {ROOT}: "
-                f"{command}"
-            )
-        if subprocess.run(BUILD_JARS, cwd=ROOT, check=False).returncode != 0 or not jars_are_current():
-            raise SystemExit(f"Building the jars failed; see above. Run it by hand, in {ROOT}: {command}")
 
 
 setup(
@@ -91,7 +62,8 @@ setup(
             define_macros=[("Py_LIMITED_API", "0x030A0000")],
             py_limited_api=True,
             # Unwinding of threads that Python ends must meet our handlers: -fexceptions.
-            extra_compile_args=["-std=gnu11", "-Wall", "-Wextra", "-fexceptions", "-fvisibility=hidden"],
+            # No debugging information, which would name the folder of the build: two builds have equal bytes.
+            extra_compile_args=["-std=gnu11", "-Wall", "-Wextra", "-fexceptions", "-fvisibility=hidden", "-g0"],
             libraries=["dl", "pthread"],
             optional=True,
         )

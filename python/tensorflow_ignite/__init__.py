@@ -61,7 +61,17 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
+        try:
+            return getattr(importlib.import_module(_NAMES[name]), name)
+        except ModuleNotFoundError as missing:
+            if name != "dataset" or missing.name != "tensorflow":
+                raise
+            raise ModuleNotFoundError(
+                "tensorflow_ignite.dataset() needs TensorFlow, which is not installed here: it makes a "
+                "tf.data.Dataset. connect(), load() and read_table(), which returns rows as an Arrow table, work "
+                "without. Install TensorFlow: pip install 'tensorflow-ignite[cpu]' (or [gpu])",
+                name="tensorflow",
+            ) from missing
     if name == "__version__":
         from importlib.metadata import version
 

@@ -122,6 +122,9 @@ class JobSpec(Value):
         quorum: The part of the job's nodes that must be connected while it trains: a majority, or none.
         more_caches: Further caches that its tasks may read, in a cluster with authentication.
         allow_plaintext: Run although the cluster encrypts, which TensorFlow's own connections between tasks do not.
+        requirements: Requirements of pip, as a path inside the archive; empty: none.
+        wheels: Wheels to install, as paths inside the archive.
+        python: The interpreter of the tasks on every node; empty: that of the node.
     """
 
     cache: str
@@ -146,6 +149,9 @@ class JobSpec(Value):
     quorum: Quorum = "majority"
     more_caches: tuple[str, ...] = ()
     allow_plaintext: bool = False
+    requirements: str = ""
+    wheels: tuple[str, ...] = ()
+    python: str = ""
 
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -180,3 +181,30 @@ def test_the_client_raises_a_class_for_each_kind_of_error(
 ) -> None:
     with pytest.raises(error):
         mistake(client)
+
+
+def test_packages_of_a_job_are_installed_or_the_job_fails_at_once_with_the_lines_of_pip(
+    cluster: LocalCluster, client: tfi.Client, tmp_path: Path
+) -> None:
+    # One worker.
+    tfi.load("single", {"id": np.arange(4)}, partitions=1, address=cluster.address)
+    (tmp_path / "train.py").write_text("import lemon\nprint(lemon.taste)\n")
+    (tmp_path / "needed.txt").write_text("lemon==1.0\nnowhere-to-be-found==3\n")
+    wheel = tmp_path / "lemon-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("lemon.py", "taste = 'sour'\n")
+        archive.writestr("lemon-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: lemon\nVersion: 1.0\n")
+        archive.writestr("lemon-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("lemon-1.0.dist-info/RECORD", "")
+    handle = client.submit(tmp_path / "train.py", cache="single", requirements=tmp_path / "needed.txt", wheels=[wheel])
+    with pytest.raises(
+        errors.JobFailedError, match="No matching distribution found for nowhere-to-be-found==3"
+    ) as raised:
+        handle.wait(LIMIT)
+    assert raised.value.job is not None
+    assert (len(raised.value.job.attempts), raised.value.job.spec.start_timeout) == (1, 900)
+    submitted = cli(
+        "submit", "--cache", "single", "--wheel", str(wheel), str(tmp_path / "train.py"), address=cluster.address
+    )
+    assert submitted.returncode == 0, submitted.stderr
+    assert "[worker 0] sour" in submitted.stdout.splitlines()

@@ -179,12 +179,13 @@ class Agent:
                 )
             return found
 
-    def ended(self, task: agent_pb2.TaskKey) -> job_pb2.TaskStatus:
+    def ended(self, task: agent_pb2.TaskKey, seconds: float = DEADLINE_SECONDS) -> job_pb2.TaskStatus:
         """The last status of a task."""
         return self.await_events(
             lambda events: next(
                 (event.status for event in events if event.key == task and event.status.state in ENDED), None
-            )
+            ),
+            seconds,
         )
 
     def printed(self, text: str, seconds: float = DEADLINE_SECONDS) -> None:

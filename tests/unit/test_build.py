@@ -39,6 +39,18 @@ def test_a_changed_contract_is_noticed(tmp_path: Path, monkeypatch: pytest.Monke
     assert "tensorflow_ignite/v1/proto.sha256" in generate.differences()
 
 
+def test_a_clone_without_gradle_and_jdk_says_so_before_anything_is_downloaded(tmp_path: Path) -> None:
+    for name in ("build_backend.py", "pyproject.toml"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    environment = {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    # The first thing that pip calls.
+    command = [sys.executable, "-c", "import build_backend; build_backend.get_requires_for_build_wheel()"]
+    built = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert built.returncode == 1
+    assert built.stderr.startswith("tensorflow-ignite cannot be built here: Gradle 4.4 or later")
+    assert "and a JDK, version 17 (Debian:" in built.stderr
+
+
 def test_generated_python_runs_on_the_oldest_protobuf_that_is_allowed() -> None:
     oldest = _lower_bound("protobuf")
     for module in (PACKAGE / "v1").glob("*_pb2.py"):

@@ -133,6 +133,7 @@ def test_without_a_node_no_job_is_completed(complete, monkeypatch) -> None:
         (["load", "images", "a.csv", "--if-exists", "dance"], "--if-exists 'dance' does not exist. Choices are error"),
         (["load", "images", "a.csv", "--affinity", "a"], "--affinity a needs --key"),
         (["load", "images", "a.csv", "--backups", "-1"], "--backups -1 must be at least 0"),
+        (["load", "images", "a.csv", "--schema", "price"], "--schema 'price' is not COLUMN=TYPE"),
         (["load", "images", "a.csv", "--partitions", "0"], "--partitions 0 at least 1"),
     ],
 )
@@ -158,6 +159,10 @@ def test_a_wrong_command_line_ends_with_2(cli, node, args, fault) -> None:
         (["attach", "nope"], "There is no job 'nope'"),
         (["stop", "nope"], "There is no job 'nope'"),
         (["stop", "7f3a"], "Job 7f3a0000 is over"),
+        (
+            ["load", "images", "none.csv", "--schema", "price=money"],
+            "schema={'price': 'money'} is no type. Give a type",
+        ),
         (["load", "images", "none.csv"], "there is no file 'none.csv' to load"),
         (["load", "images", "{script}"], "train.py' is not known; files end with .npz, .csv"),
     ],
@@ -218,10 +223,12 @@ def test_node_passes_every_option_on(cli, monkeypatch) -> None:
     module.run_node = lambda config, **options: given.update(options, config=config) or 5
     monkeypatch.setitem(sys.modules, "tensorflow_ignite.node", module)
     code, _, _ = cli(
-        "node", "--config", "n.xml", "--name", "a", "--port", "0", "--jvm-arg=-Xmx2g", "--jvm-arg=-ea", "--json"
+        *("node", "--config", "n.xml", "--name", "a", "--port", "0", "--jvm-arg=-Xmx2g", "--jvm-arg=-ea", "--json"),
+        *("--start-timeout", "300"),
     )
     assert code == 5
     assert given == {
+        "start_timeout": 300.0,
         "config": "n.xml",
         "name": "a",
         "host": None,

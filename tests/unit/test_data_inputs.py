@@ -294,3 +294,16 @@ def test_files_that_cannot_be_loaded_are_named(tmp_path: Path, monkeypatch: pyte
     ):
         with pytest.raises(errors.InvalidRequestError, match=text):
             read(data)
+
+
+def test_an_empty_column_of_a_csv_file_is_text_unless_its_type_is_given(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = save_csv(tmp_path / "a.csv", [["n", "note"], [1, ""], [2, ""]])
+    assert open_input(path).schema.field("note").type == pa.string()
+    assert "column 'note' is empty at the begin of the first file" in caplog.text
+    caplog.clear()
+    found = open_input(path, {"note": "float64"})
+    assert found.schema.field("note").type == pa.float64()
+    assert [value for batch in found.batches for value in batch.column("note").to_pylist()] == [None, None]
+    assert not caplog.text

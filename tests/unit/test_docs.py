@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import re
+import shlex
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer.main
+
+from tensorflow_ignite.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 JAVA_TESTS = (ROOT / "java/src/test/java", ROOT / "java/src/integrationTest/java")
@@ -106,3 +114,40 @@ def test_every_class_that_the_architecture_names_exists() -> None:
             known.update(re.findall(declared, path.read_text()))
     assert len(named) >= 20
     assert sorted(named - known - {"XService"}) == []
+
+
+def command_lines(text: str) -> Iterator[list[str]]:
+    """Every call of the command line in a document, as words."""
+    for line in re.findall(r"(?m)^(?: {4,}|\$ )?(tensorflow-ignite [^\n`]+)$|`(tensorflow-ignite [^`\n]+)`", text):
+        shown = re.sub(r"\s{2,}#.*| #.*|[;|].*|\bor\b.*", "", line[0] or line[1])
+        with contextlib.suppress(ValueError):  # a quote without its end: the line goes on
+            yield shlex.split(shown.rstrip("\\"))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_and_option_that_a_document_shows_exists(document: Path) -> None:
+    if document.name == "CHANGELOG.md":
+        return
+    program = typer.main.get_command(app)
+    for words in command_lines(document.read_text()):
+        command, below = program, iter(words[1:])
+        for word in below:
+            if word.startswith("-"):
+                name = word.partition("=")[0]
+                known = {
+                    option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)
+                }
+                assert name in known | {"--help", "-h"}, f"{name} of {' '.join(words)}"
+                taking = [p for p in command.params if name in p.opts and not getattr(p, "is_flag", False)]
+                if taking and "=" not in word:
+                    next(below, None)
+            elif word in getattr(command, "commands", {}):
+                command = command.commands[word]
+            elif command.name == "submit":
+                break  # what follows the code belongs to the script
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_python_that_a_document_shows_compiles(document: Path) -> None:
+    for source in re.findall(r"(?ms)^( *)```python\n(.*?)\n *```", document.read_text()):
+        compile(textwrap.dedent(source[1]), str(document), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)

@@ -21,17 +21,25 @@ class BadScriptError(Exception):
     """The script cannot be run; the text has the reason."""
 
 
-def command(request: StartTaskRequest, code: Path) -> list[str]:
+def launcher(request: StartTaskRequest) -> list[str]:
+    """Returns the begin of a command line: the keeper, and the limits of the task."""
+    return [sys.executable, "-IS", str(_LAUNCHER), f"{os.getpid()}{limits.launch_argument(request.limits)}"]
+
+
+def command(request: StartTaskRequest, code: Path, python: str) -> list[str]:
     """Returns the task's command line, which begins with the launcher.
+
+    Args:
+        request: The task.
+        code: The directory of its code.
+        python: The interpreter that runs the script.
 
     Raises:
         BadScriptError: The script is not in the code archive.
     """
-    agent = f"{os.getpid()}{limits.launch_argument(request.limits)}"
-    launcher = [sys.executable, "-IS", str(_LAUNCHER), agent]
     if _is_server(request):
-        return [*launcher, sys.executable, "-u", "-m", _SERVER_MODULE]
-    return [*launcher, sys.executable, "-u", str(_script(request.spec.script, code)), *request.spec.args]
+        return [*launcher(request), python, "-u", "-m", _SERVER_MODULE]
+    return [*launcher(request), python, "-u", str(_script(request.spec.script, code)), *request.spec.args]
 
 
 def environment(

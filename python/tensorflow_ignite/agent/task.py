@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tensorflow_ignite.agent import environment, failure, keeper, limits, names
+from tensorflow_ignite.agent import environment, failure, keeper, limits, names, packages
 from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.agent.environment import BadScriptError
 from tensorflow_ignite.agent.keeper import Keeper
@@ -18,6 +18,7 @@ from tensorflow_ignite.agent.lease import AttemptLease
 from tensorflow_ignite.agent.limits import LimitMonitor
 from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.output import Output
+from tensorflow_ignite.agent.packages import Packages, PackagesError
 from tensorflow_ignite.agent.progress import ProgressFile
 from tensorflow_ignite.agent.stall import DUMP_SECONDS, StallMonitor, processor_time
 from tensorflow_ignite.agent.unpack import BadArchiveError
@@ -91,6 +92,10 @@ class Task:
         self._context = self._directory / "context.json"
         self._working = self._directory / "working"
         self._temporary = self._directory / "tmp"
+        # Beside the agent's own directory, which the next agent empties.
+        self._environments = work.parent / "packages"
+        self._packages: Packages | None = None
+        self._installing = False
         #: The process that ends all others of the task; None until the task's start.
         self.keeper: Keeper | None = None
         self._lease = lease
@@ -104,7 +109,7 @@ class Task:
 
     def request_end(self, ending: Ending, killer: Awaitable[None]) -> None:
         """Sets the final state of a task that `killer` ends; a task that has already ended keeps its result."""
-        if self.keeper is not None and _exit_code(self.keeper) is not None:
+        if self.keeper is not None and not self._installing and _exit_code(self.keeper) is not None:
             return
         self._killer = killer
         self._ending = self._ending or ending
@@ -116,9 +121,13 @@ class Task:
         try:
             code = await self._code()
             await asyncio.to_thread(self._prepare_directories, code)
+            self._packages = await asyncio.to_thread(Packages, self._request.spec, self._working, self._environments)
+            if self._packages.is_needed and self._ending is None:
+                await self._install(self._packages)
+            python = await asyncio.to_thread(self._packages.use) if self._ending is None else ""
             if self._ending is None:
-                await self._start()
-        except (BadArchiveError, BadScriptError) as error:
+                await self._start(python)
+        except (BadArchiveError, BadScriptError, PackagesError) as error:
             # The next attempt gets the same code.
             self.status.failed_permanently = True
             self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{names.task(self.key)} could not be started: {error}", "")
@@ -165,9 +174,34 @@ class Task:
         with open(fd, "w", encoding="utf-8") as opened:
             opened.write(to_json(self._request.context))
 
-    async def _start(self) -> None:
-        self.keeper = started = Keeper(
-            environment.command(self._request, self._working),
+    async def _install(self, needed: Packages) -> None:
+        """Makes the environment of the job's packages, in a process of this task, unless the node has it."""
+        self._installing = True
+        command = await asyncio.to_thread(needed.command, environment.launcher(self._request))
+        if self._ending is not None:
+            return
+        self.keeper = running = self._keep(command)
+        while _exit_code(running) is None:
+            await asyncio.sleep(TICK_SECONDS)
+            if self.output.advance():
+                self._notifier.notify()
+        if self._killer is not None:
+            await self._killer
+        exit_code = await self._end_tree(running)
+        self._installing = False
+        self.keeper = None
+        if exit_code:
+            self.output.complete()
+        if running.lease_ended and self._ending is None:
+            self._ending = Ending(
+                job_pb2.TASK_STATE_FAILED, "the lease of its attempt ended during the installation", node_failed=True
+            )
+        if exit_code and self._ending is None:
+            raise PackagesError(packages.explain(exit_code, self.output.tail(failure.TAIL_BYTES)))
+
+    def _keep(self, command: list[str]) -> Keeper:
+        return Keeper(
+            command,
             lease_until_nanos=self._lease.until_nanos,
             directory=self._working,
             environment=environment.environment(
@@ -182,6 +216,9 @@ class Task:
             ),
             output=self.output.fd,
         )
+
+    async def _start(self, python: str) -> None:
+        self.keeper = started = self._keep(environment.command(self._request, self._working, python))
         while started.script is None and _exit_code(started) is None:
             await asyncio.sleep(_START_POLL_SECONDS)
         self.status.pid = started.script or 0
@@ -286,6 +323,8 @@ class Task:
         self.status.log_bytes = self.output.bytes
         self.status.log_dropped_bytes = self.output.dropped_bytes
         self.is_final = True
+        if self._packages is not None:
+            self._packages.release()
         self._changed()
 
     def _update_progress(self) -> None:

@@ -77,6 +77,8 @@ def _facts(job: Job) -> list[tuple[str, str]]:
         ("cache", ", ".join([spec.cache, *spec.more_caches])),
         ("script", escaped(shlex.join([spec.script, *spec.args]))),
         ("env", escaped(shlex.join(f"{name}={value}" for name, value in sorted(spec.env.items())))),
+        ("packages", escaped(" ".join(filter(None, [spec.requirements, *spec.wheels])))),
+        ("interpreter", escaped(spec.python)),
         ("checkpoints", spec.checkpoint_directory),
         ("rules", _rules(job)),
         ("code", f"sha256 {spec.code_digest}"),

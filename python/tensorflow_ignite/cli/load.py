@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -45,6 +48,10 @@ def load(
             "--if-exists", "WHAT", f"When the cache exists: {', '.join(_IF_EXISTS)}.", autocompletion=one_of(_IF_EXISTS)
         ),
     ] = _IF_EXISTS[0],
+    schema: Annotated[
+        list[str] | None,
+        option("--schema", "COLUMN=TYPE", "The type of a column, such as float32, string, timestamp[ms]; repeatable."),
+    ] = None,
     no_sql: Annotated[bool, typer.Option("--no-sql", help="SQL does not know the cache; it loads faster.")] = False,
     address: Address = None,
     json_output: Json = False,
@@ -56,6 +63,7 @@ def load(
       tensorflow-ignite load images train.npz --backups 1
       tensorflow-ignite load trips 'trips/*.parquet' --key id --affinity driver
       tensorflow-ignite load prices prices.csv --if-exists append --json
+      tensorflow-ignite load prices prices.csv --schema price=float32
     """
     if if_exists not in _IF_EXISTS:
         raise CommandLineError(
@@ -70,6 +78,7 @@ def load(
         raise CommandLineError(
             f"--backups {backups} must be at least 0, --partitions {partitions} at least 1. Use such numbers."
         )
+    types = dict(map(_parse_type, schema or []))
     # gRPC's own lines on stderr would stand between our errors.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.data.loading.inputs import open_input
@@ -88,11 +97,15 @@ def load(
         existing=EXISTING[if_exists],
         without_sql=no_sql,
     )
-    rows = open_input(files)
+    rows = open_input(files, types or None)
     node = resolve.node(address_of(context, address))
     credentials = resolve_credentials(context, (node,))
-    with Meter(cache) as meter:
-        done = load_rows(command, rows, address=node, progress=meter.show, credentials=credentials)
+    before = signal.signal(signal.SIGINT, _interrupt)
+    try:
+        with Meter(cache) as meter:
+            done = load_rows(command, rows, address=node, progress=meter.show, credentials=credentials)
+    finally:
+        signal.signal(signal.SIGINT, before)
     if json_output:
         print_json({"cache": cache, "rows": done.rows, "bytes": done.bytes, "seconds": round(done.seconds, 3)})
         return
@@ -101,3 +114,16 @@ def load(
         f"loaded {count(done.rows, 'row')} into cache {cache}: {done.bytes / 1e6:,.1f} MB in {done.seconds:.1f} s, "
         f"{speed:,.0f} MB/s"
     )
+
+
+def _parse_type(item: str) -> tuple[str, str]:
+    name, equals, kind = item.rpartition("=")
+    if not equals or not name or not kind:
+        raise CommandLineError(f"--schema {item!r} is not COLUMN=TYPE. For example: --schema price=float32")
+    return name, kind
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Says at once that the interrupt has arrived: the node needs some seconds to end the load."""
+    print("interrupted: the node ends the load, and removes the cache if it is new", file=sys.stderr, flush=True)
+    signal.default_int_handler(number, frame)

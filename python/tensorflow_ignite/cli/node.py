@@ -35,6 +35,15 @@ def node(
     jvm_arg: Annotated[
         list[str] | None, option("--jvm-arg", "ARG", "For the JVM, as --jvm-arg=-Xmx4g; repeatable.")
     ] = None,
+    start_timeout: Annotated[
+        float,
+        typer.Option(
+            "--start-timeout",
+            metavar="SECONDS",
+            min=1,
+            help="How long the node API may take to answer after the node has joined the cluster.",
+        ),
+    ] = 120.0,
     json_output: Annotated[bool, typer.Option("--json", help="Print the start as JSON, for programs.")] = False,
 ) -> None:
     """Run an Ignite server node with the service in it, until SIGTERM or Ctrl-C.
@@ -57,6 +66,7 @@ def node(
         work_directory=work_directory,
         json_output=json_output,
         jvm_args=list(jvm_arg or []),
+        start_timeout=start_timeout,
     )
     raise typer.Exit(code)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,6 +36,19 @@ def submit(
     ] = None,
     env: Annotated[
         list[str] | None, option("--env", "NAME=VALUE", "Set a variable in every task; may be repeated.")
+    ] = None,
+    requirements: Annotated[
+        Path | None,
+        option(
+            "--requirements", "FILE", "Packages that each node installs by pip for the job, once for the same file."
+        ),
+    ] = None,
+    wheel: Annotated[
+        list[Path] | None,
+        option("--wheel", "FILE", "A wheel to install, sent with the code; then no index is used; may be repeated."),
+    ] = None,
+    python: Annotated[
+        str | None, option("--python", "PATH", "The interpreter of the tasks on every node; else that of each node.")
     ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print also what TensorFlow's C++ says about the machine and its graphs.")
@@ -129,6 +143,8 @@ def submit(
       tensorflow-ignite submit --cache images train.py --epochs 3
       tensorflow-ignite submit --cache images --env SEED=7 project/ -c a.yaml
       tensorflow-ignite submit --cache images --script src/fit.py code.zip
+      tensorflow-ignite submit --cache images --requirements requirements.txt train.py
+      tensorflow-ignite submit --cache images --wheel dist/my-1.0-py3-none-any.whl train.py
       tensorflow-ignite submit --cache clicks --kind parameter-server train.py
       id=$(tensorflow-ignite submit --detach --cache images train.py)
     """
@@ -153,7 +169,7 @@ def submit(
     # Before the first call: a script with a syntax error is reported also where no node answers.
     from tensorflow_ignite.jobs.archive import pack
 
-    archive = pack(code, script)
+    archive = pack(code, script, requirements=requirements, wheels=wheel or [])
     with session(context, address) as client:
         from tensorflow_ignite.cli.follow import follow
         from tensorflow_ignite.cli.render import print_json, short_id
@@ -180,6 +196,7 @@ def submit(
             allow_data_loss=allow_data_loss,
             more_caches=with_cache or [],
             allow_plaintext=allow_plaintext,
+            python=python,
         )
         exit_code = 0
         if wait:

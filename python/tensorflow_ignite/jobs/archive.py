@@ -16,7 +16,7 @@ import sys
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -31,6 +31,9 @@ MAX_FILES = 20_000
 EXCLUDED = frozenset({".git", "__pycache__", ".venv"})
 #: The default script of a folder or zip archive: the first of these that exists.
 DEFAULT_SCRIPTS = ("main.py", "train.py")
+
+#: The folder in an archive that holds requirements and wheels.
+PACKAGES = ".tensorflow-ignite"
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BLOCK = 1024 * 1024
@@ -53,15 +56,25 @@ class Archive:
         digest: SHA-256 of ``data``, in lower-case hexadecimal.
         script: The script, as a path inside the archive.
         files: Names of the files inside, sorted.
+        requirements: The file of requirements, as a path inside; empty: none.
+        wheels: Wheels to install, as paths inside.
     """
 
     data: bytes
     digest: str
     script: str
     files: tuple[str, ...]
+    requirements: str = ""
+    wheels: tuple[str, ...] = ()
 
 
-def pack(code: str | os.PathLike[str], script: str | None = None) -> Archive:
+def pack(
+    code: str | os.PathLike[str],
+    script: str | None = None,
+    *,
+    requirements: str | os.PathLike[str] | None = None,
+    wheels: Sequence[str | os.PathLike[str]] = (),
+) -> Archive:
     """Packs a file, a folder or a zip archive, and checks that its script exists and compiles.
 
     A folder is packed without `EXCLUDED` and without empty folders; links to files and folders inside it are followed.
@@ -70,6 +83,8 @@ def pack(code: str | os.PathLike[str], script: str | None = None) -> Archive:
     Args:
         code: A script, a folder, or a file whose name ends in ``.zip``.
         script: The script as a path inside the folder or archive; None: the first of `DEFAULT_SCRIPTS`.
+        requirements: A file of requirements of pip, which is packed too.
+        wheels: Wheels, which are packed too.
 
     Returns:
         The archive.
@@ -109,16 +124,31 @@ def pack(code: str | os.PathLike[str], script: str | None = None) -> Archive:
     name = _find_script(packer.files, script, path)
     if name.endswith(".py"):
         _check_syntax(packer.read(name), name)
-    data = packer.close()
-    return Archive(data, hashlib.sha256(data).hexdigest(), name, tuple(sorted(packer.files)))
+    return packer.archive(name, requirements, wheels)
 
 
-def pack_files(files: Mapping[str, bytes], script: str) -> Archive:
+def _wheel(path: Path) -> Path:
+    if path.suffix != ".whl" or len(path.name.split("-")) not in (5, 6):
+        raise CodeInvalidError(
+            f"{path.name!r} is not the name of a wheel. A wheel is a file NAME-VERSION-PYTHON-ABI-PLATFORM.whl. Build "
+            "one: pip wheel --no-deps FOLDER"
+        )
+    return path
+
+
+def pack_files(
+    files: Mapping[str, bytes],
+    script: str,
+    requirements: str | os.PathLike[str] | None = None,
+    wheels: Sequence[str | os.PathLike[str]] = (),
+) -> Archive:
     """Packs contents by their names.
 
     Args:
         files: The files.
         script: The name of the script among them.
+        requirements: As for `pack`.
+        wheels: As for `pack`.
 
     Returns:
         The archive.
@@ -129,8 +159,7 @@ def pack_files(files: Mapping[str, bytes], script: str) -> Archive:
     packer = _Packer()
     for name, content in files.items():
         packer.add_content(name, content)
-    data = packer.close()
-    return Archive(data, hashlib.sha256(data).hexdigest(), script, tuple(sorted(packer.files)))
+    return packer.archive(script, requirements, wheels)
 
 
 def check_name(name: str) -> str:
@@ -196,6 +225,34 @@ class _Packer:
 
     def add_content(self, name: str, content: bytes) -> None:
         self._add(name, io.BytesIO(content), executable=False)
+
+    def add_package(self, path: Path, name: str | None = None) -> str:
+        """Adds a file that says what to install; returns its name in the archive."""
+        inside = f"{PACKAGES}/{name or path.name}"
+        try:
+            self.add_file(inside, path)
+        except OSError as error:
+            raise CodeNotFoundError(
+                f"cannot read {str(path)!r}: {error.strerror}. Requirements and wheels are files here, which are sent "
+                f"with the code. Check the path, which is relative to {Path.cwd()}."
+            ) from None
+        return inside
+
+    def archive(
+        self, script: str, requirements: str | os.PathLike[str] | None, wheels: Sequence[str | os.PathLike[str]]
+    ) -> Archive:
+        """Adds what to install, and ends the archive."""
+        packed = [self.add_package(Path(file), "requirements.txt") for file in [requirements] if file is not None]
+        packed += [self.add_package(_wheel(Path(file))) for file in wheels]
+        data = self.close()
+        return Archive(
+            data,
+            hashlib.sha256(data).hexdigest(),
+            script,
+            tuple(sorted(self.files)),
+            requirements=packed[0] if requirements is not None else "",
+            wheels=tuple(packed[requirements is not None :]),
+        )
 
     def add_zip(self, path: Path) -> None:
         try:

@@ -58,6 +58,16 @@ def directory(path: str) -> str:
     return path
 
 
+def interpreter(path: str) -> str:
+    """Checks the path of an interpreter on the nodes; empty: none is given."""
+    if path and (not path.startswith("/") or not path.isprintable()):
+        raise InvalidRequestError(
+            f"python {path!r} is not an absolute path. It names the interpreter of the tasks, the same on every node. "
+            "Pass a path such as /opt/train/bin/python."
+        )
+    return path
+
+
 def variable(name: str) -> str:
     """Checks the name of an environment variable."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):

@@ -52,6 +52,8 @@ from tensorflow_ignite.v1 import job_pb2
 
 _CHUNK = 1024 * 1024
 # Shortest timeout of a submission, in seconds: the node checks the cache and the agents of the cluster.
+# Seconds until every task runs, when nodes install packages first.
+_INSTALL_TIMEOUT = 900
 _SUBMIT_TIMEOUT = 30.0
 # Slowest expected upload, in bytes per second.
 _UPLOAD_RATE = 2 * 1024 * 1024
@@ -124,6 +126,9 @@ class Client:
         quorum: Quorum = "majority",
         more_caches: Sequence[str] = (),
         allow_plaintext: bool = False,
+        requirements: str | os.PathLike[str] | None = None,
+        wheels: Sequence[str | os.PathLike[str]] = (),
+        python: str | None = None,
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -166,6 +171,11 @@ class Client:
             more_caches: Further caches that the tasks may read, in a cluster that requires credentials.
             allow_plaintext: Run although the cluster requires TLS: TensorFlow's connections between tasks are not
                 encrypted, so gradients and weights can be read in the network.
+            requirements: A file of requirements of pip. Each node installs them once, into an environment over the
+                interpreter of the tasks; later jobs with the same requirements use it. A failed installation fails the
+                job at once. With requirements or wheels, ``start_timeout`` is 900 unless it is given.
+            wheels: Wheels to install, which are sent with the code; then nothing comes from an index.
+            python: The interpreter of the tasks, an absolute path, the same on every node; None: that of each node.
 
         Returns:
             The job, which continues when this client is closed.
@@ -182,8 +192,16 @@ class Client:
             InvalidRequestError: Another argument breaks a rule.
         """
         archive = code if isinstance(code, Archive) else None
+        if archive is not None and (requirements is not None or wheels):
+            raise InvalidRequestError(
+                "requirements and wheels were given beside an Archive. They are packed together with the code. Pass "
+                "them to pack(code, requirements=, wheels=), or pass the path of the code."
+            )
+        if isinstance(wheels, (str, os.PathLike)):
+            raise InvalidRequestError(f"wheels {wheels!r} is not a list. It is a list of files. Pass wheels=[FILE].")
         if callable(code):
-            archive, args, name = pack_function(code, args), (), name or name_of(code)
+            archive = pack_function(code, args, requirements, wheels)
+            args, name = (), name or name_of(code)
         spec = JobSpec(
             name=checks.text("name", name or ""),
             kind=checks.choice("kind", kind, JOB_KINDS),
@@ -207,14 +225,19 @@ class Client:
             allow_data_loss=bool(allow_data_loss),
             more_caches=checks.names("more_caches", more_caches),
             allow_plaintext=bool(allow_plaintext),
+            python=checks.interpreter(python or ""),
         )
         if not cache:
             raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")
         if archive is None:
-            archive = pack(code, script)  # type: ignore[arg-type]
+            archive = pack(code, script, requirements=requirements, wheels=wheels)  # type: ignore[arg-type]
         message = spec.to_proto()
         message.code_digest = archive.digest
         message.script = archive.script
+        message.requirements = archive.requirements
+        message.wheels[:] = archive.wheels
+        if start_timeout is None and (archive.requirements or archive.wheels):
+            message.start_timeout.FromSeconds(_INSTALL_TIMEOUT)
         message.name = spec.name or os.path.splitext(os.path.basename(archive.script))[0]
         self._upload(archive)
         request = job_pb2.SubmitJobRequest(request_id=str(uuid.uuid4()), spec=message)

@@ -35,12 +35,19 @@ function(*arguments)
 '''
 
 
-def pack_function(function: Callable[..., Any], arguments: Sequence[Any]) -> Archive:
+def pack_function(
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    requirements: str | os.PathLike[str] | None = None,
+    wheels: Sequence[str | os.PathLike[str]] = (),
+) -> Archive:
     """Packs a function with its arguments, and with all that it uses of the notebook or script that defines it.
 
     Args:
         function: Any function. What is installed as a package is imported on the nodes, and not packed.
         arguments: Its positional arguments, of any type that can be pickled.
+        requirements: As for `pack`.
+        wheels: As for `pack`.
 
     Returns:
         The archive.
@@ -69,7 +76,7 @@ def pack_function(function: Callable[..., Any], arguments: Sequence[Any]) -> Arc
             cloudpickle.unregister_pickle_by_value(module)
     version = "{}.{}".format(*sys.version_info[:2])
     files = {_PICKLE: pickled, script: _SCRIPT.format(name=name, version=version, pickle=_PICKLE).encode()}
-    return pack_files({**_source(function), **files}, script)
+    return pack_files({**_source(function), **files}, script, requirements, wheels)
 
 
 def name_of(function: Callable[..., Any]) -> str:

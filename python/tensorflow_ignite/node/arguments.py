@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from tensorflow_ignite.node.runtime import START_TIMEOUT
+
 
 def parse(arguments: Sequence[str]) -> dict[str, Any]:
     """Turns a command line into the arguments of `run_node`."""
@@ -28,6 +30,7 @@ def parse(arguments: Sequence[str]) -> dict[str, Any]:
     add("--data-region-bytes", type=int, metavar="N", help="the most memory for rows, and as much for files and jobs")
     add("--attribute", dest="attributes", action="append", default=[], metavar="NAME=VALUE", help="node attribute")
     add("--parent-pid", type=int, metavar="PID", help="stop when this process ends")
+    add("--start-timeout", type=float, default=START_TIMEOUT, metavar="SECONDS", help="for the node API, after joining")
     values = vars(parser.parse_args(arguments))
     for pair in values["attributes"]:
         if "=" not in pair:

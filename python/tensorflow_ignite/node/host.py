@@ -5,6 +5,7 @@ The main thread waits for events, signals among them; one thread serves the node
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import queue
@@ -13,18 +14,25 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from tensorflow_ignite.node.report import Report
-from tensorflow_ignite.node.runtime import NodeSettings, NodeStartError, classpath, find_libjvm, jvm_options
+from tensorflow_ignite.node.runtime import (
+    START_TIMEOUT,
+    NodeSettings,
+    NodeStartError,
+    classpath,
+    find_libjvm,
+    jvm_options,
+)
 
 if TYPE_CHECKING:
     from tensorflow_ignite.node.jvm import JavaNode
 
-ADDRESS_TIMEOUT = 60.0
+WAITING_INTERVAL = 15.0
 STOP_TIMEOUT = 30.0
 EXIT_TIMEOUT = 10.0
 STACKS_TIMEOUT = 5.0
@@ -73,6 +81,7 @@ def run_node(
     data_region_bytes: int | None = None,
     attributes: Mapping[str, str] | None = None,
     parent_pid: int | None = None,
+    start_timeout: float = START_TIMEOUT,
 ) -> int:
     """Runs an Ignite server node with the service in it, until a signal stops it.
 
@@ -87,8 +96,8 @@ def run_node(
             commas; the node itself listens in the first one's range. Default: ``127.0.0.1:47500..47509``.
         python: The interpreter that runs tasks. Default: this one.
         work_directory: Ignite's work directory: its log, its data on disk, the tasks' files.
-        json_output: Print events as lines of JSON: ``ready`` (node_id, instance, address, pid, log), ``topology``
-            (version, nodes), ``inactive``, ``stopping``, ``stopped``.
+        json_output: Print events as lines of JSON: ``waiting`` (reason, seconds), ``ready`` (node_id, instance,
+            address, pid, log), ``topology`` (version, nodes), ``inactive``, ``stopping``, ``stopped``.
         jvm_args: More options for the JVM. Default heap: ``-Xmx1g``, and ``-Xms`` as ``-Xmx``.
         persistent: Keep the default data region and our own on disk; such a cluster must be activated once.
         activate_at: Activate an inactive cluster once it has this number of server nodes; 0: never.
@@ -96,6 +105,7 @@ def run_node(
             ``tensorflow-ignite`` of files and jobs, which a node without a Spring XML file always has.
         attributes: Node attributes, which the service's AttributeNodeFilter can select.
         parent_pid: Stop when this process ends.
+        start_timeout: Seconds that the node API may take to answer after the node has joined an active cluster.
 
     Returns:
         The exit code: 0 after SIGTERM, SIGHUP or the parent's end, 130 after SIGINT, 1 when the node did not start or
@@ -116,13 +126,14 @@ def run_node(
         data_region_bytes=data_region_bytes,
         attributes=dict(attributes or {}),
     )
-    return _Host(settings, report).run(parent_pid)
+    return _Host(settings, report, start_timeout).run(parent_pid)
 
 
 class _Host:
-    def __init__(self, settings: NodeSettings, report: Report) -> None:
+    def __init__(self, settings: NodeSettings, report: Report, start_timeout: float) -> None:
         self._settings = settings
         self._report = report
+        self._start_timeout = start_timeout
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
 
     def run(self, parent_pid: int | None) -> int:
@@ -253,11 +264,22 @@ class _Host:
     def _serve_node(self) -> None:
         from tensorflow_ignite.node import jvm
 
-        node = jvm.JavaNode.start(self._settings)
+        where = ",".join(self._settings.discovery) or (self._settings.config or "127.0.0.1:47500..47509")
+        with self._waiting(f"Ignite starts, and joins the cluster (discovery: {where})"):
+            node = jvm.JavaNode.start(self._settings)
         self._events.put(_Started(node))
         if not node.active():
             self._await_activation(node)
-        address = node.await_address(ADDRESS_TIMEOUT)
+        try:
+            with self._waiting(
+                f"the node has joined the cluster; its node API does not answer yet; log {node.log_file}"
+            ):
+                address = node.await_address(self._start_timeout)
+        except NodeStartError as failed:
+            raise NodeStartError(
+                f"{failed}. It has {self._start_timeout:.0f} s after the node has joined. On a busy machine, give it "
+                "more: --start-timeout SECONDS"
+            ) from failed
         self._report_ready(node, address)
         version = 0
         while (topology := node.await_topology(version)) is not None:
@@ -269,6 +291,25 @@ class _Host:
                 version=version,
                 nodes=list(topology.node_ids),
             )
+
+    @contextlib.contextmanager
+    def _waiting(self, reason: str) -> Iterator[None]:
+        """Reports at intervals what the start waits for, until the block ends."""
+        over = threading.Event()
+
+        def report() -> None:
+            began = time.monotonic()
+            while not over.wait(WAITING_INTERVAL):
+                seconds = time.monotonic() - began
+                self._report.event(
+                    "waiting", f"waits since {seconds:.0f} s: {reason}", reason=reason, seconds=round(seconds, 1)
+                )
+
+        threading.Thread(target=report, name="waiting", daemon=True).start()
+        try:
+            yield
+        finally:
+            over.set()
 
     def _await_activation(self, node: JavaNode) -> None:
         """Waits until the cluster is active, activated by us or by others; raises when the node stops before."""

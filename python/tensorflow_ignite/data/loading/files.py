@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from pyarrow import dataset as arrow
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.loading.casting import Casting
+
+_log = logging.getLogger(__name__)
 
 NPZ = "npz"
 # Format of a file by the end of its name.
@@ -132,9 +135,22 @@ def _dataset(files: Files, schema: pa.Schema | None) -> arrow.Dataset:
 
 
 def _types(schema: pa.Schema, casting: Casting) -> pa.Schema:
-    """The schema with the requested types, so that Arrow does not infer these from the text."""
+    """The schema with the requested types, so that Arrow does not infer these from the text; empty columns are text."""
     names = set(casting.names)
-    return pa.schema([casting.field(field) if field.name in names else field for field in schema])
+    fields = []
+    for field in schema:
+        if field.name in names:
+            field = casting.field(field)
+        elif pa.types.is_null(field.type):
+            _log.warning(
+                "column %r is empty at the begin of the first file, so its type is not known: it is loaded as text. "
+                "Give another type with schema= (--schema %s=float64)",
+                field.name,
+                field.name,
+            )
+            field = field.with_type(pa.string())
+        fields.append(field)
+    return pa.schema(fields)
 
 
 def _require_alike(found: arrow.Dataset) -> None:

@@ -7,6 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
+// Versions of these calls that every glibc has: those of 2.34 and later would keep the extension from older systems.
+#if defined(__GLIBC__) && defined(__x86_64__)
+__asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+#elif defined(__GLIBC__) && defined(__aarch64__)
+__asm__(".symver dlopen, dlopen@GLIBC_2.17");
+__asm__(".symver dlsym, dlsym@GLIBC_2.17");
+#endif
+
 static atomic_int inside;
 static atomic_bool closed;
 static pthread_mutex_t leaving_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -28,12 +28,15 @@ final class JobTextRules {
           spec.getSerializedSize(), MAX_SPEC);
     }
     requireLine("name", spec.getName());
-    requireLine("script", spec.getScript());
     requireLine("checkpoint directory", spec.getCheckpointDirectory());
     requireNoOuterBlanks(spec.getCheckpointDirectory());
     requireLine("cache", spec.getCache());
     spec.getMoreCachesList().forEach(cache -> requireLine("cache", cache));
-    requireInside(spec.getScript());
+    requireInside("script", spec.getScript());
+    requireInside("file of requirements", spec.getRequirements());
+    spec.getWheelsList().forEach(wheel -> requireInside("wheel", wheel));
+    requireLine("interpreter", spec.getPython());
+    requireInterpreter(spec.getPython());
     Stream.concat(spec.getArgsList().stream(), spec.getEnvMap().values().stream())
         .forEach(JobTextRules::requireArgument);
   }
@@ -56,12 +59,22 @@ final class JobTextRules {
     }
   }
 
-  private static void requireInside(String script) {
-    if (script.startsWith("/") || Arrays.asList(script.split("/")).contains("..")) {
+  private static void requireInside(String field, String path) {
+    requireLine(field, path);
+    if (path.startsWith("/") || Arrays.asList(path.split("/")).contains("..")) {
       throw invalid(
-          "The job's script is '%s'. It must be a path inside the code archive, without '..'. Set"
-              + " script to such a path.",
-          script);
+          "The job's %s is '%s'. It must be a path inside the code archive, without '..'. Set it to"
+              + " such a path.",
+          field, path);
+    }
+  }
+
+  private static void requireInterpreter(String path) {
+    if (!path.isEmpty() && !path.startsWith("/")) {
+      throw invalid(
+          "The job's interpreter is '%s'. It must be an absolute path, the same on every node. Set"
+              + " python to such a path.",
+          path);
     }
   }
 

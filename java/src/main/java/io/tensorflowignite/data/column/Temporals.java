@@ -104,7 +104,9 @@ public final class Temporals {
   public static Time time(long sinceMidnight, TimeUnit unit) throws MismatchException {
     long nanos = sinceMidnight * (NANOS / perSecond(unit));
     if (nanos % 1_000_000 != 0) {
-      throw new MismatchException("is finer than milliseconds, which Java's Time does not hold");
+      throw new MismatchException(
+          "is finer than milliseconds, which Java's Time does not hold (schema= with int64 or"
+              + " string loads it whole)");
     }
     LocalDateTime first = LocalDate.ofEpochDay(0).atTime(LocalTime.ofNanoOfDay(nanos));
     return new Time(first.atZone(ZoneId.systemDefault()).toInstant().toEpochMilli());

@@ -47,7 +47,7 @@ import org.apache.ignite.cluster.ClusterNode;
 
 /** Implements Flight's calls as data.proto describes. */
 public final class DataFlightProducer extends NoOpFlightProducer {
-  private static final int SCHEMA_SECONDS = 20;
+  private static final int SCHEMA_SECONDS = 120;
   private static final int ENDPOINT_SECONDS = 10;
   private static final int ENDPOINT_POLL_MILLIS = 50;
   private static final int POLL_MILLIS = 2;
