@@ -34,7 +34,8 @@ def node() -> Iterator[FileServer]:
 
 @pytest.fixture
 def files(node: FileServer) -> Iterator[Files]:
-    made = Files.at((node.address,), timeout=1.0)
+    # A call that takes longer than this on a busy machine would not share memory.
+    made = Files.at((node.address,), timeout=10.0)
     yield made
     # What would give the memory back need not wait for long.
     made._memory.clear()

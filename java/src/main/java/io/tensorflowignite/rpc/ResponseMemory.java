@@ -25,10 +25,11 @@ import java.util.concurrent.TimeoutException;
  * keeps a message until its receiver takes it.
  *
  * <p>A call that sends blocks of files asks first ({@link OpenCall#admit}), and waits without a
- * thread while there is no room; the call goes first whose connection has the least memory. Other
- * responses are counted when they are sent. While there is no room, the calls that wait for their
- * receivers longest are reset, those of the connection with the most memory first. So a caller who
- * does not read is not in the way of the others for longer than a second.
+ * thread while there is no room; the call goes first whose connection has the least memory, and one
+ * connection may have no more than it leaves to the others. Other responses are counted when they
+ * are sent. While there is no room, the calls that wait for their receivers longest are reset,
+ * those of the connection with the most memory first. So a caller who does not read is not in the
+ * way of the others for longer than a second.
  */
 public final class ResponseMemory implements ServerInterceptor {
   private static final Context.Key<OpenCall> CURRENT = Context.key("tensorflow-ignite-response");
@@ -291,7 +292,7 @@ public final class ResponseMemory implements ServerInterceptor {
   /** Admits calls while there is room. */
   private void admitWaiting() {
     OpenCall next = next();
-    while (next != null && (total + next.asked <= limit || total == 0)) {
+    while (next != null && (fits(next) || total == 0)) {
       asking.remove(next);
       next.admitted = next.asked;
       next.add(next.admitted);
@@ -300,6 +301,14 @@ public final class ResponseMemory implements ServerInterceptor {
       }
       next = next();
     }
+  }
+
+  /**
+   * A connection may have as much as is left for all others, so that one that has less finds room:
+   * the dynamic thresholds of switches that share a buffer (Choudhury and Hahne, 1998).
+   */
+  private boolean fits(OpenCall call) {
+    return call.connection.responseBytes + call.asked <= limit - total;
   }
 
   /** Whose connection has the least memory, and of these who has asked first; null: nobody asks. */

@@ -67,13 +67,26 @@ public class ResponseMemoryTest {
     return call;
   }
 
+  /** Calls that use the limit of 4 MiB up; the first two are of the given connection. */
+  private List<ResponseMemory.OpenCall> unreadOfAll(ConnectionTracker.Connection greedy) {
+    return List.of(unread(greedy), unread(greedy), unread(connection()), unread(connection()));
+  }
+
+  @Test
+  public void aConnectionLeavesAsMuchMemoryToTheOthersAsItHas() {
+    ConnectionTracker.Connection greedy = connection();
+    List<ResponseMemory.OpenCall> unread = List.of(unread(greedy), unread(greedy));
+    assertTrue(!call(greedy).admit(MIB, () -> {}));
+    ResponseMemory.OpenCall other = call(connection());
+    assertTrue(other.admit(MIB, () -> {}));
+    other.end();
+    unread.forEach(ResponseMemory.OpenCall::end);
+  }
+
   @Test
   public void whoHasLeastGoesFirstWhenThereIsRoom() {
     ConnectionTracker.Connection greedy = connection();
-    List<ResponseMemory.OpenCall> unread = new ArrayList<>();
-    for (int i = 0; i < 4; i++) {
-      unread.add(unread(greedy));
-    }
+    List<ResponseMemory.OpenCall> unread = unreadOfAll(greedy);
     List<String> admitted = new ArrayList<>();
     ResponseMemory.OpenCall more = call(greedy);
     ResponseMemory.OpenCall modest = call(connection());
@@ -92,9 +105,7 @@ public class ResponseMemoryTest {
   @Test
   public void aStalledCallIsResetForAnotherConnectionAndNotForItsOwn() throws Exception {
     ConnectionTracker.Connection greedy = connection();
-    for (int i = 0; i < 4; i++) {
-      unread(greedy);
-    }
+    unreadOfAll(greedy);
     CompletableFuture<String> own = new CompletableFuture<>();
     ResponseMemory.OpenCall more = call(greedy);
     assertTrue(!more.admit(MIB, () -> own.complete("admitted")));
