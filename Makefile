@@ -84,7 +84,7 @@ integration-java: $(TOOLS)
 
 # Two workers, each with nodes of its own. A file runs on one of them; tests/integration/conftest.py says which files begin.
 integration-python: $(INSTALLED) $(NODES)
-	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder tests/integration
+	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder --durations=15 tests/integration
 
 abuse: $(INSTALLED) $(NODES) ## Ask two small nodes for too much of everything, beside a job that must not notice.
 	$(BIN)/pytest --numprocesses=2 --dist=loadfile tests/abuse
