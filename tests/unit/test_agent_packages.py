@@ -173,3 +173,45 @@ def test_requirements_and_wheels_are_packed_with_the_code(tmp_path: Path) -> Non
         pack(tmp_path / "main.py", requirements=tmp_path / "missing.txt")
     with pytest.raises(errors.CodeInvalidError, match="not the name of a wheel"):
         pack(tmp_path / "main.py", wheels=[tmp_path / "needed.txt"])
+    downloaded_twice = "m-1.0-py3-none-any (1).whl"
+    with pytest.raises(errors.CodeInvalidError, match="not the name of a wheel"):
+        pack(tmp_path / "main.py", wheels=[tmp_path / downloaded_twice])
+    with pytest.raises(errors.CodeInvalidError, match="write --wheel before each wheel"):
+        pack(wheel(tmp_path, "lime"))
+
+
+_NAMES_FILES = [
+    "-r other.txt",
+    "-rother.txt",
+    "--constraint=../c.txt",
+    "-e .",
+    "--editable lib",
+    "./lib[x]",
+    "dist/a-1.0-py3-none-any.whl",
+    "a-1.0.tar.gz",
+    "-f wheels",
+]
+_STANDS_ALONE = [
+    "lemon==1 # of a/b",
+    "lemon==1 \\\n  --hash=sha256:ab",
+    "lemon[a,b]>=1,<2 ; sys_platform == 'a/b'",
+    "-r https://host/y.txt",
+    "-e git+https://host/x.git#egg=x",
+    "git+ssh://git@host/x",
+    "a @ file:///on/every/node",
+    "/on/every/node/a-1.0-py3-none-any.whl",
+    "-c /etc/constraints.txt",
+    "--index-url https://host/simple",
+]
+
+
+def test_requirements_name_no_file_that_is_not_sent(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("")
+    needed = tmp_path / "needed.txt"
+    for line in _NAMES_FILES:
+        for content in (line.encode(), f"lemon\r\n{line}\r\n".encode(), f"lemon\n{line}".encode("utf-16")):
+            needed.write_bytes(content)
+            with pytest.raises(errors.CodeInvalidError, match="names a file or folder of this machine"):
+                pack(tmp_path / "main.py", requirements=needed)
+    needed.write_text("\n".join(_STANDS_ALONE))
+    assert pack(tmp_path / "main.py", requirements=needed).requirements

@@ -15,7 +15,7 @@ import pytest
 from node_api_server import running_job
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.errors import CodeInvalidError
+from tensorflow_ignite.errors import CodeInvalidError, InvalidRequestError
 from tensorflow_ignite.jobs.archive import Archive
 from tensorflow_ignite.jobs.display import html
 from tensorflow_ignite.jobs.function import pack_function
@@ -84,6 +84,13 @@ def test_a_submitted_function_gives_the_job_its_name(node: Any) -> None:
     specs = [node.state.jobs[job.id].spec for job in jobs]
     assert [spec.name for spec in specs] == ["announce", "mine"]
     assert [(spec.script, list(spec.args)) for spec in specs] == [("submitted_announce.py", [])] * 2
+
+
+def test_arguments_are_a_list_also_of_one(node: Any) -> None:
+    with tfi.connect() as client:
+        for args in (7, "seven"):
+            with pytest.raises(InvalidRequestError, match=r"is not a list.*Pass args=\[\.\.\.\]"):
+                client.submit(announce, cache="images", args=args)  # type: ignore[arg-type]
 
 
 def test_what_cannot_be_sent_is_an_error_with_what_to_do() -> None:

@@ -191,6 +191,8 @@ def test_pandas_frames_are_loaded_without_their_index() -> None:
     ("wanted", "kind"),
     [
         ({"id": "int32"}, pa.int32()),
+        ({"id": "float"}, pa.float64()),
+        ({"id": "string"}, pa.string()),
         ({"id": np.float32}, pa.float32()),
         (pa.schema([("id", pa.string())]), pa.string()),
         ({"id": pa.field("id", pa.int16(), metadata={"a": "b"})}, pa.int16()),

@@ -642,3 +642,10 @@ def test_a_checkpoint_is_reported_at_once_and_with_every_later_report(
     last = reported()
     assert (last.step, last.resumed_from_step, last.checkpoint_step) == (101, 80, 100)
     assert list(last.metrics) == ["accuracy"]
+    # A second training of the process: the steps of the first one are none of it.
+    progress.report_checkpoint(resumed_from_step=20)
+    assert (reported().step, reported().resumed_from_step) == (20, 20)
+    train.busy(900)
+    progress.report_checkpoint(resumed_from_step=0)
+    assert (reported().step, reported().resumed_from_step) == (0, 0)
+    assert reported().busy_until_nanos

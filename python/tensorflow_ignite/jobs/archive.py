@@ -6,6 +6,7 @@ devices), and the limits below hold. They are checked here too, so that the user
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import io
 import os
@@ -35,6 +36,7 @@ DEFAULT_SCRIPTS = ("main.py", "train.py")
 #: The folder in an archive that holds requirements and wheels.
 PACKAGES = ".tensorflow-ignite"
 
+_WHEEL = re.compile(r"[^\s-]+-[^\s-]+(-\d[^\s-]*)?(-[^\s-]+){3}\.whl")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BLOCK = 1024 * 1024
 _MAX_NAME_BYTES = 1024
@@ -113,6 +115,11 @@ def pack(
             )
         elif path.suffix.lower() == ".zip":
             packer.add_zip(path)
+        elif path.suffix.lower() == ".whl":
+            raise CodeInvalidError(
+                f"{str(path)!r} is a wheel. Code is a Python script, a folder or a .zip archive, and each wheel needs "
+                "an option of its own. Name the script, and write --wheel before each wheel (in Python: wheels=[...])."
+            )
         else:
             packer.add_file(path.name, path)
             script = path.name if script is None else script
@@ -128,12 +135,29 @@ def pack(
 
 
 def _wheel(path: Path) -> Path:
-    if path.suffix != ".whl" or len(path.name.split("-")) not in (5, 6):
+    if not _WHEEL.fullmatch(path.name):
         raise CodeInvalidError(
-            f"{path.name!r} is not the name of a wheel. A wheel is a file NAME-VERSION-PYTHON-ABI-PLATFORM.whl. Build "
-            "one: pip wheel --no-deps FOLDER"
+            f"{str(path)!r} is not the name of a wheel. A wheel is a file NAME-VERSION-PYTHON-ABI-PLATFORM.whl, "
+            "without blanks. Give the file its first name again, or build one: pip wheel --no-deps FOLDER"
         )
     return path
+
+
+def _require_self_contained(path: Path, content: bytes) -> None:
+    """Checks that requirements name no file beside them: only this file is sent, and an environment is kept by it."""
+    coding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    for line in content.decode(coding, errors="replace").replace("\r\n", "\n").replace("\\\n", " ").split("\n"):
+        line = re.sub(r"(^|\s)#.*", "", line).strip()
+        option = re.match(r"(?:-[rcef]|--(?:requirement|constraint|editable|find-links)\b)[\s=]*(.*)", line)
+        named = option[1] if option else "" if line.startswith("-") else line.partition(";")[0].strip()
+        is_local = named.startswith(".") or "/" in named or named.lower().endswith((".whl", ".zip", ".tar.gz", ".txt"))
+        if (is_local or (option and named)) and not re.search(r"^/|:/|@", named):
+            raise CodeInvalidError(
+                f"the line {line!r} of {str(path)!r} names a file or folder of this machine. Nodes get this one file "
+                "of requirements, and install it once for all jobs with the same text. Write the lines of other files "
+                "into it; of a project of your own build a wheel (pip wheel --no-deps FOLDER), and give it with "
+                "--wheel (in Python: wheels=)."
+            )
 
 
 def pack_files(
@@ -243,6 +267,8 @@ class _Packer:
     ) -> Archive:
         """Adds what to install, and ends the archive."""
         packed = [self.add_package(Path(file), "requirements.txt") for file in [requirements] if file is not None]
+        if requirements is not None:
+            _require_self_contained(Path(requirements), self.read(packed[0]))
         packed += [self.add_package(_wheel(Path(file))) for file in wheels]
         data = self.close()
         return Archive(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, cast
 
@@ -199,6 +199,10 @@ class Client:
             )
         if isinstance(wheels, (str, os.PathLike)):
             raise InvalidRequestError(f"wheels {wheels!r} is not a list. It is a list of files. Pass wheels=[FILE].")
+        if isinstance(args, (str, bytes)) or not isinstance(args, Iterable):
+            raise InvalidRequestError(
+                f"args {args!r} is not a list. It is a list, also of one argument. Pass args=[...]."
+            )
         if callable(code):
             archive = pack_function(code, args, requirements, wheels)
             args, name = (), name or name_of(code)

@@ -13,7 +13,7 @@ from tensorflow_ignite.task import current
 from tensorflow_ignite.train import keras3
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, find_directory
 from tensorflow_ignite.train.curves import RUN
-from tensorflow_ignite.train.progress import announce, report_figures
+from tensorflow_ignite.train.progress import announce, report_checkpoint, report_figures
 from tensorflow_ignite.train.schedule import CheckpointSchedule
 
 if TYPE_CHECKING:
@@ -38,8 +38,9 @@ class CheckpointCallback:
     curves (:func:`tensorflow_ignite.train.report`).
 
     One callback serves one ``fit``; a second ``fit`` needs another callback. In the job's own directory each ``fit`` of
-    a script has a place: the second one ``fit-2`` below it, and so on. A directory that is given is continued: a
-    ``fit`` whose epochs are all in it trains nothing, and the log says so.
+    a script has a place: the second one ``fit-2`` below it, and so on. Therefore a script does the same ones in each
+    attempt; a ``fit`` that it may leave out gets a directory of its own, ``context.checkpoint_directory + "/base"``. A
+    directory that is given is continued: a ``fit`` whose epochs are all in it trains nothing, and the log says so.
 
     Works with models of tf_keras under every strategy, and with models of Keras 3 in one process and under
     MultiWorkerMirroredStrategy. ``fit`` of Keras 3 does not run under parameter servers.
@@ -145,6 +146,9 @@ class CheckpointCallback:
             self.checkpoint.planned_end.begin(self.checkpoint.resumed_from_step)
         if self.checkpoint.resumed_from_step:
             self._resume(int(self._epoch_variable.read_value()), int(self._batch_variable.read_value()))
+        else:
+            # Not from that of an earlier fit.
+            report_checkpoint(resumed_from_step=0)
 
     def _resume(self, epoch: int, batch: int) -> None:
         assert self.checkpoint is not None
@@ -155,7 +159,8 @@ class CheckpointCallback:
         self._saved_position = epoch, batch
         self._steps_before = self.checkpoint.resumed_from_step - batch
         epochs = self.params.get("epochs", 0)
-        if epoch >= epochs and current().attempt <= 1:
+        # A later attempt repeats the finished fits of a script; more epochs than this one has are those of another fit.
+        if epoch > epochs or (epoch == epochs and current().attempt <= 1):
             _log.warning(
                 "tensorflow_ignite: this fit trains nothing: %s has a checkpoint after epoch %d of %d. A directory "
                 "continues the training whose checkpoints it has. To train on, give fit more epochs; to train anew, "

@@ -70,7 +70,7 @@ def report_checkpoint(*, resumed_from_step: int | None = None, checkpoint_step: 
     Outside a job it does nothing.
 
     Args:
-        resumed_from_step: The step of the checkpoint that was restored.
+        resumed_from_step: The step of the checkpoint that was restored; 0: a training begins without one.
         checkpoint_step: The step of the checkpoint that was saved.
     """
     path = os.environ.get(PROGRESS_VARIABLE)
@@ -149,10 +149,13 @@ class _Writer:
             last.CopyFrom(self._last)
             if resumed_from_step is not None:
                 self._resumed_from_step = resumed_from_step
+                # Steps of an earlier training of this process are none of this one.
+                last.step = resumed_from_step
             if checkpoint_step is not None:
                 self._checkpoint_step = checkpoint_step
-            last.busy_until_nanos = 0
-            last.step = max(last.step, resumed_from_step or 0, checkpoint_step or 0)
+            if resumed_from_step != 0:
+                last.busy_until_nanos = 0
+            last.step = max(last.step, checkpoint_step or 0)
             self.put(path, last, force=True)
 
     def put(self, path: str, progress: job_pb2.Progress, force: bool) -> None:

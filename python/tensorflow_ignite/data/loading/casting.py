@@ -140,9 +140,6 @@ def _named(schema: pa.Schema) -> list[tuple[str, pa.Field]]:
 def _type(name: str, kind: Any) -> pa.DataType:
     if isinstance(kind, pa.DataType):
         return kind
-    if isinstance(kind, str):
-        with contextlib.suppress(ValueError):
-            return pa.type_for_alias(kind)
     # A type of TensorFlow names its type of numpy.
     dtype = getattr(kind, "as_numpy_dtype", kind)
     try:
@@ -151,6 +148,10 @@ def _type(name: str, kind: Any) -> pa.DataType:
             return pa.string() if found.kind == "U" else pa.binary()
         return pa.from_numpy_dtype(found)
     except (TypeError, pa.ArrowException) as error:
+        # After numpy's names: "float" has 64 bits there, as in Python, and 32 in Arrow.
+        if isinstance(kind, str):
+            with contextlib.suppress(ValueError):
+                return pa.type_for_alias(kind)
         raise errors.InvalidRequestError(
             f"schema={{{name!r}: {kind!r}}} is no type. Give a type of pyarrow, such as pyarrow.float32(), of "
             f"numpy, such as numpy.float32, or the name of one: float32, string, date32, timestamp[ms]"
