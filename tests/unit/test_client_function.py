@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import linecache
 import re
 import subprocess
 import sys
 import threading
+import traceback
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,18 @@ def test_the_traceback_of_a_function_shows_its_lines(tmp_path: Path) -> None:
     ran = run(pack_function(fail, []), tmp_path)
     assert ran.returncode == 1
     assert re.search(r', in fail\n +raise ValueError\("on purpose"\)\n', ran.stderr)
+
+
+def test_tracebacks_of_the_script_itself_show_the_lines_of_a_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = "/tmp/ipykernel_0/12.py"
+    text = "def train():\n    try:\n        1 / 0\n    except ArithmeticError:\n        traceback.print_exc()\n"
+    monkeypatch.setitem(linecache.cache, cell, (len(text), None, text.splitlines(True), cell))
+    defined = {"__name__": "__main__", "traceback": traceback}
+    exec(compile(text, cell, "exec"), defined)
+    ran = run(pack_function(defined["train"], []), tmp_path)  # type: ignore[arg-type]
+    assert f'File "{cell}", line 3, in train\n    1 / 0\n' in ran.stderr
 
 
 def test_another_version_of_python_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

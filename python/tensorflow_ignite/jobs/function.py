@@ -20,6 +20,7 @@ from tensorflow_ignite.jobs.archive import Archive, pack_files
 _PICKLE = "function.pickle"
 _SCRIPT = '''"""Calls {name}, which was submitted as a function of Python {version}."""
 
+import linecache
 import os
 import pickle
 import sys
@@ -29,7 +30,14 @@ if "{version}" != "%d.%d" % sys.version_info[:2]:
         "the function {name} was submitted from Python {version}, and this node has %d.%d. A function contains the "
         "instructions of one version of Python. Submit a script, or use the node's version" % sys.version_info[:2]
     )
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "{pickle}"), "rb") as file:
+folder = os.path.dirname(os.path.abspath(__file__))
+source = os.path.join(folder, {source!r})
+if os.path.isfile(source):
+    # Tracebacks show the lines of the function, whose file does not exist here.
+    with open(source, encoding="utf-8") as file:
+        lines = file.readlines()
+    linecache.cache[{filename!r}] = sum(map(len, lines)), None, lines, {filename!r}
+with open(os.path.join(folder, "{pickle}"), "rb") as file:
     function, arguments = pickle.load(file)
 function(*arguments)
 '''
@@ -75,8 +83,9 @@ def pack_function(
         if by_value:
             cloudpickle.unregister_pickle_by_value(module)
     version = "{}.{}".format(*sys.version_info[:2])
-    files = {_PICKLE: pickled, script: _SCRIPT.format(name=name, version=version, pickle=_PICKLE).encode()}
-    return pack_files({**_source(function), **files}, script, requirements, wheels)
+    filename, source = _source(function)
+    call = _SCRIPT.format(name=name, version=version, pickle=_PICKLE, source="".join(source), filename=filename)
+    return pack_files({**source, _PICKLE: pickled, script: call.encode()}, script, requirements, wheels)
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -84,14 +93,15 @@ def name_of(function: Callable[..., Any]) -> str:
     return re.sub(r"\W+", "_", getattr(function, "__name__", type(function).__name__)).strip("_") or "function"
 
 
-def _source(function: Callable[..., Any]) -> dict[str, bytes]:
-    """The cell or file that defines the function, by its name: tracebacks on the nodes show its lines."""
+def _source(function: Callable[..., Any]) -> tuple[str, dict[str, bytes]]:
+    """The path of the cell or file that defines the function, and its content by its name, for tracebacks."""
     code = getattr(function, "__code__", None)
     if code is None:
-        return {}
+        return "", {}
     name = os.path.basename(code.co_filename)
     lines = linecache.getlines(code.co_filename)
-    return {name: "".join(lines).encode()} if lines and re.fullmatch(r"[\w.-]+\.py", name) else {}
+    files = {name: "".join(lines).encode()} if lines and re.fullmatch(r"[\w.-]+\.py", name) else {}
+    return code.co_filename, files
 
 
 def _is_installed(module: ModuleType) -> bool:
