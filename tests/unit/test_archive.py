@@ -79,6 +79,10 @@ def test_repositories_caches_and_environments_stay_at_home(project) -> None:
         (project / name).mkdir(parents=True)
         (project / name / "file").write_text("x")
     (project / ".venv" / "bin" / "python").symlink_to("/usr/bin/python3")
+    # An environment of any name.
+    (project / "env" / "bin").mkdir(parents=True)
+    (project / "env" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (project / "env" / "bin" / "python").symlink_to("/usr/bin/python3")
     assert names_in(archive.pack(project)) == ["pkg/__init__.py", "train.py"]
 
 

@@ -79,7 +79,8 @@ def pack(
 ) -> Archive:
     """Packs a file, a folder or a zip archive, and checks that its script exists and compiles.
 
-    A folder is packed without `EXCLUDED` and without empty folders; links to files and folders inside it are followed.
+    A folder is packed without `EXCLUDED`, virtual environments and empty folders; links to files and folders inside it
+    are followed.
     A zip archive is checked and packed again.
 
     Args:
@@ -379,6 +380,9 @@ def _walk(folder: Path, root: Path, prefix: str, above: tuple[Path, ...]) -> Ite
         if entry.is_symlink():
             path = _follow(path, root, name)
         if path.is_dir():
+            if (path / "pyvenv.cfg").is_file():
+                # A virtual environment, of whatever name.
+                continue
             real = path.resolve()
             if real in above:
                 raise CodeInvalidError(
