@@ -187,7 +187,7 @@ def test_packages_of_a_job_are_installed_or_the_job_fails_at_once_with_the_lines
     cluster: LocalCluster, client: tfi.Client, tmp_path: Path
 ) -> None:
     # One worker.
-    tfi.load("single", {"id": np.arange(4)}, partitions=1, address=cluster.address)
+    tfi.load("packages", {"id": np.arange(4)}, partitions=1, address=cluster.address)
     (tmp_path / "train.py").write_text("import lemon\nprint(lemon.taste)\n")
     (tmp_path / "needed.txt").write_text("lemon==1.0\nnowhere-to-be-found==3\n")
     wheel = tmp_path / "lemon-1.0-py3-none-any.whl"
@@ -196,7 +196,9 @@ def test_packages_of_a_job_are_installed_or_the_job_fails_at_once_with_the_lines
         archive.writestr("lemon-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: lemon\nVersion: 1.0\n")
         archive.writestr("lemon-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr("lemon-1.0.dist-info/RECORD", "")
-    handle = client.submit(tmp_path / "train.py", cache="single", requirements=tmp_path / "needed.txt", wheels=[wheel])
+    handle = client.submit(
+        tmp_path / "train.py", cache="packages", requirements=tmp_path / "needed.txt", wheels=[wheel]
+    )
     with pytest.raises(
         errors.JobFailedError, match="No matching distribution found for nowhere-to-be-found==3"
     ) as raised:
@@ -204,7 +206,7 @@ def test_packages_of_a_job_are_installed_or_the_job_fails_at_once_with_the_lines
     assert raised.value.job is not None
     assert (len(raised.value.job.attempts), raised.value.job.spec.start_timeout) == (1, 900)
     submitted = cli(
-        "submit", "--cache", "single", "--wheel", str(wheel), str(tmp_path / "train.py"), address=cluster.address
+        "submit", "--cache", "packages", "--wheel", str(wheel), str(tmp_path / "train.py"), address=cluster.address
     )
     assert submitted.returncode == 0, submitted.stderr
     assert "[worker 0] sour" in submitted.stdout.splitlines()
