@@ -218,8 +218,12 @@ public class ItOutputStore {
     assertEquals(0, reader.next().size());
     assertEquals(Optional.empty(), reader.missingEnd(0));
     assertEquals(Optional.empty(), reader.missingEnd(2L * CHUNK));
-    assertEquals(CHUNK, reader.missingEnd(3L * CHUNK).get().getDroppedBytes());
+    LogChunk gap = reader.missingEnd(3L * CHUNK).get();
+    assertEquals(CHUNK, gap.getDroppedBytes());
     assertEquals(Optional.empty(), reader.missingEnd(3L * CHUNK));
+    reader.takeBackEnd(gap);
+    assertEquals(0, reader.next().size());
+    assertEquals(gap, reader.missingEnd(3L * CHUNK).get());
     logs.remove(task);
   }
 }

@@ -17,6 +17,8 @@ import io.tensorflowignite.v1.StreamLogsResponse;
 import io.tensorflowignite.v1.TaskKey;
 import java.io.IOException;
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -90,11 +92,10 @@ final class LogStream {
     long nextRead = System.nanoTime();
     while (!response.isCancelled()) {
       // The row is read before the output, so that all output of a finished job is sent.
-      Job job = jobs.get(jobId).orElse(Job.getDefaultInstance());
-      boolean last = !request.getFollow() || job.hasFinishedAt() || !mayGoOn(job);
+      Round round = flow.inTurn(this::round);
       // A change of the row wakes all followers, and concerns them only if it is the last one.
-      if (last || System.nanoTime() - nextRead >= 0) {
-        while (!flow.inTurn(() -> sendStored(job, last))) {
+      if (round.last || System.nanoTime() - nextRead >= 0) {
+        while (!flow.inTurn(() -> sendStored(round))) {
           if (!flow.awaitReady()) {
             return;
           }
@@ -102,7 +103,7 @@ final class LogStream {
         long pauseMs = Math.max(FOLLOW_MS, FOLLOWER_MS * followers.get());
         nextRead = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs);
       }
-      if (last && !movedSince(job)) {
+      if (round.last && !movedSince(round)) {
         response.onCompleted();
         return;
       }
@@ -111,29 +112,54 @@ final class LogStream {
     }
   }
 
+  /** What one pass over the output needs of the job's row, which may have a megabyte. */
+  private static final class Round {
+    final boolean last;
+    final boolean stored;
+
+    /** The processes that are left in this pass, with the bytes of their whole output; 0: open. */
+    final Map<TaskKey, Long> left = new LinkedHashMap<>();
+
+    Round(boolean last, boolean stored) {
+      this.last = last;
+      this.stored = stored;
+    }
+  }
+
+  private Round round() {
+    Job job = jobs.get(jobId).orElse(Job.getDefaultInstance());
+    boolean last = !request.getFollow() || job.hasFinishedAt() || !mayGoOn(job);
+    Round round = new Round(last, job.getLogsStored());
+    LogTable.keys(job).stream()
+        .filter(this::isRequested)
+        .forEach(task -> round.left.put(task, last ? LogTable.bytes(job, task) : 0));
+    return round;
+  }
+
   /** A job that was removed, or whose row has become unreadable, has no more output. */
   private static boolean mayGoOn(Job job) {
     return !job.getId().isEmpty() && job.getState() != JobState.JOB_STATE_UNREADABLE;
   }
 
   /** Whether the output was moved into files, so that chunks may have been missed. */
-  private boolean movedSince(Job previous) {
-    return !previous.getLogsStored() && jobs.get(jobId).filter(Job::getLogsStored).isPresent();
+  private boolean movedSince(Round previous) {
+    return !previous.stored && jobs.get(jobId).filter(Job::getLogsStored).isPresent();
   }
 
   /**
-   * False: the receiver is not ready for the rest, or has cancelled. Nothing is kept of the rest.
+   * False: the receiver is not ready for the rest, or has cancelled, or others wait for their turn.
+   * Nothing is kept of the rest.
    */
-  private boolean sendStored(Job job, boolean last) throws InterruptedException, IOException {
-    for (TaskKey task : LogTable.keys(job)) {
+  private boolean sendStored(Round round) throws InterruptedException, IOException {
+    Iterator<Map.Entry<TaskKey, Long>> left = round.left.entrySet().iterator();
+    while (left.hasNext()) {
+      Map.Entry<TaskKey, Long> task = left.next();
       boolean sent =
-          !isRequested(task)
-              || (job.getLogsStored()
-                  ? sendFile(task)
-                  : sendChunks(task, last ? LogTable.bytes(job, task) : 0));
+          round.stored ? sendFile(task.getKey()) : sendChunks(task.getKey(), task.getValue());
       if (!sent) {
         return false;
       }
+      left.remove();
     }
     return true;
   }
@@ -155,7 +181,7 @@ final class LogStream {
     } while (!chunks.isEmpty());
     Optional<LogChunk> end = reader.missingEnd(all);
     if (end.isPresent() && !send(task, end.get())) {
-      reader.takeBack(List.of(end.get()));
+      reader.takeBackEnd(end.get());
       return false;
     }
     return true;

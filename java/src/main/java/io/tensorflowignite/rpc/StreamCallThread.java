@@ -18,12 +18,20 @@ public final class StreamCallThread {
 
   private static final long TURN_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
+  /** The longest time of a turn after its first message, while others wait for one. */
+  private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
   /** Streams that read what they send, as many as there are threads for large calls. */
   private static final Semaphore TURNS = new Semaphore(ApiServer.largeThreads(), true);
 
   private final ServerCallStreamObserver<?> call;
   private final RateLimitedLog log;
   private final Semaphore wakeUps = new Semaphore(0);
+
+  /** Whether this turn has had a message. */
+  private boolean inUse;
+
+  private long turnEnd;
 
   /** Reads and sends messages. */
   public interface Turn<R> {
@@ -87,13 +95,23 @@ public final class StreamCallThread {
     return !call.isCancelled();
   }
 
-  /** Waits for a short time until the receiver is ready. False: it is not, or the call ended. */
+  /**
+   * Waits for a short time until the receiver is ready for a message of a turn. False: it is not,
+   * or the call ended, or the turn is over, since it was long and others wait.
+   */
   public boolean isReadyAtOnce() throws InterruptedException {
+    if (inUse && System.nanoTime() - turnEnd >= 0 && TURNS.hasQueuedThreads()) {
+      return false;
+    }
     long end = System.nanoTime() + TURN_WAIT_NANOS;
     long left = TURN_WAIT_NANOS;
     while (!call.isReady() && !call.isCancelled() && left > 0) {
       awaitChange(1 + TimeUnit.NANOSECONDS.toMillis(left));
       left = end - System.nanoTime();
+    }
+    if (!inUse) {
+      inUse = true;
+      turnEnd = System.nanoTime() + TURN_NANOS;
     }
     return call.isReady() && !call.isCancelled();
   }
@@ -105,6 +123,7 @@ public final class StreamCallThread {
    */
   public <R> R inTurn(Turn<R> turn) throws IOException, InterruptedException {
     TURNS.acquire();
+    inUse = false;
     try {
       return turn.run();
     } finally {

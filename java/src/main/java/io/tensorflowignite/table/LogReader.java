@@ -51,6 +51,11 @@ public final class LogReader {
     next = chunks.isEmpty() ? next : chunks.get(0).getSequence();
   }
 
+  /** Takes a gap back that `missingEnd` has returned: it returns it again. */
+  public void takeBackEnd(LogChunk gap) {
+    position -= gap.getDroppedBytes();
+  }
+
   /**
    * The gap at the end of the output of a process that has ended: the nodes that stored its last
    * chunks are lost. Empty: nothing is missing, or not known.
