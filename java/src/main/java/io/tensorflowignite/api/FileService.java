@@ -219,6 +219,7 @@ public final class FileService extends FileServiceGrpc.FileServiceImplBase {
     StreamSender.sendLarge(
         (ServerCallStreamObserver<ReadBlocksResponse>) response,
         download.messageBytes(),
+        download::hasNext,
         () -> translateStop(download::next));
   }
 

@@ -1,5 +1,7 @@
 package io.tensorflowignite.rpc;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
+
 import com.google.protobuf.MessageLite;
 import io.grpc.Context;
 import io.grpc.Contexts;
@@ -10,6 +12,7 @@ import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.tensorflowignite.base.RateLimitedLog;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -74,7 +77,11 @@ public final class ResponseMemory implements ServerInterceptor {
     return CURRENT.get();
   }
 
-  /** Counts objects on the heap that the current call keeps until its end, for its response. */
+  /**
+   * Counts objects on the heap that the current call keeps until its end, for its response.
+   *
+   * @throws TensorFlowIgniteException LIMIT_EXCEEDED: they are more than all responses may have
+   */
   public static void keep(long bytes) {
     OpenCall call = current();
     if (call != null) {
@@ -223,7 +230,16 @@ public final class ResponseMemory implements ServerInterceptor {
       stalled.forEach(OpenCall::reset);
     }
 
-    private void keep(long bytes) {
+    void keep(long bytes) {
+      if (bytes > highest()) {
+        // Not a reset, which has no text: another attempt would not get further.
+        throw TensorFlowIgniteException.of(
+            ERROR_CODE_LIMIT_EXCEEDED,
+            "The response of %s would take %,d bytes of the node's heap. All responses that wait"
+                + " may take %,d bytes, which are three eighths of the heap. Ask for less, such as"
+                + " a directory with fewer entries, or give the nodes a larger heap (-Xmx).",
+            method, bytes, highest());
+      }
       List<OpenCall> stalled;
       synchronized (ResponseMemory.this) {
         if (ended) {
@@ -325,13 +341,17 @@ public final class ResponseMemory implements ServerInterceptor {
   /** The calls to reset after a response of any size was sent; half of the limit is for these. */
   private List<OpenCall> overLimit() {
     List<OpenCall> found = new ArrayList<>();
-    while (total > limit + limit / 2 && !waiting.isEmpty()) {
+    while (total > highest() && !waiting.isEmpty()) {
       found.add(removed(longest(0)));
     }
     if (total > limit) {
       look();
     }
     return found;
+  }
+
+  private long highest() {
+    return limit + limit / 2;
   }
 
   private void look() {

@@ -1,7 +1,9 @@
 package io.tensorflowignite.rpc;
 
 import io.grpc.Context;
+import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -11,6 +13,7 @@ import java.util.function.Supplier;
  */
 public final class StreamSender<M> {
   private final ServerCallStreamObserver<M> call;
+  private final BooleanSupplier hasNext;
   private final Supplier<M> source;
   private final long bytes;
 
@@ -20,8 +23,10 @@ public final class StreamSender<M> {
   private boolean asks;
   private boolean ended;
 
-  private StreamSender(ServerCallStreamObserver<M> call, long bytes, Supplier<M> source) {
+  private StreamSender(
+      ServerCallStreamObserver<M> call, long bytes, BooleanSupplier hasNext, Supplier<M> source) {
     this.call = call;
+    this.hasNext = hasNext;
     this.source = source;
     this.bytes = bytes;
     this.memory = bytes == 0 ? null : ResponseMemory.current();
@@ -33,18 +38,19 @@ public final class StreamSender<M> {
    * @param source returns the next message; null after the last one
    */
   public static <M> void send(ServerCallStreamObserver<M> call, Supplier<M> source) {
-    sendLarge(call, 0, source);
+    sendLarge(call, 0, () -> true, source);
   }
 
   /**
    * Sends messages that take much memory. The service's method must call this.
    *
    * @param bytes the usual size of a message
+   * @param hasNext whether there may be another message; without, the call ends with the last one
    * @param source returns the next message; null after the last one
    */
   public static <M> void sendLarge(
-      ServerCallStreamObserver<M> call, long bytes, Supplier<M> source) {
-    StreamSender<M> sender = new StreamSender<>(call, bytes, source);
+      ServerCallStreamObserver<M> call, long bytes, BooleanSupplier hasNext, Supplier<M> source) {
+    StreamSender<M> sender = new StreamSender<>(call, bytes, hasNext, source);
     call.setOnCancelHandler(sender::end);
     call.setOnReadyHandler(sender::run);
   }
@@ -70,6 +76,13 @@ public final class StreamSender<M> {
     } catch (RuntimeException e) {
       ended = true;
       ErrorStatuses.end(call, e);
+      if (ErrorStatuses.of(e).getCode() == Status.Code.INTERNAL) {
+        throw e;
+      }
+    } catch (Error e) {
+      // Without an answer the caller would wait forever.
+      ended = true;
+      ErrorStatuses.end(call, new IllegalStateException(e));
       throw e;
     }
   }
@@ -88,7 +101,9 @@ public final class StreamSender<M> {
     M message = call.isCancelled() ? null : source.get();
     if (message != null) {
       call.onNext(message);
-      return;
+      if (hasNext.getAsBoolean()) {
+        return;
+      }
     }
     ended = true;
     if (!call.isCancelled()) {

@@ -1,6 +1,7 @@
 package io.tensorflowignite.rpc;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.ByteString;
@@ -15,7 +16,9 @@ import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.base.RateLimitedLog;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.settings.BatchLimits;
+import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.FileServiceGrpc;
 import io.tensorflowignite.v1.GetFileRequest;
 import io.tensorflowignite.v1.GetFileResponse;
@@ -125,6 +128,19 @@ public class ResponseMemoryTest {
     }
   }
 
+  @Test
+  public void aResponseThatCanNeverFitIsAnErrorWithAText() {
+    ResponseMemory.OpenCall call = call(connection());
+    TensorFlowIgniteException error =
+        assertThrows(TensorFlowIgniteException.class, () -> call.keep(6 * MIB + 1));
+    assertEquals(ErrorCode.ERROR_CODE_LIMIT_EXCEEDED, error.code());
+    assertEquals(0, memory.total());
+    call.keep(6 * MIB);
+    assertEquals(6 * MIB, memory.total());
+    call.end();
+    assertEquals(0, memory.total());
+  }
+
   /** The server of a node, whose blocks are of zeros. */
   @Test
   public void aReaderIsServedBesideAThousandCallsThatNobodyReads() throws Exception {
@@ -139,6 +155,7 @@ public class ResponseMemoryTest {
             StreamSender.sendLarge(
                 (ServerCallStreamObserver<ReadBlocksResponse>) response,
                 block,
+                numbers::hasNext,
                 () ->
                     numbers.hasNext()
                         ? ReadBlocksResponse.newBuilder()

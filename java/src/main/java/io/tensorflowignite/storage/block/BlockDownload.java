@@ -55,12 +55,16 @@ public final class BlockDownload {
     return request.hasRange() ? 0 : bytes;
   }
 
+  public boolean hasNext() {
+    return sent < request.getNumbersCount();
+  }
+
   /**
    * The next block, or the requested part of it; null after the last one. A part behind the end is
    * empty.
    */
   public ReadBlocksResponse next() {
-    return sent < request.getNumbersCount() ? part(request.getNumbers(sent++)) : null;
+    return hasNext() ? part(request.getNumbers(sent++)) : null;
   }
 
   private ReadBlocksResponse part(int number) {
