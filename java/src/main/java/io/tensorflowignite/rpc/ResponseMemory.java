@@ -238,7 +238,9 @@ public final class ResponseMemory implements ServerInterceptor {
             "The response of %s would take %,d bytes of the node's heap. All responses that wait"
                 + " may take %,d bytes, which are three eighths of the heap. Ask for less, such as"
                 + " a directory with fewer entries, or give the nodes a larger heap (-Xmx).",
-            method, bytes, highest());
+            method,
+            bytes,
+            highest());
       }
       List<OpenCall> stalled;
       synchronized (ResponseMemory.this) {
