@@ -19,9 +19,9 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.ignite.Ignite;
 
 /**
- * Streams of this node's rows, for all transports. A stream that nobody reads keeps its batch: the
- * more streams there are, and the less memory is free, the smaller their batches, so that there is
- * memory for another reader's.
+ * Streams of this node's rows, for all transports. A stream that nobody reads keeps its batches:
+ * the more streams there are, and the less memory is free, the smaller are new batches, so that
+ * there is memory for another reader's.
  */
 public final class RowStreams {
   /** Streams for which memory is left at any time. */
@@ -29,6 +29,9 @@ public final class RowStreams {
 
   /** Buffers grow by doubling: a batch takes up to twice its size. */
   private static final int GROWTH = 2;
+
+  /** While the reader has not received one batch, the stream has built the next one. */
+  private static final int BATCHES = 2;
 
   private final Ignite ignite;
   private final UUID localNode;
@@ -108,7 +111,12 @@ public final class RowStreams {
 
   /** The largest batch that a stream may begin now. */
   private long batchBytes() {
-    long share = freeBytes.getAsLong() / (GROWTH * (streams.get() + SPARE_STREAMS));
+    long share = share(freeBytes.getAsLong(), streams.get());
     return Math.max(0, Math.min(maxBatchBytes, share));
+  }
+
+  /** The size of a new batch, such that other streams and spare ones get their batches too. */
+  static long share(long freeBytes, int streams) {
+    return freeBytes / (GROWTH * BATCHES * (streams + SPARE_STREAMS));
   }
 }
