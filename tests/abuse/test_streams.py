@@ -170,5 +170,7 @@ def test_a_reader_that_freezes_amid_its_streams(arena: Arena, rows: str, transpo
         assert reader.stdout is not None
         assert reader.stdout.readline() == "reading\n"
         reader.send_signal(signal.SIGSTOP)
-        others_are_served(arena, rows)
-        reader.kill()
+        try:
+            others_are_served(arena, rows)
+        finally:
+            reader.kill()

@@ -9,6 +9,7 @@ from pathlib import Path
 import conditions
 import messages
 import psutil
+import pytest
 from fuzzing import Summary, fuzz
 
 import tensorflow_ignite as tfi
@@ -23,6 +24,8 @@ MOST_GROWTH = 700 * 1024 * 1024
 MOST_TRACES = 200
 # Bytes of direct memory for each message, on the average.
 MOST_KEPT = 4
+
+pytestmark = pytest.mark.timeout(3600)
 
 
 def test_a_node_answers_every_message_and_stays_up(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
@@ -11,6 +12,8 @@ PIECE = 16 << 20
 SIZE = (2 << 30) + PIECE + 12_345
 # Where a number of 31 or 32 bits would turn round, and the end.
 PLACES = [0, (1 << 30) - 5, (2 << 30) - 5, (2 << 30), (2 << 30) + 3, SIZE - 20]
+
+pytestmark = pytest.mark.timeout(3600)
 
 
 def _content(offset: int, count: int) -> bytes:

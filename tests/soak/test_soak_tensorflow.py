@@ -35,6 +35,8 @@ TOLERANCE = Footprint(resident_bytes=24 << 20, threads=2, descriptors=2, segment
 # The heap has its whole size from the start, so that what grows is memory outside it.
 JVM = ("-Xms512m", "-Xmx512m", "-XX:+UseG1GC", "-XX:+AlwaysPreTouch")
 
+pytestmark = pytest.mark.timeout(3600)
+
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalCluster]:
