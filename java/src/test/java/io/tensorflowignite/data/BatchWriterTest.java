@@ -7,6 +7,7 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.column.Batch;
 import io.tensorflowignite.data.column.RowField;
 import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.schema.CacheColumn;
@@ -18,6 +19,8 @@ import io.tensorflowignite.v1.Nulls;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
@@ -233,10 +236,37 @@ public class BatchWriterTest {
     }
   }
 
+  @Test
+  public void aBatchStartsWithinTheLimitOfItsFirstRow() {
+    AtomicLong limit = new AtomicLong(1 << 20);
+    Field field = ColumnType.plain("v", ArrowType.Binary.INSTANCE);
+    try (BatchWriter writer = writer(field, limit::get, 0)) {
+      while (!writer.isFull()) {
+        writer.append(7, new byte[1 << 10]);
+      }
+      Batch large = writer.take();
+      // The first batch waits for its reader; meanwhile others need memory.
+      limit.set(8 << 10);
+      large.close();
+      writer.append(7, new byte[1 << 10]);
+      assertTrue(allocator.toString(), allocator.getAllocatedMemory() <= 16 << 10);
+      while (!writer.isFull()) {
+        writer.append(7, new byte[1 << 10]);
+      }
+      try (Batch small = writer.take()) {
+        assertTrue("rows: " + small.rows(), small.rows() <= 8);
+      }
+    }
+  }
+
   private BatchWriter writer(Field field, long bytes, int rows) {
+    return writer(field, () -> bytes, rows);
+  }
+
+  private BatchWriter writer(Field field, LongSupplier limit, int rows) {
     ColumnType type = StoredTypes.require(field);
     CacheColumn column = CacheColumn.of(field.getName(), type, "any", RowField::value);
     return new BatchWriter(
-        "digits", List.of(column), Nulls.NULLS_ERROR, false, () -> bytes, rows, allocator);
+        "digits", List.of(column), Nulls.NULLS_ERROR, false, limit, rows, allocator);
   }
 }

@@ -24,6 +24,8 @@ public final class BatchWriter implements AutoCloseable {
   private final List<CacheColumn> cacheColumns;
   private final RowField[] fields;
   private final Column[] columns;
+  private final Nulls nulls;
+  private final BufferAllocator allocator;
   private final boolean skip;
   private final LongSupplier limit;
   private final int batchRows;
@@ -47,6 +49,8 @@ public final class BatchWriter implements AutoCloseable {
       BufferAllocator allocator) {
     this.cache = cache;
     this.cacheColumns = cacheColumns;
+    this.nulls = nulls;
+    this.allocator = allocator;
     this.skip = skip;
     this.limit = limit;
     this.batchBytes = limit.getAsLong();
@@ -54,18 +58,34 @@ public final class BatchWriter implements AutoCloseable {
     long rowBytes =
         cacheColumns.stream().mapToLong(column -> Columns.fixedBytes(column.field())).sum();
     long expectedRows = Math.min(batchRows, batchBytes / Math.max(1, rowBytes));
-    int width = cacheColumns.size();
-    fields = new RowField[width];
-    columns = new Column[width];
-    for (int i = 0; i < width; i++) {
+    fields = cacheColumns.stream().map(CacheColumn::rowField).toArray(RowField[]::new);
+    columns = new Column[fields.length];
+    createColumns(expectedRows);
+  }
+
+  private void createColumns(long expectedRows) {
+    for (int i = 0; i < columns.length; i++) {
       CacheColumn column = cacheColumns.get(i);
-      fields[i] = column.rowField();
       columns[i] = new Columns(nulls, column.strict(), allocator).of(column.field(), expectedRows);
     }
   }
 
+  /** Starts a batch within the limit of this moment. */
+  private void start() {
+    long bytes = limit.getAsLong();
+    if (bytes < batchBytes) {
+      // The buffers of the old columns would start with the size of the last batch.
+      close();
+      createColumns(0);
+    }
+    batchBytes = bytes;
+  }
+
   /** Adds a row, whole or not at all. */
   public void append(Object key, Object value) {
+    if (rows == 0) {
+      start();
+    }
     int column = 0;
     try {
       for (; column < columns.length; column++) {
@@ -105,7 +125,7 @@ public final class BatchWriter implements AutoCloseable {
   }
 
   public boolean isFull() {
-    return rows >= batchRows || bytes() >= batchBytes;
+    return rows > 0 && (rows >= batchRows || bytes() >= batchBytes);
   }
 
   public boolean isEmpty() {
@@ -120,7 +140,6 @@ public final class BatchWriter implements AutoCloseable {
     }
     Batch batch = new Batch(rows, data);
     rows = 0;
-    batchBytes = limit.getAsLong();
     return batch;
   }
 

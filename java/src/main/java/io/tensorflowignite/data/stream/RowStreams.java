@@ -61,8 +61,8 @@ public final class RowStreams {
     this.schemas = schemas;
   }
 
-  /** The plan of a command, which must name partitions. */
-  public ReadPlan plan(ReadCommand command) {
+  /** The plan of a command, which must name partitions. Waits for a turn. */
+  public ReadPlan plan(ReadCommand command) throws InterruptedException {
     if (command.getPartitionsCount() == 0) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
@@ -70,7 +70,12 @@ public final class RowStreams {
               + " tickets from GetFlightInfo",
           command.getCache());
     }
-    return new ReadPlan(ignite, localNode, schemas, losses, command);
+    turns.begin();
+    try {
+      return new ReadPlan(ignite, localNode, schemas, losses, command);
+    } finally {
+      turns.end();
+    }
   }
 
   /**
@@ -109,7 +114,7 @@ public final class RowStreams {
     return streams.get();
   }
 
-  /** The largest batch that a stream may begin now. */
+  /** The largest batch that a stream may start now. */
   private long batchBytes() {
     long share = share(freeBytes.getAsLong(), streams.get());
     return Math.max(0, Math.min(maxBatchBytes, share));
