@@ -25,6 +25,13 @@ def test_a_row_of_half_the_region_is_loaded_and_read(arena: Arena, kind: str) ->
         _confirm_messages(arena)
 
 
+def test_a_row_for_which_no_node_has_room_is_refused(arena: Arena) -> None:
+    """Half of it would have room on each node, but a row is stored whole."""
+    with pytest.raises(errors.StorageFullError, match="no room for rows of cache large"):
+        tfi.load("large", {"value": [bytes(90 * MIB)]}, partitions=1_024, address=arena.address)
+    await_true(lambda: "large" not in arena.caches(), "the cache of the load is left", SECONDS)
+
+
 def _confirm_messages(arena: Arena) -> None:
     """Sends messages between the nodes. Ignite keeps a message until its node confirms it, with each 32nd."""
     for node in arena.cluster.nodes:

@@ -279,7 +279,7 @@ public class ItOwnRegion {
 
   @Test
   public void aRegionTooSmallForTheCachesIsAnErrorAndEndsNoNode() {
-    Ignite node = start(false, region(OwnRegion.NAME).setMaxSize(24 * MIB));
+    Ignite node = start(false, region(OwnRegion.NAME).setMaxSize(16 * MIB));
 
     assertFull(assertThrows(TensorFlowIgniteException.class, () -> open(node)), OwnRegion.NAME);
 

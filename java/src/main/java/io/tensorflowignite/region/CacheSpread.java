@@ -12,6 +12,9 @@ import org.apache.ignite.cluster.ClusterNode;
 public final class CacheSpread {
   private static final long MAX_AGE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+  /** How many standard deviations a node's part may exceed its mean. */
+  private static final int DEVIATIONS = 3;
+
   private final Ignite ignite;
   private final MemoryReserve reserve;
   private final String cache;
@@ -27,11 +30,11 @@ public final class CacheSpread {
   /**
    * Reserves memory for rows with any keys.
    *
-   * @param bytes the size of one copy of the rows
+   * @param rows the sizes of the rows of one copy
    * @param what the rows in errors
    * @throws TensorFlowIgniteException STORAGE_FULL: a node has too little memory for its part.
    */
-  public Reservation reserve(long bytes, String what) {
+  public Reservation reserve(RowSizes rows, String what) {
     if (shares == null || System.nanoTime() - computedAt > MAX_AGE_NANOS) {
       computedAt = System.nanoTime();
       shares = shares();
@@ -40,9 +43,23 @@ public final class CacheSpread {
         Purpose.DATA,
         reserve.region(cache),
         shares.keySet(),
-        node -> Math.round(bytes * shares.get(node)),
-        bytes,
+        node -> part(rows, shares.get(node)),
+        rows.total(),
         what);
+  }
+
+  /**
+   * The bytes that a node may have to store. Keys choose the node of a row by chance: a node may
+   * receive more than its share, and each row is stored whole, however large it is.
+   *
+   * @param share the probability that the node stores a row
+   */
+  static long part(RowSizes rows, double share) {
+    double mean = share * rows.total();
+    double deviation = Math.sqrt(share * (1 - Math.min(1, share)) * rows.squares());
+    double whole = share < 1 ? rows.largest() : 0;
+    return (long)
+        Math.min(Math.max(1, share) * rows.total(), mean + DEVIATIONS * deviation + whole);
   }
 
   private Map<ClusterNode, Double> shares() {

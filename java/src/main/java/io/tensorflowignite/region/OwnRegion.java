@@ -4,6 +4,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CacheMode;
+import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.configuration.DataRegionConfiguration;
@@ -16,6 +18,12 @@ import org.apache.ignite.configuration.DataRegionConfiguration;
 public final class OwnRegion {
   /** The region's name in the configurations of nodes. */
   public static final String NAME = "tensorflow-ignite";
+
+  /**
+   * Each node stores all partitions of a replicated cache, and each partition takes two pages
+   * before its first row. Ignite's default of 512 would be 4 MiB for each of these small caches.
+   */
+  private static final int REPLICATED_PARTITIONS = 64;
 
   private OwnRegion() {}
 
@@ -51,6 +59,9 @@ public final class OwnRegion {
   }
 
   private static <K, V> IgniteCache<K, V> create(Ignite ignite, CacheConfiguration<K, V> cache) {
+    if (cache.getCacheMode() == CacheMode.REPLICATED) {
+      cache.setAffinity(new RendezvousAffinityFunction(false, REPLICATED_PARTITIONS));
+    }
     try (Reservation room = PartitionMemory.reserve(ignite, Purpose.DECISION, cache)) {
       return ignite.getOrCreateCache(cache);
     }

@@ -10,6 +10,7 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.region.CacheSpread;
+import io.tensorflowignite.region.RowSizes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -141,22 +142,36 @@ final class RowStreamer {
    * their way are stored first: then their nodes count them exactly.
    */
   private PendingRows reserve(VectorSchemaRoot batch) {
-    long bytes = bytes(batch) + (long) ROW_BYTES * batch.getRowCount();
+    RowSizes sizes = sizes(batch);
     String what = "rows of cache " + target.cache();
     try {
-      return new PendingRows(spread.reserve(bytes, what), pending);
+      return new PendingRows(spread.reserve(sizes, what), pending);
     } catch (TensorFlowIgniteException full) {
       if (pending.isEmpty()) {
         throw full;
       }
       streamer.flush();
       release();
-      return new PendingRows(spread.reserve(bytes, what), pending);
+      return new PendingRows(spread.reserve(sizes, what), pending);
     }
   }
 
   private void release() {
     pending.forEach(PendingRows::release);
+  }
+
+  private static RowSizes sizes(VectorSchemaRoot batch) {
+    RowSizes sizes = new RowSizes();
+    long before = 0;
+    for (int rows = 1; rows <= batch.getRowCount(); rows++) {
+      long bytes = 0;
+      for (FieldVector vector : batch.getFieldVectors()) {
+        bytes += vector.getBufferSizeFor(rows);
+      }
+      sizes.add(ROW_BYTES + Math.max(0, bytes - before));
+      before = bytes;
+    }
+    return sizes;
   }
 
   private static long bytes(VectorSchemaRoot batch) {
