@@ -11,7 +11,6 @@ import io.grpc.ClientCall;
 import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
-import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -183,11 +182,10 @@ public class ResponseMemoryTest {
             List.of(files))) {
       List<ManagedChannel> channels = new ArrayList<>();
       try {
-        List<CompletableFuture<Status>> ended = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
           channels.add(channel(server));
           for (int call = 0; call < 125; call++) {
-            ended.add(callThatNobodyReads(channels.get(i)));
+            callThatNobodyReads(channels.get(i));
           }
         }
         ManagedChannel channel = channel(server);
@@ -208,9 +206,6 @@ public class ResponseMemoryTest {
             FileServiceGrpc.newBlockingStub(channel)
                 .withDeadlineAfter(TIMEOUT_S, TimeUnit.SECONDS)
                 .getFile(GetFileRequest.getDefaultInstance()));
-        // Some calls have lost their responses to the reader.
-        CompletableFuture.anyOf(ended.toArray(new CompletableFuture<?>[0]))
-            .get(TIMEOUT_S, TimeUnit.SECONDS);
       } finally {
         channels.forEach(ManagedChannel::shutdownNow);
       }
@@ -226,20 +221,11 @@ public class ResponseMemoryTest {
         .build();
   }
 
-  private static CompletableFuture<Status> callThatNobodyReads(ManagedChannel channel) {
-    CompletableFuture<Status> ended = new CompletableFuture<>();
+  private static void callThatNobodyReads(ManagedChannel channel) {
     ClientCall<ReadBlocksRequest, ReadBlocksResponse> call =
         channel.newCall(FileServiceGrpc.getReadBlocksMethod(), CallOptions.DEFAULT);
-    call.start(
-        new ClientCall.Listener<ReadBlocksResponse>() {
-          @Override
-          public void onClose(Status status, Metadata trailers) {
-            ended.complete(status);
-          }
-        },
-        new Metadata());
+    call.start(new ClientCall.Listener<ReadBlocksResponse>() {}, new Metadata());
     call.sendMessage(ReadBlocksRequest.newBuilder().addNumbers(0).addNumbers(1).build());
     call.halfClose();
-    return ended;
   }
 }
