@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 
+import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import node_configuration
 from tensorflow_ignite.testing.ports import PortBlock
 
@@ -98,6 +100,16 @@ def test_ready_line_has_the_address_of_the_node(start: Callable[..., Node], tmp_
     assert "Ignite instance name: first\n" in Path(ready["log"]).read_text()
     assert Path(ready["log"]).is_relative_to(tmp_path)
     assert node.await_event("topology")["nodes"] == [ready["node_id"]]
+
+
+def test_a_node_that_grows_requests_no_full_collection_of_its_heap(start: Callable[..., Node], tmp_path: Path) -> None:
+    log = tmp_path / "gc.log"
+    node = start(f"--jvm-arg=-Xlog:gc:file={log}", "--data-region-bytes=1073741824")
+    address = node.await_event("ready")["address"]
+    for number in range(3):
+        tfi.load(f"growth{number}", {"value": np.zeros((1 << 16, 128))}, address=address)
+    assert "Pause" in log.read_text()
+    assert "System.gc()" not in log.read_text()
 
 
 def test_a_node_starts_in_a_directory_whose_name_its_locale_cannot_write(start: Callable[..., Node]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import _jpype
 import jpype
 
 from tensorflow_ignite.node.runtime import NodeSettings, NodeStartError
@@ -36,6 +38,16 @@ def start_jvm(libjvm: Path, *, options: Sequence[str], classpath: Sequence[str])
             f"The JVM {libjvm} did not start: {refused}. Options beyond our own come from --jvm-arg. "
             "See what the JVM has printed above."
         ) from refused
+    _request_no_collections()
+
+
+def _request_no_collections() -> None:
+    """Removes JPype's callback from Python's garbage collector.
+
+    The callback calls System.gc() whenever the process has grown: a full collection of the heap, during which the node
+    answers nobody. A node grows with each load, outside of the heap, so it would stand still again and again.
+    """
+    gc.callbacks[:] = [callback for callback in gc.callbacks if callback != _jpype._collect]
 
 
 def _accept_all_file_names() -> None:
