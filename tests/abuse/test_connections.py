@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
+import time
 from collections.abc import Iterator
 
 import grpc
 import pytest
-from arena import CACHE, SECONDS, Arena
+from arena import CACHE, MIB, SECONDS, Arena
+from half_sent import HalfSentRequests
 from streams import OWN_CONNECTION, endpoints
 from usage import ports
 from waiting import await_true
 
 import tensorflow_ignite as tfi
+from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing.leaks import marked_processes
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc, tcp_pb2, tcp_pb2_grpc
 
@@ -21,6 +25,8 @@ CONNECTIONS = 1_000
 # More than a node takes of one method.
 CALLS = 2_000
 PER_CONNECTION = 500
+# For that long a request may stand still without losing its memory to others.
+STANDSTILL_SECONDS = 1.5
 
 
 def rows_ports(arena: Arena) -> dict[str, int]:
@@ -107,3 +113,25 @@ def test_thousands_of_watchers_leave_room_for_others(arena: Arena, method: str) 
         arena.victim.check()
         for call in calls:
             call.cancel()
+
+
+def test_hundreds_of_blocks_of_which_the_end_is_missing(arena: Arena) -> None:
+    """Together 400 MiB, for nodes with a heap of 512 MiB."""
+    content = os.urandom(8 * MIB)
+    files = Files.at(arena.addresses)
+    with HalfSentRequests(arena.address, "/tensorflow_ignite.v1.FileService/PutBlocks", 100, 4 * MIB) as requests:
+        requests.send()
+        # Before, a request that needs their memory is refused.
+        time.sleep(STANDSTILL_SECONDS)
+        with files.open_writer("/beside") as writer:
+            writer.write(content)
+        with files.open_reader("/beside") as reader:
+            assert bytes(reader.read(0, len(content))) == content
+        with arena.cache("beside"):
+            assert tfi.load("beside", {"value": [content]}, address=arena.address) == 1
+        with tfi.connect(arena.address) as client:
+            assert len(client.nodes()) == len(arena.addresses)
+        arena.victim.check()
+        requests.receive(0)
+        assert requests.reset > 0
+    files.remove("/beside")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import _jpype
 import jpype
 
 from tensorflow_ignite.node.runtime import NodeSettings, NodeStartError
@@ -47,7 +46,7 @@ def _request_no_collections() -> None:
     The callback calls System.gc() whenever the process has grown: a full collection of the heap, during which the node
     answers nobody. A node grows with each load, outside of the heap, so it would stand still again and again.
     """
-    gc.callbacks[:] = [callback for callback in gc.callbacks if callback != _jpype._collect]
+    gc.callbacks[:] = [callback for callback in gc.callbacks if callback != jpype._jpype._collect]
 
 
 def _accept_all_file_names() -> None:

@@ -103,6 +103,8 @@ public final class ApiServer implements AutoCloseable {
     ConnectionTracker connections = new ConnectionTracker();
     RateLimitedLog limitedLog = new RateLimitedLog(log);
     ErrorInterceptor errors = new ErrorInterceptor(limitedLog);
+    RequestMemoryLimits requests =
+        new RequestMemoryLimits(batches.batch, batches.incomplete(), heap, System::nanoTime);
     ResponseMemory responses = new ResponseMemory(heap, largeCalls, limits.clock(), limitedLog);
     GrpcLogFilter.install();
     IOException last = null;
@@ -120,8 +122,7 @@ public final class ApiServer implements AutoCloseable {
                     }
                   })
               .maxInboundMessageSize((int) Math.min(batches.batch, Integer.MAX_VALUE))
-              .addStreamTracerFactory(
-                  new RequestMemoryLimits(batches.batch, batches.incomplete(), heap))
+              .addStreamTracerFactory(requests)
               .addTransportFilter(limits)
               .addTransportFilter(connections)
               // Our clients do not compress, and a small compressed message may become large.
@@ -141,7 +142,8 @@ public final class ApiServer implements AutoCloseable {
         builder.addService(
             MalformedRequests.of(
                 ServerInterceptors.interceptForward(
-                    ServerInterceptors.intercept(service, connections, limits, errors, responses),
+                    ServerInterceptors.intercept(
+                        service, connections, limits, errors, responses, requests),
                     interceptors)));
       }
       try {

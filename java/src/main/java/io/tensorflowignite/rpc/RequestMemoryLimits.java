@@ -2,23 +2,34 @@ package io.tensorflowignite.rpc;
 
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 
+import io.grpc.Context;
 import io.grpc.InternalStatus;
 import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import java.util.Comparator;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 
 /**
  * Limits the bytes of incomplete requests: of each request, by its method, and of all together.
  * gRPC has only one limit for all methods and no limit for their sum. This tracer counts bytes as
- * they arrive, and ends a call at the first byte above a limit.
+ * they arrive, and ends a call at the first byte above a limit. Of all together: batches and blocks
+ * leave a quarter to other requests, and requests that have stood still lose their bytes first.
  *
  * <p>Also limits the bytes of the requests that running calls have read. A request of many small
  * fields takes up to a hundred times its bytes as objects on the heap.
  */
-final class RequestMemoryLimits extends ServerStreamTracer.Factory {
+final class RequestMemoryLimits extends ServerStreamTracer.Factory implements ServerInterceptor {
+  private static final Context.Key<Call> CURRENT = Context.key("tensorflow-ignite-request");
+
   private static final Set<String> BATCHES =
       Set.of(
           "arrow.flight.protocol.FlightService/DoPut",
@@ -37,26 +48,65 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory {
 
   private static final String UPLOAD_CODE = "tensorflow_ignite.v1.NodeApiService/UploadCode";
 
+  /**
+   * Incomplete requests have at most this part of the heap: they are in direct memory, of which a
+   * JVM has as much as heap, and a piece of a request keeps the buffer with which it was received.
+   */
+  private static final int DIRECT_DIVISOR = 4;
+
+  /** A request of which nothing has arrived for this time loses its bytes to others. */
+  private static final long STALLED_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final LongSupplier clock;
   private final long batch;
   private final long total;
   private final long readTotal;
   private final AtomicLong incomplete = new AtomicLong();
+
+  /** Calls whose current request has arrived in part. */
+  private final Set<Call> open = ConcurrentHashMap.newKeySet();
+
   private final AtomicLong read = new AtomicLong();
 
   /**
    * @param batch limit of one record batch, in bytes
-   * @param total limit of all incomplete requests together, in bytes
+   * @param total limit of all incomplete requests together, in bytes; at most half of the heap,
+   *     since Netty's buffers together are not larger than the heap
    * @param heap the largest size of the heap, in bytes
+   * @param clock nanoseconds
    */
-  RequestMemoryLimits(long batch, long total, long heap) {
+  RequestMemoryLimits(long batch, long total, long heap, LongSupplier clock) {
+    this.clock = clock;
     this.batch = batch;
-    this.total = total;
+    this.total = Math.min(total, heap / DIRECT_DIVISOR);
     this.readTotal = Math.max(REQUEST, heap / HEAP_DIVISOR);
   }
 
   @Override
   public ServerStreamTracer newServerStreamTracer(String method, Metadata headers) {
     return new Call(method, limit(method));
+  }
+
+  /** Calls can be reset from here on. */
+  @Override
+  public <Q, R> ServerCall.Listener<Q> interceptCall(
+      ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
+    CURRENT.get().context = CallReset.handle(Context.current());
+    return next.startCall(call, headers);
+  }
+
+  /** Resets calls whose requests have stood still, the longest first, until the others fit. */
+  private void resetStalled(long limit) {
+    long now = clock.getAsLong();
+    open.stream()
+        .filter(call -> now - call.lastByteAt > STALLED_NANOS)
+        .sorted(Comparator.comparingLong(call -> call.lastByteAt - now))
+        .takeWhile(call -> incomplete.get() > limit)
+        .forEach(Call::reset);
+  }
+
+  private static boolean isLarge(String method) {
+    return BATCHES.contains(method) || method.equals(PUT_BLOCKS);
   }
 
   private long limit(String method) {
@@ -69,6 +119,8 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory {
     private final long limit;
     private final AtomicLong arrived = new AtomicLong();
     private final AtomicLong own = new AtomicLong();
+    private volatile long lastByteAt;
+    private volatile Context.CancellableContext context;
 
     Call(String method, long limit) {
       this.method = method;
@@ -76,9 +128,16 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory {
     }
 
     @Override
+    public Context filterContext(Context context) {
+      return context.withValue(CURRENT, this);
+    }
+
+    @Override
     public void inboundWireSize(long bytes) {
+      lastByteAt = clock.getAsLong();
+      open.add(this);
       long request = arrived.addAndGet(bytes);
-      long all = incomplete.addAndGet(bytes);
+      incomplete.addAndGet(bytes);
       if (request > limit) {
         release();
         throw limitExceeded(
@@ -88,14 +147,28 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory {
                     + " maxBatchMegabytes sets the limit.",
                 method, limit));
       }
-      if (all > total) {
+      long together = isLarge(method) ? total - total / 4 : total;
+      if (incomplete.get() > together) {
+        resetStalled(together);
+      }
+      long all = incomplete.get();
+      if (all > together) {
         release();
         throw limitExceeded(
             String.format(
                 "A request of %s was cancelled: this node has %,d bytes of incomplete requests. The"
                     + " limit for all callers together is %,d bytes. Try again later, or call"
                     + " another node.",
-                method, all, total));
+                method, all, together));
+      }
+    }
+
+    /** From another thread than the connection's: its calls may go on for a moment. */
+    private void reset() {
+      Context.CancellableContext known = context;
+      if (known != null) {
+        release();
+        CallReset.reset(known, "the rest of the request did not arrive");
       }
     }
 
@@ -103,7 +176,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory {
     public void inboundMessageRead(int sequence, long wireBytes, long bytes) {
       long request = release();
       // Of a batch, a block or a piece of code, one field has nearly all bytes.
-      if (BATCHES.contains(method) || method.equals(PUT_BLOCKS) || method.equals(UPLOAD_CODE)) {
+      if (isLarge(method) || method.equals(UPLOAD_CODE)) {
         return;
       }
       long all = read.addAndGet(request - own.getAndSet(request));
@@ -125,6 +198,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory {
     }
 
     private long release() {
+      open.remove(this);
       long request = arrived.getAndSet(0);
       incomplete.addAndGet(-request);
       return request;

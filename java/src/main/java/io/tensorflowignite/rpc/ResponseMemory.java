@@ -13,7 +13,6 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.base.TensorFlowIgniteException;
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -21,7 +20,6 @@ import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /**
  * Limits the memory of the responses that wait for their receivers, of all calls together: gRPC
@@ -36,8 +34,6 @@ import java.util.concurrent.TimeoutException;
  */
 public final class ResponseMemory implements ServerInterceptor {
   private static final Context.Key<OpenCall> CURRENT = Context.key("tensorflow-ignite-response");
-
-  private static final Field ANCESTOR = ancestor();
 
   /** Waiting responses have at most this part of the heap. */
   static final int HEAP_DIVISOR = 4;
@@ -96,7 +92,7 @@ public final class ResponseMemory implements ServerInterceptor {
         new OpenCall(
             call.getMethodDescriptor().getFullMethodName(),
             ConnectionTracker.of(call.getAttributes()),
-            cancellable(Context.current()));
+            CallReset.handle(Context.current()));
     boolean single = call.getMethodDescriptor().getType().serverSendsOneMessage();
     ServerCall<Q, R> counted =
         new SimpleForwardingServerCall<Q, R>(call) {
@@ -131,28 +127,6 @@ public final class ResponseMemory implements ServerInterceptor {
         super.onCancel();
       }
     };
-  }
-
-  /**
-   * The context whose end resets the call's stream. gRPC has no method to reset the stream of a
-   * call that the server has already closed, and gives calls only a context without `cancel`.
-   */
-  private static Context.CancellableContext cancellable(Context context) {
-    try {
-      return (Context.CancellableContext) ANCESTOR.get(context);
-    } catch (IllegalAccessException e) {
-      throw new IllegalStateException(e);
-    }
-  }
-
-  private static Field ancestor() {
-    try {
-      Field field = Context.class.getDeclaredField("cancellableAncestor");
-      field.setAccessible(true);
-      return field;
-    } catch (NoSuchFieldException e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   synchronized long total() {
@@ -294,7 +268,6 @@ public final class ResponseMemory implements ServerInterceptor {
       connection.responseBytes += bytes;
     }
 
-    /** Resets the stream: its other end could not get a status behind what it does not take. */
     private void reset() {
       log.warning(
           String.format(
@@ -302,8 +275,7 @@ public final class ResponseMemory implements ServerInterceptor {
                   + " responses that wait have %,d bytes, which is the limit. The caller must read"
                   + " its responses, or cancel its calls.",
               method, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since), limit));
-      // gRPC resets the stream of a call whose context has timed out.
-      context.cancel(new TimeoutException("the response was not read"));
+      CallReset.reset(context, "the response was not read");
     }
   }
 
