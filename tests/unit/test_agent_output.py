@@ -30,6 +30,32 @@ def test_lines_become_chunks_at_once_and_the_rest_of_a_line_with_it(output: Outp
     assert not output.advance()
 
 
+CHATTER = (
+    b"WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
+    b"I0000 00:00:1795604746.413464   11324 port.cc:153] oneDNN custom operations are on.\n"
+)
+
+
+def test_lines_that_tensorflow_prints_when_it_is_imported_are_skipped(output: Output) -> None:
+    os.write(output.fd, b"installed\n")
+    output.advance()
+    output.skip_chatter()
+    os.write(output.fd, CHATTER)
+    assert not output.advance()
+    os.write(output.fd, CHATTER + b"Epoch 1\n" + CHATTER)
+    output.complete()
+    assert data(output) == [b"installed\n", b"Epoch 1\n" + CHATTER]
+    assert [output.chunk(number).dropped_bytes for number in range(output.count)] == [0, 0]
+    assert output.bytes == sum(map(len, data(output)))
+    assert output.dropped_bytes == 0
+
+
+def test_chatter_is_kept_for_who_wants_it(output: Output) -> None:
+    os.write(output.fd, CHATTER)
+    output.advance()
+    assert data(output) == [CHATTER]
+
+
 def test_line_without_an_end_becomes_a_chunk_at_the_second_poll(output: Output) -> None:
     os.write(output.fd, b"\r10 %")
     assert not output.advance()

@@ -74,6 +74,11 @@ def environment(
     return env
 
 
+def is_quiet(variables: Mapping[str, str]) -> bool:
+    """Whether TensorFlow's own lines are not wanted in the output."""
+    return variables["TF_CPP_MIN_LOG_LEVEL"] != "0"
+
+
 def _is_server(request: StartTaskRequest) -> bool:
     return request.spec.kind == job_pb2.JOB_KIND_PARAMETER_SERVER and request.key.role in (
         job_pb2.ROLE_WORKER,

@@ -7,6 +7,7 @@ dropped, and its disk space is freed while the task still writes.
 
 import ctypes
 import os
+import re
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,12 @@ CHUNK_BYTES = 64 * 1024
 # Part of the limit for the end of the output, where a failed task prints the cause.
 TAIL_BYTES = 1024 * 1024
 _PUNCH_STEP = 4 * 1024 * 1024
+# Lines of TensorFlow's libraries below warnings, in Abseil's format, and the line that comes before them. On processors
+# with AVX512, importing TensorFlow prints four of them, whatever TF_CPP_MIN_LOG_LEVEL is.
+_CHATTER = re.compile(
+    rb"WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR\n"
+    rb"|I\d{4} \d\d:\d\d:\S+ +\d+ \S+\.cc:\d+\] .*\n"
+)
 _FALLOC_KEEP_SIZE_AND_PUNCH_HOLE = 0x01 | 0x02
 
 
@@ -40,6 +47,9 @@ class Output:
         self._position = 0
         self._partial_line_at = -1
         self._punched = 0
+        # Chatter before this chunk is in no chunk.
+        self._quiet_at = -1
+        self._skipped = 0
         self._dropped = 0
         self._complete = False
 
@@ -55,8 +65,8 @@ class Output:
 
     @property
     def bytes(self) -> int:
-        """Bytes in chunks and dropped before them; after `complete`, of the whole output."""
-        return self._position
+        """Bytes in chunks and dropped before them; after `complete`, of the whole output without skipped lines."""
+        return self._position - self._skipped
 
     @property
     def dropped_bytes(self) -> int:
@@ -69,7 +79,13 @@ class Output:
         """Reads one chunk."""
         start, end = self._starts[number], self._ends[number]
         before = self._ends[number - 1] if number else 0
+        if number == self._quiet_at:
+            before += self._skipped
         return Chunk(os.pread(self._fd, end - start, start), start - before)
+
+    def skip_chatter(self) -> None:
+        """Skips the lines that TensorFlow prints when it is imported, up to the next other line."""
+        self._quiet_at = self.count
 
     def advance(self) -> bool:
         """Divides new output into chunks; returns whether there are new ones.
@@ -110,6 +126,11 @@ class Output:
         while self._position < limit:
             requested = min(CHUNK_BYTES, limit - self._position)
             window = os.pread(self._fd, requested, self._position)
+            if self._quiet_at == self.count:
+                while line := _CHATTER.match(window):
+                    self._position += line.end()
+                    self._skipped += line.end()
+                    window = window[line.end() :]
             length = window.rfind(b"\n") + 1
             if length == 0 and (last or len(window) == requested or self._partial_line_at == self._position):
                 length = len(window)

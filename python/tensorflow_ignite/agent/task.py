@@ -200,20 +200,23 @@ class Task:
             raise PackagesError(packages.explain(exit_code, self.output.tail(failure.TAIL_BYTES)))
 
     def _keep(self, command: list[str]) -> Keeper:
+        variables = environment.environment(
+            self._request,
+            self._working,
+            self.mark,
+            self._context,
+            self._progress.path,
+            self.command.path,
+            self._temporary,
+            os.environ,
+        )
+        if environment.is_quiet(variables):
+            self.output.skip_chatter()
         return Keeper(
             command,
             lease_until_nanos=self._lease.until_nanos,
             directory=self._working,
-            environment=environment.environment(
-                self._request,
-                self._working,
-                self.mark,
-                self._context,
-                self._progress.path,
-                self.command.path,
-                self._temporary,
-                os.environ,
-            ),
+            environment=variables,
             output=self.output.fd,
         )
 

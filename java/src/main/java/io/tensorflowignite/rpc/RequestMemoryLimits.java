@@ -54,12 +54,16 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
    */
   private static final int DIRECT_DIVISOR = 4;
 
+  /** Batches and blocks leave this part of the limit to other requests. */
+  private static final int SMALL_DIVISOR = 4;
+
   /** A request of which nothing has arrived for this time loses its bytes to others. */
   private static final long STALLED_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final LongSupplier clock;
   private final long batch;
   private final long total;
+  private final long large;
   private final long readTotal;
   private final AtomicLong incomplete = new AtomicLong();
 
@@ -70,15 +74,15 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
 
   /**
    * @param batch limit of one record batch, in bytes
-   * @param total limit of all incomplete requests together, in bytes; at most half of the heap,
-   *     since Netty's buffers together are not larger than the heap
+   * @param total limit of all incomplete requests together, in bytes; at most a quarter of the heap
    * @param heap the largest size of the heap, in bytes
    * @param clock nanoseconds
    */
   RequestMemoryLimits(long batch, long total, long heap, LongSupplier clock) {
     this.clock = clock;
-    this.batch = batch;
     this.total = Math.min(total, heap / DIRECT_DIVISOR);
+    this.large = this.total - this.total / SMALL_DIVISOR;
+    this.batch = Math.min(batch, large);
     this.readTotal = Math.max(REQUEST, heap / HEAP_DIVISOR);
   }
 
@@ -144,10 +148,10 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
             String.format(
                 "A request of %s is larger than %,d bytes. This is the limit of one request of this"
                     + " method. Split the request; for batches of rows the property"
-                    + " maxBatchMegabytes sets the limit.",
+                    + " maxBatchMegabytes sets the limit, which is at most 3/16 of the heap.",
                 method, limit));
       }
-      long together = isLarge(method) ? total - total / 4 : total;
+      long together = isLarge(method) ? large : total;
       if (incomplete.get() > together) {
         resetStalled(together);
       }
@@ -163,7 +167,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
       }
     }
 
-    /** From another thread than the connection's: its calls may go on for a moment. */
+    /** May run on the thread of any connection. */
     private void reset() {
       Context.CancellableContext known = context;
       if (known != null) {
