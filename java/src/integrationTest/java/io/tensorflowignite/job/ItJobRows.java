@@ -137,8 +137,9 @@ public class ItJobRows {
 
   @Test
   public void aReadableJobIsNotRemovedByForceBeforeItsEnd() {
-    put(job("waiting0").setSpec(JobSpec.newBuilder().setCache("rows")).build());
+    // First: a job whose cache does not exist ends.
     node.ignite.getOrCreateCache("rows");
+    put(job("waiting0").setSpec(JobSpec.newBuilder().setCache("rows")).build());
     assertCode("JOB_NOT_FINISHED", () -> node.api().removeJob(removal("waiting0", true)));
   }
 
