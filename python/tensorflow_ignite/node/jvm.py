@@ -37,10 +37,10 @@ def start_jvm(libjvm: Path, *, options: Sequence[str], classpath: Sequence[str])
             f"The JVM {libjvm} did not start: {refused}. Options beyond our own come from --jvm-arg. "
             "See what the JVM has printed above."
         ) from refused
-    _request_no_collections()
+    _remove_collection_callback()
 
 
-def _request_no_collections() -> None:
+def _remove_collection_callback() -> None:
     """Removes JPype's callback from Python's garbage collector.
 
     The callback calls System.gc() whenever the process has grown: a full collection of the heap, during which the node

@@ -164,27 +164,25 @@ final class RowStreamer {
     RowSizes sizes = new RowSizes();
     long before = 0;
     for (int rows = 1; rows <= batch.getRowCount(); rows++) {
-      long bytes = 0;
-      for (FieldVector vector : batch.getFieldVectors()) {
-        bytes += vector.getBufferSizeFor(rows);
-      }
+      long bytes = bytes(batch, rows);
       sizes.add(ROW_BYTES + Math.max(0, bytes - before));
       before = bytes;
     }
     return sizes;
   }
 
-  private static long bytes(VectorSchemaRoot batch) {
+  /** The bytes of the first rows of a batch. */
+  private static long bytes(VectorSchemaRoot batch, int rows) {
     long bytes = 0;
     for (FieldVector vector : batch.getFieldVectors()) {
-      bytes += vector.getBufferSize();
+      bytes += vector.getBufferSizeFor(rows);
     }
     return bytes;
   }
 
   /** Sets the streamer's buffers, which Ignite counts in rows, by the size of the rows. */
   private void size(VectorSchemaRoot batch) {
-    long rowBytes = Math.max(1, bytes(batch) / batch.getRowCount());
+    long rowBytes = Math.max(1, bytes(batch, batch.getRowCount()) / batch.getRowCount());
     int size = (int) Math.max(1, Math.min(MAX_BUFFER_ROWS, BUFFER_BYTES / rowBytes));
     streamer.perNodeBufferSize(size);
     streamer.perThreadBufferSize(size);
