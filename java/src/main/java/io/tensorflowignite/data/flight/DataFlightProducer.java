@@ -103,7 +103,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
   public FlightInfo getFlightInfo(CallContext context, FlightDescriptor descriptor) {
     try {
       ReadPlan plan = plan(readCommand(descriptor));
-      return new FlightInfo(plan.schema(), descriptor, endpoints(plan), -1, plan.countRows());
+      return new FlightInfo(plan.schema(), descriptor, endpoints(plan), -1, streams.count(plan));
     } catch (RuntimeException | InterruptedException | StackOverflowError error) {
       throw errors.of("GetFlightInfo", error);
     }

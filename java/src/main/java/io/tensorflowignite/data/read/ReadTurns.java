@@ -13,14 +13,20 @@ public final class ReadTurns {
     R run() throws InterruptedException;
   }
 
-  private static final int PER_PROCESSOR = 2;
+  private static final int SCANS_PER_PROCESSOR = 2;
 
   private static final ThreadLocal<ReadTurns> HELD = new ThreadLocal<>();
 
   private final Semaphore free;
 
-  public ReadTurns() {
-    this(PER_PROCESSOR * Runtime.getRuntime().availableProcessors());
+  /** For streams that scan partitions. */
+  public static ReadTurns ofScans() {
+    return new ReadTurns(SCANS_PER_PROCESSOR * Runtime.getRuntime().availableProcessors());
+  }
+
+  /** For streams that run queries: a query keeps its turn until it finds a row. */
+  public static ReadTurns ofQueries() {
+    return new ReadTurns(Runtime.getRuntime().availableProcessors());
   }
 
   ReadTurns(int streams) {

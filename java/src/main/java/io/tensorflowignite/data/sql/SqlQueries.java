@@ -4,7 +4,9 @@ import io.tensorflowignite.data.read.PartitionOwners;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Function;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 import org.apache.ignite.cache.query.SqlFieldsQuery;
@@ -78,7 +80,18 @@ final class SqlQueries {
     if (!all) {
       restrict(query, partitions);
     }
-    return SqlErrors.translating(text(), () -> sum(cache.query(query).getAll()));
+    return SqlErrors.translating(text(), () -> run(query, rows -> sum(rows.getAll())));
+  }
+
+  private <R> R run(SqlFieldsQuery query, Function<FieldsQueryCursor<List<?>>, R> use) {
+    try (FieldsQueryCursor<List<?>> rows = cache.query(query);
+        QueryCancellation cancellation = new QueryCancellation(rows)) {
+      return use.apply(rows);
+    } catch (RuntimeException failure) {
+      throw QueryCancellation.callHasEnded()
+          ? new IgniteInterruptedException("The call for which a query ran has ended.")
+          : failure;
+    }
   }
 
   /** If no key can meet the condition, as in BETWEEN 1 AND 0, Ignite asks no node: no count. */
@@ -89,13 +102,15 @@ final class SqlQueries {
   private long countByKey(List<Integer> partitions, PartitionOwners owners, Object[] values) {
     Set<Integer> requested = new HashSet<>(partitions);
     SqlFieldsQuery query = query(select.keys(), values, false);
-    long count = 0;
-    try (FieldsQueryCursor<List<?>> keys = cache.query(query)) {
-      for (List<?> key : keys) {
-        count += requested.contains(owners.partition(key.get(0))) ? 1 : 0;
-      }
-    }
-    return count;
+    return run(
+        query,
+        keys -> {
+          long count = 0;
+          for (List<?> key : keys) {
+            count += requested.contains(owners.partition(key.get(0))) ? 1 : 0;
+          }
+          return count;
+        });
   }
 
   private SqlFieldsQuery restrict(SqlFieldsQuery query, List<Integer> partitions) {

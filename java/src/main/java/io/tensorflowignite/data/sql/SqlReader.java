@@ -63,7 +63,8 @@ public final class SqlReader implements RowReader {
   private boolean run(List<Integer> partitions, BatchWriter writer, BatchSink sink)
       throws InterruptedException {
     Set<Integer> requested = new HashSet<>(partitions);
-    try (FieldsQueryCursor<List<?>> rows = queries.rows(partitions)) {
+    try (FieldsQueryCursor<List<?>> rows = queries.rows(partitions);
+        QueryCancellation cancellation = new QueryCancellation(rows)) {
       for (List<?> row : rows) {
         Object key = row.get(row.size() - 1);
         if (queries.returnAllPartitions() && !requested.contains(owners.partition(key))) {
@@ -80,6 +81,9 @@ public final class SqlReader implements RowReader {
       }
       return true;
     } catch (RuntimeException failure) {
+      if (QueryCancellation.callHasEnded()) {
+        return false;
+      }
       partitions.forEach(owners::requirePrimaryHere);
       throw SqlErrors.translate(queries.text(), failure);
     }

@@ -101,6 +101,15 @@ public final class ReadPlan {
         : schema;
   }
 
+  String cache() {
+    return cache.getName();
+  }
+
+  /** Whether a condition or SELECT chooses the rows. */
+  boolean isQuery() {
+    return sql != null;
+  }
+
   public PartitionOwners owners() {
     return owners;
   }
@@ -130,7 +139,7 @@ public final class ReadPlan {
   }
 
   /** Rows in the partitions' primary copies; -1 if the command has {@code uncounted}. */
-  public long countRows() {
+  long countRows() {
     if (command.getUncounted()) {
       return -1;
     }

@@ -1,6 +1,7 @@
 package io.tensorflowignite.data.stream;
 
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.loss.CacheLosses;
@@ -13,6 +14,7 @@ import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
 import java.util.UUID;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.apache.arrow.memory.BufferAllocator;
@@ -30,6 +32,9 @@ public final class RowStreams {
   /** Buffers grow by doubling: a batch takes up to twice its size. */
   private static final int GROWTH = 2;
 
+  /** Counts of rows that conditions select, at the same time: a quarter of the API's threads. */
+  private static final int MAX_COUNTS = 32;
+
   /** While the reader has not received one batch, the stream has built the next one. */
   private static final int BATCHES = 2;
 
@@ -40,7 +45,11 @@ public final class RowStreams {
   private final long maxBatchBytes;
   private final LongSupplier freeBytes;
   private final ScanMemory scans = new ScanMemory();
-  private final ReadTurns turns = new ReadTurns();
+  private final ReadTurns scanTurns = ReadTurns.ofScans();
+  private final ReadTurns queryTurns = ReadTurns.ofQueries();
+  // A count takes a thread of Ignite's query pool on each node, and others need these too.
+  private final ReadTurns countTurns = ReadTurns.ofQueries();
+  private final Semaphore counts = new Semaphore(MAX_COUNTS);
   private final AtomicInteger streams = new AtomicInteger();
 
   /**
@@ -70,11 +79,11 @@ public final class RowStreams {
               + " tickets from GetFlightInfo",
           command.getCache());
     }
-    turns.begin();
+    scanTurns.begin();
     try {
       return new ReadPlan(ignite, localNode, schemas, losses, command);
     } finally {
-      turns.end();
+      scanTurns.end();
     }
   }
 
@@ -87,6 +96,7 @@ public final class RowStreams {
    */
   public ReadResult read(ReadPlan plan, BufferAllocator allocator, BatchSink sink)
       throws InterruptedException {
+    ReadTurns turns = plan.isQuery() ? queryTurns : scanTurns;
     turns.begin();
     streams.incrementAndGet();
     try (BatchWriter writer = plan.writer(allocator, this::batchBytes)) {
@@ -106,6 +116,36 @@ public final class RowStreams {
     } finally {
       turns.end();
       streams.decrementAndGet();
+    }
+  }
+
+  /**
+   * Rows in the partitions of a plan; -1 if its command has {@code uncounted}.
+   *
+   * @throws TensorFlowIgniteException LIMIT_EXCEEDED: this node counts for too many others, each of
+   *     which keeps a thread of the API until its count is complete
+   */
+  public long count(ReadPlan plan) throws InterruptedException {
+    if (!plan.isQuery()) {
+      return plan.countRows();
+    }
+    if (!counts.tryAcquire()) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_LIMIT_EXCEEDED,
+          "the rows of cache %s were not counted; a node counts rows that conditions select for at"
+              + " most %d callers at once; try again later, or call another node",
+          plan.cache(),
+          MAX_COUNTS);
+    }
+    try {
+      countTurns.begin();
+      try {
+        return plan.countRows();
+      } finally {
+        countTurns.end();
+      }
+    } finally {
+      counts.release();
     }
   }
 

@@ -1,0 +1,67 @@
+"""Conditions that take minutes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+from arena import SECONDS, Arena
+from usage import thin
+from waiting import await_true
+
+import tensorflow_ignite as tfi
+
+CALLERS = 8
+ROWS = 10_000
+TEXT = "a" * 300
+# Four million steps for each row. H2 looks whether a query is cancelled at every 128th row.
+WHERE = "value LIKE '%a%a%b'"
+_CALLERS = {
+    "read": """
+import sys, tensorflow_ignite as tfi
+
+address, cache, where = sys.argv[1:]
+tfi.read_table(cache, where=where, address=address)
+""",
+    "count": """
+import sys, pyarrow.flight as flight
+from tensorflow_ignite.v1 import data_pb2
+
+address, cache, where = sys.argv[1:]
+command = data_pb2.ReadCommand(cache=cache, where=where).SerializeToString()
+flight.FlightClient(f"grpc://{address}").get_flight_info(flight.FlightDescriptor.for_command(command))
+""",
+}
+
+
+def running_queries(arena: Arena) -> int:
+    """Queries that the nodes run, without the ones that ask."""
+    found = 0
+    for node in arena.cluster.nodes:
+        with thin(node) as client:
+            query = "SELECT COUNT(*) FROM SYS.SQL_QUERIES WHERE SQL NOT LIKE '%SQL_QUERIES%'"
+            found += sum(int(row[0]) for row in client.sql(query, schema="SYS"))
+    return found
+
+
+@pytest.mark.parametrize("purpose", _CALLERS)
+def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(arena: Arena, purpose: str) -> None:
+    with arena.cache("slow"):
+        tfi.load("slow", {"value": [TEXT] * ROWS}, address=arena.address)
+        command = [sys.executable, "-c", _CALLERS[purpose], arena.address, "slow", WHERE]
+        callers = [subprocess.Popen(command) for _ in range(CALLERS)]
+        try:
+            await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
+            time.sleep(3)
+            assert tfi.read_table("slow", address=arena.address).num_rows == ROWS
+            with tfi.connect(arena.address) as client:
+                assert len(client.nodes()) == len(arena.addresses)
+            arena.victim.check()
+            assert all(caller.poll() is None for caller in callers)
+        finally:
+            for caller in callers:
+                caller.kill()
+                caller.wait()
+        await_true(lambda: running_queries(arena) == 0, "queries run without their callers", SECONDS)
