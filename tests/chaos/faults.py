@@ -89,9 +89,10 @@ _TASKS: dict[tuple[Action, str, Training], Expected] = {
     # It has no loop that saves for us, so that nothing handles the signal.
     ("terminate", "worker", "steps"): CRASHED,
     ("terminate", "worker", "mirrored"): ENDED,
-    ("terminate", "worker", "servers"): REPLACED,
-    ("terminate", "client", "servers"): REPLACED,
-    ("terminate", "ps", "servers"): CRASHED,
+    # The client process saves for all tasks, whichever was sent the signal.
+    ("terminate", "worker", "servers"): ENDED,
+    ("terminate", "client", "servers"): ENDED,
+    ("terminate", "ps", "servers"): ENDED,
 }
 _PARTS: dict[tuple[Action, str], Expected] = {
     ("kill", "agent"): NODE_FAILED,
