@@ -15,11 +15,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from thin_client import thin_client
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.loading import load as loading
 from tensorflow_ignite.data.loading.columns import table_of
+from tensorflow_ignite.data.loading.inputs import BATCH_ROWS
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.v1 import data_pb2
@@ -185,12 +187,32 @@ def test_rows_with_the_same_affinity_value_are_read_from_one_partition(cluster: 
     assert len(set.union(*homes.values())) > 2
 
 
-def test_progress_is_reported_after_each_batch(cluster: LocalCluster) -> None:
+def test_progress_is_of_rows_that_are_stored(cluster: LocalCluster) -> None:
     received: list[loading.Progress] = []
-    tfi.load("progress", batches(), progress=received.append, partitions=PARTITIONS, address=cluster.address)
-    assert [progress.rows for progress in received] == [20, 40, 60]
-    assert received[-1].bytes > IMAGES.nbytes
-    assert received[-1].total_rows is None
+    with thin_client(cluster.nodes[0].pid) as client:
+
+        def check(progress: loading.Progress) -> None:
+            assert client.get_cache("progress").get_size() >= progress.rows
+            received.append(progress)
+
+        rows = 40 * BATCH_ROWS
+        columns = {"x": np.arange(rows), "y": np.ones(rows)}
+        tfi.load("progress", columns, progress=check, partitions=PARTITIONS, address=cluster.address)
+    stored = [progress.rows for progress in received]
+    assert len(stored) > 5
+    assert stored == sorted(stored)
+    assert [stored[-1], received[-1].total_rows] == [rows, rows]
+    assert received[-1].bytes >= 16 * rows
+
+
+def test_an_error_of_the_progress_callback_ends_the_load(cluster: LocalCluster) -> None:
+    def fail(progress: loading.Progress) -> None:
+        raise RuntimeError(f"{progress.rows} rows are too many")
+
+    with pytest.raises(RuntimeError, match="rows are too many"):
+        tfi.load("unwanted", {"x": np.arange(40 * BATCH_ROWS)}, progress=fail, address=cluster.address)
+    with thin_client(cluster.nodes[0].pid) as client:
+        assert "unwanted" not in client.get_cache_names()
 
 
 def cli(*args: object) -> subprocess.CompletedProcess[str]:

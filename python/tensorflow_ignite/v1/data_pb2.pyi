@@ -123,7 +123,7 @@ class BatchBuffer(_message.Message):
     def __init__(self, offset: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
 
 class LoadCommand(_message.Message):
-    __slots__ = ("cache", "key_column", "first_key", "backups", "replicated", "partitions", "existing", "affinity_column", "without_sql", "sealed")
+    __slots__ = ("cache", "key_column", "first_key", "backups", "replicated", "partitions", "existing", "affinity_column", "without_sql", "sealed", "progress")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     KEY_COLUMN_FIELD_NUMBER: _ClassVar[int]
     FIRST_KEY_FIELD_NUMBER: _ClassVar[int]
@@ -134,6 +134,7 @@ class LoadCommand(_message.Message):
     AFFINITY_COLUMN_FIELD_NUMBER: _ClassVar[int]
     WITHOUT_SQL_FIELD_NUMBER: _ClassVar[int]
     SEALED_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
     cache: str
     key_column: str
     first_key: int
@@ -144,10 +145,13 @@ class LoadCommand(_message.Message):
     affinity_column: str
     without_sql: bool
     sealed: bool
-    def __init__(self, cache: _Optional[str] = ..., key_column: _Optional[str] = ..., first_key: _Optional[int] = ..., backups: _Optional[int] = ..., replicated: bool = ..., partitions: _Optional[int] = ..., existing: _Optional[_Union[ExistingCache, str]] = ..., affinity_column: _Optional[str] = ..., without_sql: bool = ..., sealed: bool = ...) -> None: ...
+    progress: bool
+    def __init__(self, cache: _Optional[str] = ..., key_column: _Optional[str] = ..., first_key: _Optional[int] = ..., backups: _Optional[int] = ..., replicated: bool = ..., partitions: _Optional[int] = ..., existing: _Optional[_Union[ExistingCache, str]] = ..., affinity_column: _Optional[str] = ..., without_sql: bool = ..., sealed: bool = ..., progress: bool = ...) -> None: ...
 
 class LoadResult(_message.Message):
-    __slots__ = ("rows",)
+    __slots__ = ("rows", "partial")
     ROWS_FIELD_NUMBER: _ClassVar[int]
+    PARTIAL_FIELD_NUMBER: _ClassVar[int]
     rows: int
-    def __init__(self, rows: _Optional[int] = ...) -> None: ...
+    partial: bool
+    def __init__(self, rows: _Optional[int] = ..., partial: bool = ...) -> None: ...

@@ -19,6 +19,8 @@ from tensorflow_ignite.data.loading.columns import column_of, is_nullable, table
 
 # Large enough for the network, small enough for many concurrent loads.
 BATCH_BYTES = 4 * 1024 * 1024
+# Of narrow rows these bytes are many, which take seconds to store.
+BATCH_ROWS = 16 * 1024
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def _cast(raw: _OpenedInput, casting: Casting, schema: pa.Schema) -> Iterator[pa
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    rows = max(1, BATCH_BYTES * batch.num_rows // max(1, batch.nbytes))
+    rows = min(BATCH_ROWS, max(1, BATCH_BYTES * batch.num_rows // max(1, batch.nbytes)))
     for first in range(0, batch.num_rows, rows):
         yield batch.slice(first, rows)
 

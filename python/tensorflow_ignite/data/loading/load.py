@@ -88,7 +88,7 @@ def load(
         if_exists: The action if the cache exists: ``"error"``, ``"replace"`` it with all its rows, or ``"append"``.
         batched: Whether the elements of a tf.data.Dataset are batches of rows. None: they are if the first dimension of
             each component has an unknown size, and are not if a component is a scalar.
-        progress: Called with a :class:`Progress` after each batch; or True for a bar on a terminal.
+        progress: Called with a :class:`Progress` while rows are stored; or True for a bar on a terminal.
         address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
         credentials: As for :func:`tensorflow_ignite.dataset`.
 
@@ -136,7 +136,7 @@ def load_rows(
         command: The command for the cluster; this function sets its first key.
         rows: The rows to write.
         address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
-        progress: Called after each batch.
+        progress: Called while rows are stored, and at the end.
         credentials: Credentials that the script gave; None: those of this process.
     """
     names, keys = rows.schema.names, [name for name in (command.key_column, command.affinity_column) if name]
@@ -153,29 +153,37 @@ def load_rows(
     writer = resolve.find_credentials(credentials, (where,), data=True)
     if not command.key_column and command.existing == data_pb2.EXISTING_CACHE_APPEND:
         command.first_key = _first_key(command.cache, where, writer)
-    counted = _CountedBatches(rows, progress)
-    stored = flight.put(where, command, rows.schema, counted.batches(), writer)
-    return LoadSummary(stored, counted.bytes, time.monotonic() - counted.began)
+    sent = _SentBatches(rows)
+
+    def report(stored: int) -> None:
+        if progress is not None:
+            progress(sent.progress(stored))
+
+    stored = flight.put(where, command, rows.schema, sent.batches(), writer, report if progress else None)
+    report(stored)
+    return LoadSummary(stored, sent.bytes, time.monotonic() - sent.began)
 
 
-class _CountedBatches:
+class _SentBatches:
     """Counts the rows and bytes of the batches that are sent."""
 
-    def __init__(self, rows: Input, report: Callable[[Progress], None] | None) -> None:
+    def __init__(self, rows: Input) -> None:
         self.bytes = 0
         self.began = time.monotonic()
+        self._sent = 0
         self._rows = rows
-        self._report = report
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        rows = 0
         with contextlib.closing(self._rows.batches):  # type: ignore[type-var]
             for batch in self._rows.batches:
-                yield batch
-                rows += batch.num_rows
+                self._sent += batch.num_rows
                 self.bytes += batch.nbytes
-                if self._report is not None:
-                    self._report(Progress(rows, self.bytes, time.monotonic() - self.began, self._rows.rows))
+                yield batch
+
+    def progress(self, stored: int) -> Progress:
+        """The progress with this number of stored rows, whose size is estimated from the rows sent so far."""
+        size = self.bytes * stored // self._sent if self._sent else 0
+        return Progress(stored, size, time.monotonic() - self.began, self._rows.rows)
 
 
 def _require_options(

@@ -10,8 +10,8 @@ class Progress:
     """The progress of a load.
 
     Attributes:
-        rows: Number of rows that were sent.
-        bytes: Size of these rows as Arrow columns.
+        rows: Number of rows that are stored, in whole batches.
+        bytes: Size of these rows as Arrow columns, estimated.
         seconds: Time since the start of the load.
         total_rows: Number of rows of the whole load; None: not known.
     """

@@ -5,9 +5,11 @@ Each function opens and closes its own connection, so any thread may call it.
 
 from __future__ import annotations
 
+import queue
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +26,9 @@ from tensorflow_ignite.v1 import data_pb2
 
 # Timeout for a node that does not answer any more; counting the rows of a cache takes milliseconds.
 SECONDS_TO_DESCRIBE = 60.0
+
+# What calls of Flight raise.
+_FAILURES = (flight.FlightError, pa.ArrowException, OSError, KeyError, NotImplementedError)
 
 
 @dataclass(frozen=True)
@@ -165,13 +170,14 @@ def check_result(result: data_pb2.ReadResult | None, rows: int, subject: str) ->
         )
 
 
-class _Source:
-    """The batches that are sent to a node, and the error of their iterator, which is not an error of Flight."""
+class _Sender:
+    """The caller's part of a load: its batches, its callback, and their error, which is not an error of Flight."""
 
-    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+    def __init__(self, batches: Iterable[pa.RecordBatch], report: Callable[[int], None] | None) -> None:
         self.error: Exception | None = None
         self.rows = 0
         self._batches = batches
+        self._report = report
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
@@ -182,6 +188,16 @@ class _Source:
             self.error = error
             raise
 
+    def report(self, stored: Iterable[int]) -> None:
+        """Calls the callback with each of these numbers."""
+        for rows in stored:
+            try:
+                if self._report is not None:
+                    self._report(rows)
+            except Exception as error:
+                self.error = error
+                raise
+
 
 def put(
     address: str,
@@ -189,33 +205,36 @@ def put(
     schema: pa.Schema,
     batches: Iterable[pa.RecordBatch],
     credentials: Credentials | None = None,
+    report: Callable[[int], None] | None = None,
 ) -> int:
     """Sends batches to be written; returns the number of rows that the cluster has written.
 
     If the iterator of the batches raises an error, the cluster removes the new cache before the error is raised here.
+    The callback is called with the number of rows that are stored so far, each time that it has grown.
 
     Raises:
         TensorFlowIgniteError: An error of the node, such as CacheExistsError; if no node answers.
     """
     command.sealed = True
+    command.progress = report is not None
     descriptor = flight.FlightDescriptor.for_command(command.SerializeToString())
-    source = _Source(batches)
+    sender = _Sender(batches, report)
     try:
         with _connection(address, f"cache {command.cache!r} was not loaded", credentials) as (client, options):
-            metadata = _send(client, options, descriptor, schema, source)
+            result = _send(client, options, descriptor, schema, sender)
     except errors.TensorFlowIgniteError:
-        if source.error is not None:
-            raise source.error from None
+        if sender.error is not None:
+            raise sender.error from None
         raise
-    if metadata is None:
-        if not source.rows:
+    if result is None:
+        if not sender.rows:
             # A result of zeros has no bytes, so it does not arrive.
             return 0
         raise errors.InternalError(
             f"cache {command.cache!r} was not loaded: the node at {address} ended the call without the number of "
             f"rows. Every load ends with this number. Read the log of that node"
         )
-    return int(data_pb2.LoadResult.FromString(metadata.to_pybytes()).rows)
+    return int(result.rows)
 
 
 def _send(
@@ -223,27 +242,83 @@ def _send(
     options: flight.FlightCallOptions,
     descriptor: flight.FlightDescriptor,
     schema: pa.Schema,
-    source: _Source,
-) -> pa.Buffer | None:
-    writer, results = client.do_put(descriptor, schema, options)
+    sender: _Sender,
+) -> data_pb2.LoadResult | None:
+    writer, reader = client.do_put(descriptor, schema, options)
+    answers = _Answers(reader)
     try:
-        for batch in source:
+        for batch in sender:
             writer.write_batch(batch)
+            sender.report(answers.arrived())
         # Flight does not deliver a message without bytes, and protobuf omits a zero: they are field 1, value 0.
-        writer.write_metadata(data_pb2.LoadResult(rows=source.rows).SerializeToString() or b"\x08\x00")
+        writer.write_metadata(data_pb2.LoadResult(rows=sender.rows).SerializeToString() or b"\x08\x00")
         writer.done_writing()
-        metadata = results.read()
+        sender.report(answers.remaining())
     except BaseException as error:
         # Without the final message the node removes the new cache, and then ends the call.
+        with suppress(*_FAILURES):
+            writer.done_writing()
+        answers.close()
         try:
             writer.close()
-        except (flight.FlightError, pa.ArrowException, OSError, KeyError, NotImplementedError):
+        except _FAILURES:
             # This error has the node's reason; the error of the failed write has none.
-            if source.error is None and isinstance(error, Exception):
+            if sender.error is None and isinstance(error, Exception):
                 raise
         raise
+    answers.close()
     writer.close()
-    return metadata
+    return answers.result
+
+
+class _Answers:
+    """What a node returns while rows are sent. A thread reads it, since a write waits until the node takes a batch."""
+
+    def __init__(self, reader: flight.FlightMetadataReader) -> None:
+        #: The node's last answer; None: there is none.
+        self.result: data_pb2.LoadResult | None = None
+        self._reader = reader
+        # Numbers of stored rows; an error or None at the end.
+        self._received: queue.SimpleQueue[int | Exception | None] = queue.SimpleQueue()
+        self._ended = False
+        self._thread = threading.Thread(target=self._read, name="tensorflow-ignite-load", daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        try:
+            while (metadata := self._reader.read()) is not None:
+                answer = data_pb2.LoadResult.FromString(metadata.to_pybytes())
+                if answer.partial:
+                    self._received.put(answer.rows)
+                else:
+                    self.result = answer
+            self._received.put(None)
+        except Exception as error:
+            self._received.put(error)
+
+    def arrived(self) -> Iterator[int]:
+        """The numbers of stored rows that have arrived meanwhile; does not wait."""
+        while not self._received.empty() and (stored := self._next()) is not None:
+            yield stored
+
+    def remaining(self) -> Iterator[int]:
+        """The numbers of stored rows until the node ends the call."""
+        while (stored := self._next()) is not None:
+            yield stored
+
+    def _next(self) -> int | None:
+        """Waits for a number; None: the node has ended the call. Raises its error."""
+        stored = None if self._ended else self._received.get()
+        if isinstance(stored, int):
+            return stored
+        self._ended = True
+        if stored is not None:
+            raise stored
+        return None
+
+    def close(self) -> None:
+        """Returns when the node has ended the call. The stream cannot be closed before."""
+        self._thread.join()
 
 
 @contextmanager
@@ -257,7 +332,7 @@ def _connection(
             yield client, options
     except errors.TensorFlowIgniteError:
         raise
-    except (flight.FlightError, pa.ArrowException, OSError, KeyError, NotImplementedError) as error:
+    except _FAILURES as error:
         raise translate(error, address, failure, credentials) from error
 
 

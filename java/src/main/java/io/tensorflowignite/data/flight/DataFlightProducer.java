@@ -29,6 +29,8 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongConsumer;
 import org.apache.arrow.flight.FlightDescriptor;
 import org.apache.arrow.flight.FlightEndpoint;
 import org.apache.arrow.flight.FlightGrpcUtils;
@@ -138,8 +140,9 @@ public final class DataFlightProducer extends NoOpFlightProducer {
         requireWrite(command);
         CacheLoader loader = new CacheLoader(ignite, schemas, store);
         FlightBatches batches = new FlightBatches(stream, command.getSealed());
-        LoadResult result = loader.load(command, batches);
-        acknowledge(result, acknowledgements);
+        LongConsumer progress = command.getProgress() ? tell(acknowledgements) : stored -> {};
+        send(loader.load(command, batches, progress), acknowledgements);
+        acknowledgements.onCompleted();
       } catch (Exception error) {
         acknowledgements.onError(errors.of("DoPut", error));
       }
@@ -199,13 +202,22 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     }
   }
 
-  private void acknowledge(LoadResult result, StreamListener<PutResult> acknowledgements) {
+  /** Tells the number of stored rows when it has changed. */
+  private LongConsumer tell(StreamListener<PutResult> acknowledgements) {
+    AtomicLong told = new AtomicLong();
+    return stored -> {
+      if (told.getAndSet(stored) != stored) {
+        send(LoadResult.newBuilder().setRows(stored).setPartial(true).build(), acknowledgements);
+      }
+    };
+  }
+
+  private void send(LoadResult result, StreamListener<PutResult> acknowledgements) {
     byte[] bytes = result.toByteArray();
     try (ArrowBuf metadata = allocator.buffer(bytes.length)) {
       metadata.writeBytes(bytes);
       acknowledgements.onNext(PutResult.metadata(metadata));
     }
-    acknowledgements.onCompleted();
   }
 
   /**

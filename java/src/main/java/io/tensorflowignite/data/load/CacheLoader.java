@@ -10,6 +10,7 @@ import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.v1.LoadCommand;
 import io.tensorflowignite.v1.LoadResult;
 import java.util.OptionalLong;
+import java.util.function.LongConsumer;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.ignite.Ignite;
 
@@ -27,11 +28,14 @@ public final class CacheLoader {
     this.store = store;
   }
 
-  public LoadResult load(LoadCommand command, BatchSource batches) {
+  /**
+   * @param progress called after each batch with the number of rows that are stored
+   */
+  public LoadResult load(LoadCommand command, BatchSource batches, LongConsumer progress) {
     LoadPlan plan = new LoadPlan(command, batches.schema());
     LoadTarget target = LoadTarget.prepare(ignite, schemas, store, plan);
     try {
-      long rows = stream(plan, target, batches);
+      long rows = stream(plan, target, batches, progress);
       requireAll(plan, target, rows);
       return LoadResult.newBuilder().setRows(rows).build();
     } catch (RuntimeException error) {
@@ -40,11 +44,13 @@ public final class CacheLoader {
     }
   }
 
-  private long stream(LoadPlan plan, LoadTarget target, BatchSource batches) {
+  private long stream(
+      LoadPlan plan, LoadTarget target, BatchSource batches, LongConsumer progress) {
     RowStreamer streamer = new RowStreamer(ignite, plan, target);
     try {
       for (VectorSchemaRoot batch = batches.next(); batch != null; batch = batches.next()) {
         streamer.add(batch);
+        progress.accept(streamer.stored());
       }
       if (plan.command().getSealed()) {
         requireSeal(target, streamer.rows(), batches.seal());

@@ -21,6 +21,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.ignite.Ignite;
@@ -59,6 +60,7 @@ final class RowStreamer {
   private final CacheSpread spread;
 
   private final Set<PendingRows> pending = ConcurrentHashMap.newKeySet();
+  private final LongAdder stored = new LongAdder();
   private final int threads = Math.min(MAX_THREADS, Runtime.getRuntime().availableProcessors());
   private final ExecutorService executor = Executors.newFixedThreadPool(threads, THREADS);
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
@@ -78,6 +80,11 @@ final class RowStreamer {
   /** Number of rows so far. */
   long rows() {
     return rows;
+  }
+
+  /** Number of rows of the batches that are stored as a whole. */
+  long stored() {
+    return stored.sum();
   }
 
   /** Returns when the batch is no longer used. */
@@ -144,15 +151,16 @@ final class RowStreamer {
   private PendingRows reserve(VectorSchemaRoot batch) {
     RowSizes sizes = sizes(batch);
     String what = "rows of cache " + target.cache();
+    int count = batch.getRowCount();
     try {
-      return new PendingRows(spread.reserve(sizes, what), pending);
+      return new PendingRows(spread.reserve(sizes, what), count, stored, pending);
     } catch (TensorFlowIgniteException full) {
       if (pending.isEmpty()) {
         throw full;
       }
       streamer.flush();
       release();
-      return new PendingRows(spread.reserve(sizes, what), pending);
+      return new PendingRows(spread.reserve(sizes, what), count, stored, pending);
     }
   }
 
