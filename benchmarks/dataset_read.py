@@ -62,14 +62,15 @@ def _read(column: str, size: int, prefetch: int, cache: str, **how: object) -> P
     return consumed(lambda: dataset, lambda batch: batch[column])
 
 
-def load(columns: dict[str, np.ndarray], data: str, address: str) -> Pass:
-    """A pass that makes a new cache and writes columns into it."""
-    names = (f"load_{data}_{number}" for number in itertools.count())
-    count, size = columns[data].shape
+def load(columns: dict[str, np.ndarray], kind: str, address: str) -> Pass:
+    """A pass that makes a new cache, with an SQL table, and writes columns into it."""
+    names = (f"load_{kind}_{number}" for number in itertools.count())
+    count = len(next(iter(columns.values())))
+    size = sum(column.nbytes for column in columns.values())
 
     def one_pass() -> tuple[int, int, None]:
         tfi.load(next(names), columns, address=address)
-        return count, count * size, None
+        return count, size, None
 
     return one_pass
 
@@ -93,8 +94,9 @@ def main() -> None:
             passes[cache] = read(cache, told.address, **WAYS["local"])
     large = np.repeat(rows.large_row()[None], min(LARGE_LOADS, told.large), axis=0)
     pixels, labels = rows.small_rows(told.small)
-    passes["load_1mb"] = load({"data": large}, "data", told.address)
-    passes["load_small"] = load({"pixels": pixels, "label": labels}, "pixels", told.address)
+    passes["load_1mb"] = load({"data": large}, "1mb", told.address)
+    passes["load_small"] = load({"pixels": pixels, "label": labels}, "small", told.address)
+    passes["load_small_table"] = load(rows.table_rows(told.small), "small_table", told.address)
     serve(passes)
 
 

@@ -35,6 +35,7 @@ READ_GOALS = (
     Goal("remote_1mb", 0.4, "tcp", at_most=1_000),
     Goal("load_1mb", 5, "pyignite_put_1mb"),
     Goal("load_small", 5, "pyignite_put_small"),
+    Goal("load_small_table", 5, "pyignite_put_small_table"),
 )
 
 STORAGE_GOALS = (

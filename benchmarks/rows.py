@@ -29,6 +29,18 @@ def small_rows(count: int) -> tuple[Bytes, npt.NDArray[np.int32]]:
     return pixels, (numbers % LABELS).astype(np.int32)
 
 
+def table_rows(count: int) -> dict[str, np.ndarray]:
+    """Columns of rows as an application has them."""
+    numbers = np.arange(count)
+    return {
+        "customer": np.char.add("customer ", (numbers % 5_000).astype(str)),
+        "amount": numbers / 8,
+        "items": (numbers % 100).astype(np.int32),
+        "paid": numbers % 3 == 0,
+        "time": np.datetime64("2026-01-01T00:00:00.000") + numbers.astype("timedelta64[ms]"),
+    }
+
+
 def total(data: Bytes) -> int:
     """The sum of all bytes, eight at a time."""
     return int(data.reshape(-1).view(np.int64).sum())

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from pyignite import Client, GenericObjectMeta
-from pyignite.datatypes import ByteArrayObject, IntObject
+from pyignite.datatypes import BoolObject, ByteArrayObject, DateObject, DoubleObject, IntObject, String
 
 import rows
 from answer import Pass, serve
@@ -21,6 +21,8 @@ WHOLE_CACHE = -1
 LARGE_PARTITIONS = (0, 1)
 LARGE_PUTS = 100
 SMALL_PUTS = 10_000
+# Not shown: these rows are counted.
+TABLE_BYTES = 50
 
 
 class Digit(
@@ -29,6 +31,22 @@ class Digit(
     schema=OrderedDict([("pixels", ByteArrayObject), ("label", IntObject)]),
 ):
     """A small row that is put."""
+
+
+class Order(
+    metaclass=GenericObjectMeta,
+    type_name="PyigniteOrder",
+    schema=OrderedDict(
+        [
+            ("customer", String),
+            ("amount", DoubleObject),
+            ("items", IntObject),
+            ("paid", BoolObject),
+            ("time", DateObject),
+        ]
+    ),
+):
+    """A row of a table that is put."""
 
 
 class Image(metaclass=GenericObjectMeta, type_name="PyigniteImage", schema=OrderedDict([("data", ByteArrayObject)])):
@@ -50,9 +68,9 @@ def scan(client: Client, name: str, column: str, page: int, partitions: Sequence
     return one_pass
 
 
-def put(client: Client, values: Sequence[Any], size: int, at_once: int) -> Pass:
+def put(client: Client, values: Sequence[Any], kind: str, size: int, at_once: int) -> Pass:
     """A pass that makes a new cache and writes values of so many bytes into it."""
-    names = (f"pyignite_put_{size}_{number}" for number in itertools.count())
+    names = (f"pyignite_put_{kind}_{number}" for number in itertools.count())
 
     def one_pass() -> tuple[int, int, None]:
         cache = client.create_cache(next(names))
@@ -71,14 +89,17 @@ def main() -> None:
     large_puts = [Image(data=rows.large_row().tobytes())] * min(LARGE_PUTS, told.large)
     pixels, labels = rows.small_rows(min(SMALL_PUTS, told.small))
     small_puts = [Digit(pixels=row.tobytes(), label=int(label)) for row, label in zip(pixels, labels, strict=True)]
+    columns = {name: column.tolist() for name, column in rows.table_rows(len(small_puts)).items()}
+    orders = [Order(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
     client = Client(timeout=60)
     with client.connect("127.0.0.1", told.port):
         serve(
             {
                 "pyignite_1mb": scan(client, "large", "", LARGE_PAGE, LARGE_PARTITIONS),
                 "pyignite_small": scan(client, "small", "pixels", SMALL_PAGE, [WHOLE_CACHE]),
-                "pyignite_put_1mb": put(client, large_puts, rows.LARGE_BYTES, rows.LARGE_BATCH),
-                "pyignite_put_small": put(client, small_puts, rows.SMALL_BYTES, SMALL_PAGE),
+                "pyignite_put_1mb": put(client, large_puts, "1mb", rows.LARGE_BYTES, rows.LARGE_BATCH),
+                "pyignite_put_small": put(client, small_puts, "small", rows.SMALL_BYTES, SMALL_PAGE),
+                "pyignite_put_small_table": put(client, orders, "small_table", TABLE_BYTES, SMALL_PAGE),
             }
         )
 
