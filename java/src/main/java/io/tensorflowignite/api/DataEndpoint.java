@@ -103,7 +103,6 @@ public final class DataEndpoint implements AutoCloseable {
             directory,
             store,
             schemas,
-            losses,
             streams,
             allocator,
             executor,

@@ -104,7 +104,8 @@ public final class ApiServer implements AutoCloseable {
     RateLimitedLog limitedLog = new RateLimitedLog(log);
     ErrorInterceptor errors = new ErrorInterceptor(limitedLog);
     RequestMemoryLimits requests =
-        new RequestMemoryLimits(batches.batch, batches.incomplete(), heap, System::nanoTime);
+        new RequestMemoryLimits(
+            batches.batch, batches.incomplete(), heap, System::nanoTime, limitedLog);
     ResponseMemory responses = new ResponseMemory(heap, largeCalls, limits.clock(), limitedLog);
     GrpcLogFilter.install();
     IOException last = null;

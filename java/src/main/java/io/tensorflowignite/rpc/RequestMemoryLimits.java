@@ -10,6 +10,7 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
+import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.Comparator;
 import java.util.Set;
@@ -61,6 +62,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
   private static final long STALLED_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final LongSupplier clock;
+  private final RateLimitedLog log;
   private final long batch;
   private final long total;
   private final long large;
@@ -78,8 +80,9 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
    * @param heap the largest size of the heap, in bytes
    * @param clock nanoseconds
    */
-  RequestMemoryLimits(long batch, long total, long heap, LongSupplier clock) {
+  RequestMemoryLimits(long batch, long total, long heap, LongSupplier clock, RateLimitedLog log) {
     this.clock = clock;
+    this.log = log;
     this.total = Math.min(total, heap / DIRECT_DIVISOR);
     this.large = this.total - this.total / SMALL_DIVISOR;
     this.batch = Math.min(batch, large);
@@ -171,6 +174,14 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
     private void reset() {
       Context.CancellableContext known = context;
       if (known != null) {
+        log.warning(
+            String.format(
+                "Reset a call of %s: nothing of its request has arrived for %,d ms, and the"
+                    + " incomplete requests of this node have %,d bytes, above their limit. The"
+                    + " caller must send its request as a whole.",
+                method,
+                TimeUnit.NANOSECONDS.toMillis(clock.getAsLong() - lastByteAt),
+                incomplete.get()));
         release();
         CallReset.reset(known, "the rest of the request did not arrive");
       }

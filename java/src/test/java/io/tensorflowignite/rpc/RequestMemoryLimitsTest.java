@@ -10,10 +10,12 @@ import io.grpc.Metadata;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.tensorflowignite.base.RateLimitedLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.ignite.logger.NullLogger;
 import org.junit.Test;
 
 /** How many bytes a request may have. */
@@ -25,7 +27,8 @@ public class RequestMemoryLimitsTest {
 
   private final AtomicLong nanos = new AtomicLong();
   private final RequestMemoryLimits limits =
-      new RequestMemoryLimits(256 * MIB, 1024 * MIB, 1024L * MIB, nanos::get);
+      new RequestMemoryLimits(
+          256 * MIB, 1024 * MIB, 1024L * MIB, nanos::get, new RateLimitedLog(new NullLogger()));
 
   private ServerStreamTracer call(String method) {
     return limits.newServerStreamTracer(method, new Metadata());
@@ -64,7 +67,8 @@ public class RequestMemoryLimitsTest {
   @Test
   public void onlyRequestsWithRowsMayBeAsLargeAsABatch() {
     RequestMemoryLimits large =
-        new RequestMemoryLimits(256 * MIB, 1024 * MIB, 4096L * MIB, nanos::get);
+        new RequestMemoryLimits(
+            256 * MIB, 1024 * MIB, 4096L * MIB, nanos::get, new RateLimitedLog(new NullLogger()));
     for (String method : new String[] {"DoPut", "DoExchange"}) {
       large.newServerStreamTracer(FLIGHT + method, new Metadata()).inboundWireSize(256 * MIB);
     }

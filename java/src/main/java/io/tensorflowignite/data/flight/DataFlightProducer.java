@@ -9,7 +9,6 @@ import com.google.protobuf.Parser;
 import io.grpc.BindableService;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.load.CacheLoader;
-import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.schema.CacheNames;
 import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.data.schema.SchemaStore;
@@ -61,7 +60,6 @@ public final class DataFlightProducer extends NoOpFlightProducer {
   private final FlightErrors errors;
   private final SchemaStore store;
   private final SchemaResolver schemas;
-  private final CacheLosses losses;
   private final RowStreams streams;
   private final Guard guard;
 
@@ -70,7 +68,6 @@ public final class DataFlightProducer extends NoOpFlightProducer {
       NodeDirectory directory,
       SchemaStore store,
       SchemaResolver schemas,
-      CacheLosses losses,
       RowStreams streams,
       BufferAllocator allocator,
       ExecutorService executor,
@@ -84,7 +81,6 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     this.errors = errors;
     this.store = store;
     this.schemas = schemas;
-    this.losses = losses;
     this.streams = streams;
   }
 
@@ -115,7 +111,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
   public SchemaResult getSchema(CallContext context, FlightDescriptor descriptor) {
     try {
       return new SchemaResult(plan(readCommand(descriptor)).schema());
-    } catch (RuntimeException | StackOverflowError error) {
+    } catch (RuntimeException | InterruptedException | StackOverflowError error) {
       throw errors.of("GetSchema", error);
     }
   }
@@ -173,10 +169,10 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     guard.writeCache(command.getCache(), !exists || replaced, exists && replaced);
   }
 
-  private ReadPlan plan(ReadCommand command) {
+  private ReadPlan plan(ReadCommand command) throws InterruptedException {
     ReadCommand resolved = command.toBuilder().setCache(cacheName(command)).build();
     guard.readCache(resolved.getCache());
-    return new ReadPlan(ignite, directory.localNode(), schemas, losses, resolved);
+    return streams.plan(resolved);
   }
 
   private String cacheName(ReadCommand command) {
@@ -193,7 +189,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     try {
       ReadCommand command = parse(ReadCommand.parser(), ticket, "ticket");
       guard.readCache(command.getCache());
-      ReadPlan plan = streams.plan(command);
+      ReadPlan plan = streams.planTicket(command);
       sink.start(plan.schema());
       sink.complete(streams.read(plan, allocator, sink), allocator);
     } catch (Throwable error) {

@@ -70,8 +70,8 @@ public final class RowStreams {
     this.schemas = schemas;
   }
 
-  /** The plan of a command, which must name partitions. Waits for a turn. */
-  public ReadPlan plan(ReadCommand command) throws InterruptedException {
+  /** The plan of a ticket: a command that names partitions of this node. Waits for a turn. */
+  public ReadPlan planTicket(ReadCommand command) throws InterruptedException {
     if (command.getPartitionsCount() == 0) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
@@ -79,6 +79,11 @@ public final class RowStreams {
               + " tickets from GetFlightInfo",
           command.getCache());
     }
+    return plan(command);
+  }
+
+  /** The plan of a command. Waits for a turn. */
+  public ReadPlan plan(ReadCommand command) throws InterruptedException {
     scanTurns.begin();
     try {
       return new ReadPlan(ignite, localNode, schemas, losses, command);
