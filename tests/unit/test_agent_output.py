@@ -50,6 +50,23 @@ def test_lines_that_tensorflow_prints_when_it_is_imported_are_skipped(output: Ou
     assert output.dropped_bytes == 0
 
 
+def test_lines_of_other_programs_that_log_like_tensorflow_are_kept(output: Output) -> None:
+    output.skip_chatter()
+    lines = b"I1125 13:24:09.413464 1234 trainer.cc:12] epoch 7 loss=0.5\n" * 3
+    os.write(output.fd, CHATTER + lines)
+    output.complete()
+    assert data(output) == [lines]
+
+
+def test_what_follows_a_whole_block_of_skipped_lines_is_kept(output: Output) -> None:
+    output.skip_chatter()
+    line = CHATTER.splitlines(keepends=True)[1]
+    blocks = 3 * CHUNK_BYTES // len(line) * line
+    os.write(output.fd, blocks + line[:-1].ljust(3 * CHUNK_BYTES - len(blocks) - 1, b".") + b"\nhello\n")
+    output.complete()
+    assert data(output) == [b"hello\n"]
+
+
 def test_chatter_is_kept_for_who_wants_it(output: Output) -> None:
     os.write(output.fd, CHATTER)
     output.advance()

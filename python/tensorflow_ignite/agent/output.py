@@ -16,11 +16,10 @@ CHUNK_BYTES = 64 * 1024
 # Part of the limit for the end of the output, where a failed task prints the cause.
 TAIL_BYTES = 1024 * 1024
 _PUNCH_STEP = 4 * 1024 * 1024
-# Lines of TensorFlow's libraries below warnings, in Abseil's format, and the line that comes before them. On processors
-# with AVX512, importing TensorFlow prints four of them, whatever TF_CPP_MIN_LOG_LEVEL is.
+# What importing TensorFlow prints on processors with AVX512, twice, whatever TF_CPP_MIN_LOG_LEVEL is.
 _CHATTER = re.compile(
     rb"WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR\n"
-    rb"|I\d{4} \d\d:\d\d:\S+ +\d+ \S+\.cc:\d+\] .*\n"
+    rb"|I\d{4} \S+ +\d+ port\.cc:\d+\] oneDNN custom operations are on\..*\n"
 )
 _FALLOC_KEEP_SIZE_AND_PUNCH_HOLE = 0x01 | 0x02
 
@@ -126,11 +125,10 @@ class Output:
         while self._position < limit:
             requested = min(CHUNK_BYTES, limit - self._position)
             window = os.pread(self._fd, requested, self._position)
-            if self._quiet_at == self.count:
-                while line := _CHATTER.match(window):
-                    self._position += line.end()
-                    self._skipped += line.end()
-                    window = window[line.end() :]
+            if self._quiet_at == self.count and (skipped := _chatter_bytes(window)):
+                self._position += skipped
+                self._skipped += skipped
+                continue
             length = window.rfind(b"\n") + 1
             if length == 0 and (last or len(window) == requested or self._partial_line_at == self._position):
                 length = len(window)
@@ -150,3 +148,11 @@ class Output:
         # A file system without support for holes keeps the bytes; the only effect is more disk usage.
         libc.fallocate(self._fd, _FALLOC_KEEP_SIZE_AND_PUNCH_HOLE, ctypes.c_int64(start), ctypes.c_int64(end - start))
         self._punched = end
+
+
+def _chatter_bytes(window: bytes) -> int:
+    """The length of the lines at the beginning that TensorFlow prints when it is imported."""
+    end = 0
+    while line := _CHATTER.match(window, end):
+        end = line.end()
+    return end
