@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import pytest
 from arena import SECONDS, Arena
@@ -14,6 +16,7 @@ from waiting import await_true
 import tensorflow_ignite as tfi
 
 CALLERS = 8
+LEAVING = 200
 ROWS = 10_000
 TEXT = "a" * 300
 # Four million steps for each row. H2 looks whether a query is cancelled at every 128th row.
@@ -34,6 +37,25 @@ command = data_pb2.ReadCommand(cache=cache, where=where).SerializeToString()
 flight.FlightClient(f"grpc://{address}").get_flight_info(flight.FlightDescriptor.for_command(command))
 """,
 }
+# Its streams wait for their turns, and end by their time limit.
+_LEAVING = """
+import sys, pyarrow.flight as flight
+from concurrent.futures import ThreadPoolExecutor
+from tensorflow_ignite.v1 import data_pb2
+
+address, cache, where, count = sys.argv[1:]
+client = flight.FlightClient(f"grpc://{address}")
+command = data_pb2.ReadCommand(cache=cache, where=where, partitions=range(8)).SerializeToString()
+
+def leave(number):
+    try:
+        client.do_get(flight.Ticket(command), flight.FlightCallOptions(timeout=2)).read_all()
+    except flight.FlightTimedOutError:
+        return True
+
+with ThreadPoolExecutor(int(count)) as threads:
+    assert all(threads.map(leave, range(int(count))))
+"""
 
 
 def running_queries(arena: Arena) -> int:
@@ -46,22 +68,40 @@ def running_queries(arena: Arena) -> int:
     return found
 
 
-@pytest.mark.parametrize("purpose", _CALLERS)
-def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(arena: Arena, purpose: str) -> None:
+@contextlib.contextmanager
+def slow_callers(arena: Arena, purpose: str) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Callers whose conditions take minutes, until the end of the context."""
     with arena.cache("slow"):
         tfi.load("slow", {"value": [TEXT] * ROWS}, address=arena.address)
         command = [sys.executable, "-c", _CALLERS[purpose], arena.address, "slow", WHERE]
         callers = [subprocess.Popen(command) for _ in range(CALLERS)]
         try:
             await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
-            time.sleep(3)
-            assert tfi.read_table("slow", address=arena.address).num_rows == ROWS
-            with tfi.connect(arena.address) as client:
-                assert len(client.nodes()) == len(arena.addresses)
-            arena.victim.check()
+            yield callers
             assert all(caller.poll() is None for caller in callers)
         finally:
             for caller in callers:
                 caller.kill()
                 caller.wait()
         await_true(lambda: running_queries(arena) == 0, "queries run without their callers", SECONDS)
+        # Those that waited for their turns have left too.
+        assert tfi.read_table("slow", where="value = 'b'", address=arena.address).num_rows == 0
+
+
+@pytest.mark.parametrize("purpose", _CALLERS)
+def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(arena: Arena, purpose: str) -> None:
+    with slow_callers(arena, purpose):
+        time.sleep(3)
+        assert tfi.read_table("slow", address=arena.address).num_rows == ROWS
+        with tfi.connect(arena.address) as client:
+            assert len(client.nodes()) == len(arena.addresses)
+        arena.victim.check()
+
+
+def test_readers_that_leave_before_their_turn_keep_no_thread(arena: Arena) -> None:
+    with slow_callers(arena, "read"):
+        before = arena.usage()[0].threads
+        leaving = [sys.executable, "-c", _LEAVING, arena.address, "slow", WHERE, str(LEAVING)]
+        subprocess.run(leaving, check=True, timeout=SECONDS)
+        await_true(lambda: arena.usage()[0].threads < before + LEAVING // 4, "threads wait for nobody", SECONDS)
+        assert tfi.read_table("slow", address=arena.address).num_rows == ROWS

@@ -6,6 +6,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 
 /**
@@ -29,6 +30,15 @@ final class QueryCancellation implements AutoCloseable {
   /** Whether the current call has ended, and with it its queries. */
   static boolean callHasEnded() {
     return Context.current().isCancelled();
+  }
+
+  /**
+   * @throws IgniteInterruptedException the current call has ended
+   */
+  static void requireCall() {
+    if (callHasEnded()) {
+      throw new IgniteInterruptedException("The call for which a query runs has ended.");
+    }
   }
 
   @Override

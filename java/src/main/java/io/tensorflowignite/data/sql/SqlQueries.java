@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 import org.apache.ignite.cache.query.SqlFieldsQuery;
@@ -84,13 +83,15 @@ final class SqlQueries {
   }
 
   private <R> R run(SqlFieldsQuery query, Function<FieldsQueryCursor<List<?>>, R> use) {
-    try (FieldsQueryCursor<List<?>> rows = cache.query(query);
-        QueryCancellation cancellation = new QueryCancellation(rows)) {
-      return use.apply(rows);
+    try {
+      QueryCancellation.requireCall();
+      try (FieldsQueryCursor<List<?>> rows = cache.query(query);
+          QueryCancellation cancellation = new QueryCancellation(rows)) {
+        return use.apply(rows);
+      }
     } catch (RuntimeException failure) {
-      throw QueryCancellation.callHasEnded()
-          ? new IgniteInterruptedException("The call for which a query ran has ended.")
-          : failure;
+      QueryCancellation.requireCall();
+      throw failure;
     }
   }
 

@@ -45,7 +45,8 @@ public final class SqlReader implements RowReader {
         partitions.stream()
             .filter(ownership::isPrimaryHere)
             .collect(Collectors.toUnmodifiableList());
-    if (here.isEmpty()) {
+    // A stream may have waited for its turn until its caller has left.
+    if (here.isEmpty() || QueryCancellation.callHasEnded()) {
       return;
     }
     try (PartitionPin hold = PartitionPin.of(cache, here, owners)) {

@@ -2,9 +2,15 @@ package io.tensorflowignite.data.read;
 
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import io.grpc.Context;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -60,6 +66,73 @@ public class ReadTurnsTest {
     assertEquals(0, turns.free());
     turns.end();
     assertEquals(1, turns.free());
+  }
+
+  @Test
+  public void aCallThatEndsWaitsForNoTurnAndTakesNone() throws Exception {
+    turns.begin();
+    Context.CancellableContext call = Context.current().withCancellation();
+    Future<?> first = streams.submit(call.wrap(this::takeTurn));
+    while (turns.waiting() == 0) {
+      Thread.sleep(1);
+    }
+    call.cancel(null);
+    ExecutionException ended =
+        assertThrows(ExecutionException.class, () -> first.get(SECONDS, TimeUnit.SECONDS));
+    assertTrue(ended.getCause() instanceof InterruptedException);
+    assertEquals(0, turns.waiting());
+    turns.end();
+    assertEquals(1, turns.free());
+  }
+
+  @Test
+  public void aCallThatHasEndedDoesNotReadOnAfterAWait() throws Exception {
+    Context.CancellableContext call = Context.current().withCancellation();
+    Future<?> read =
+        streams.submit(
+            call.wrap(
+                () -> {
+                  turns.begin();
+                  try {
+                    return ReadTurns.pause(() -> call.cancel(null));
+                  } finally {
+                    turns.end();
+                  }
+                }));
+    assertThrows(ExecutionException.class, () -> read.get(SECONDS, TimeUnit.SECONDS));
+    assertEquals(1, turns.free());
+  }
+
+  @Test
+  public void turnsAreGivenInTheOrderOfTheWaits() throws Exception {
+    turns.begin();
+    List<Integer> order = Collections.synchronizedList(new ArrayList<>());
+    List<Future<?>> waiting = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      int number = i;
+      waiting.add(
+          streams.submit(
+              () -> {
+                turns.begin();
+                order.add(number);
+                turns.end();
+                return null;
+              }));
+      while (turns.waiting() <= i) {
+        Thread.sleep(1);
+      }
+    }
+    turns.end();
+    for (Future<?> each : waiting) {
+      each.get(SECONDS, TimeUnit.SECONDS);
+    }
+    assertEquals(List.of(0, 1, 2, 3, 4), order);
+  }
+
+  private Void takeTurn() throws InterruptedException {
+    turns.begin();
+    turns.end();
+    return null;
   }
 
   @Test
