@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
@@ -29,6 +30,7 @@ from tensorflow_ignite.v1 import data_pb2
 ROWS = 60
 PARTITIONS = 16
 LIMIT = 60.0
+MIB = 1 << 20
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (ROWS, 3, 4), np.uint8)
 COLUMNS: dict[str, Any] = {
@@ -185,6 +187,13 @@ def test_rows_with_the_same_affinity_value_are_read_from_one_partition(cluster: 
     assert sorted(seen) == [(number, number % 7, number / 4) for number in range(ROWS)]
     assert {group: len(found) for group, found in homes.items()} == dict.fromkeys(range(7), 1)
     assert len(set.union(*homes.values())) > 2
+
+
+def test_large_rows_before_many_small_ones_are_loaded(cluster: LocalCluster) -> None:
+    values = [bytes(8 * MIB)] * 30 + [b"x"] * 300_000
+    tfi.load("unequal", {"value": values}, partitions=8, address=cluster.address)
+    lengths = pc.binary_length(tfi.read_table("unequal", address=cluster.address).column("value"))
+    assert pc.sum(lengths).as_py() == 30 * 8 * MIB + 300_000
 
 
 def test_progress_is_of_rows_that_are_stored(cluster: LocalCluster) -> None:

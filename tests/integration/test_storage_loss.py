@@ -11,6 +11,7 @@ from pathlib import Path
 
 import fsspec
 import numpy as np
+import pyarrow as pa
 import pytest
 from jobs import kill_at_once
 from waiting import await_true
@@ -105,13 +106,18 @@ def test_a_full_memory_is_an_error_and_loses_neither_nodes_nor_files(tmp_path: P
 
 
 def test_a_load_without_memory_is_refused_and_ends_no_node() -> None:
+    rows = np.zeros((250_000, 1_000), dtype=np.uint8)
+    # In Ignite a bit takes a byte, and a struct at least 24.
+    bits = pa.StructArray.from_arrays([pa.array(np.zeros(20_000_000, bool))], ["bit"])
+    structs = pa.ListArray.from_arrays(np.arange(0, 20_000_001, 1_000, np.int32), bits)
+    masks = np.zeros((3_000, 256, 256), bool)
     with LocalCluster(nodes=2, data_region_bytes=128 * MIB) as cluster:
-        rows = np.zeros((250_000, 1_000), dtype=np.uint8)
-        with pytest.raises(errors.StorageFullError, match=r"rows of cache large .* data region 'default' of node"):
-            tfi.load("large", {"row": rows}, address=cluster.address)
-        assert len(cluster.nodes) == 2
-        # The cache is removed, so that its memory is free again.
-        tfi.load("small", {"row": rows[:20_000]}, address=cluster.address)
+        for large in (rows, masks, structs):
+            with pytest.raises(errors.StorageFullError, match=r"rows of cache large .* data region 'default' of node"):
+                tfi.load("large", {"value": large}, backups=1, address=cluster.address)
+            assert len(cluster.nodes) == 2
+            # The cache is removed, so that its memory is free again.
+            tfi.load("small", {"row": rows[:20_000]}, if_exists="replace", address=cluster.address)
 
 
 def test_without_backups_a_killed_node_takes_its_blocks_and_no_names(tmp_path: Path) -> None:

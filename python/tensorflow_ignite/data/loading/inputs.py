@@ -79,7 +79,12 @@ def _cast(raw: _OpenedInput, casting: Casting, schema: pa.Schema) -> Iterator[pa
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     rows = min(BATCH_ROWS, max(1, BATCH_BYTES * batch.num_rows // max(1, batch.nbytes)))
     for first in range(0, batch.num_rows, rows):
-        yield batch.slice(first, rows)
+        piece = batch.slice(first, rows)
+        # Rows may differ in size.
+        if piece.num_rows > 1 and piece.nbytes > 2 * BATCH_BYTES:
+            yield from _pieces(piece)
+        else:
+            yield piece
 
 
 def _open(data: Any, casting: Casting, batched: bool | None) -> _OpenedInput:

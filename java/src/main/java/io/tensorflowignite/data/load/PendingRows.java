@@ -5,20 +5,22 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 
-/** One batch and its reserved memory, until the last of its rows is stored. */
+/** The reserved memory of some rows, until the last of them is stored. */
 final class PendingRows {
   private final Reservation memory;
   private final int rows;
   private final LongAdder stored;
   private final Set<PendingRows> all;
 
-  /** Futures of rows that are not stored, and the batch itself while rows are added. */
+  /** Futures of rows that are not stored, and one while rows are added. */
   private final AtomicInteger open = new AtomicInteger(1);
 
+  private volatile boolean added;
+
   /**
-   * @param rows number of rows of the batch
+   * @param rows number of these rows
    * @param stored the stored rows of a load, to which these will be added
-   * @param all the pending batches of a load; this one removes itself
+   * @param all the pending rows of a load; these remove themselves
    */
   PendingRows(Reservation memory, int rows, LongAdder stored, Set<PendingRows> all) {
     this.memory = memory;
@@ -33,7 +35,17 @@ final class PendingRows {
     open.incrementAndGet();
   }
 
-  /** Rows are stored or failed, or all rows have been added. */
+  /** All rows have been added: a flush stores them. */
+  void added() {
+    added = true;
+    done();
+  }
+
+  boolean isAdded() {
+    return added;
+  }
+
+  /** Rows are stored or failed. */
   void done() {
     if (open.decrementAndGet() == 0) {
       release();

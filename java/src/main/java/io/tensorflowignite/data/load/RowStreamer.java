@@ -10,8 +10,9 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.region.CacheSpread;
-import io.tensorflowignite.region.RowSizes;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,7 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
-import org.apache.arrow.vector.FieldVector;
+import java.util.stream.Collectors;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteDataStreamer;
@@ -38,9 +39,6 @@ final class RowStreamer {
   private static final long BUFFER_BYTES = 4L << 20;
 
   private static final int MAX_BUFFER_ROWS = 1024;
-
-  /** Of a row besides its values: key, headers, and its entries in indexes. */
-  private static final int ROW_BYTES = 128;
 
   private static final int PARALLEL_SENDS = 8;
   private static final int MAX_THREADS = 8;
@@ -82,7 +80,7 @@ final class RowStreamer {
     return rows;
   }
 
-  /** Number of rows of the batches that are stored as a whole. */
+  /** Number of rows that are stored, in whole chunks. */
   long stored() {
     return stored.sum();
   }
@@ -90,10 +88,6 @@ final class RowStreamer {
   /** Returns when the batch is no longer used. */
   void add(VectorSchemaRoot batch) {
     int count = batch.getRowCount();
-    if (rows == 0 && count > 0) {
-      size(batch);
-    }
-    PendingRows memory = reserve(batch);
     int parts = Math.min(threads, count);
     List<Future<?>> started = new ArrayList<>();
     RuntimeException error = null;
@@ -101,7 +95,7 @@ final class RowStreamer {
       for (int part = 0; part < parts; part++) {
         int from = (int) ((long) count * part / parts);
         int to = (int) ((long) count * (part + 1) / parts);
-        started.add(executor.submit(() -> add(batch, from, to, memory)));
+        started.add(executor.submit(() -> add(batch, from, to)));
       }
     } finally {
       // Also when the JVM cannot start a thread: the others read from the batch.
@@ -109,7 +103,6 @@ final class RowStreamer {
         RuntimeException next = errorOf(part);
         error = error == null ? next : error;
       }
-      memory.done();
     }
     if (error != null) {
       throw error;
@@ -134,7 +127,7 @@ final class RowStreamer {
       streamer.close(false);
     } finally {
       executor.shutdown();
-      release();
+      pending.forEach(PendingRows::release);
     }
   }
 
@@ -144,70 +137,13 @@ final class RowStreamer {
     return first == null || error instanceof TensorFlowIgniteException ? error : notWritten(first);
   }
 
-  /**
-   * Reserves the memory of a batch on the nodes that will store it. Where little is free, rows on
-   * their way are stored first: then their nodes count them exactly.
-   */
-  private PendingRows reserve(VectorSchemaRoot batch) {
-    RowSizes sizes = sizes(batch);
-    String what = "rows of cache " + target.cache();
-    int count = batch.getRowCount();
-    try {
-      return new PendingRows(spread.reserve(sizes, what), count, stored, pending);
-    } catch (TensorFlowIgniteException full) {
-      if (pending.isEmpty()) {
-        throw full;
-      }
-      streamer.flush();
-      release();
-      return new PendingRows(spread.reserve(sizes, what), count, stored, pending);
-    }
-  }
-
-  private void release() {
-    pending.forEach(PendingRows::release);
-  }
-
-  private static RowSizes sizes(VectorSchemaRoot batch) {
-    RowSizes sizes = new RowSizes();
-    long before = 0;
-    for (int rows = 1; rows <= batch.getRowCount(); rows++) {
-      long bytes = bytes(batch, rows);
-      sizes.add(ROW_BYTES + Math.max(0, bytes - before));
-      before = bytes;
-    }
-    return sizes;
-  }
-
-  /** The bytes of the first rows of a batch. */
-  private static long bytes(VectorSchemaRoot batch, int rows) {
-    long bytes = 0;
-    for (FieldVector vector : batch.getFieldVectors()) {
-      bytes += vector.getBufferSizeFor(rows);
-    }
-    return bytes;
-  }
-
-  /** Sets the streamer's buffers, which Ignite counts in rows, by the size of the rows. */
-  private void size(VectorSchemaRoot batch) {
-    long rowBytes = Math.max(1, bytes(batch, batch.getRowCount()) / batch.getRowCount());
-    int size = (int) Math.max(1, Math.min(MAX_BUFFER_ROWS, BUFFER_BYTES / rowBytes));
-    streamer.perNodeBufferSize(size);
-    streamer.perThreadBufferSize(size);
-  }
-
-  private void add(VectorSchemaRoot batch, int from, int to, PendingRows memory) {
+  private void add(VectorSchemaRoot batch, int from, int to) {
     RowObjects objects = new RowObjects(ignite.binary(), plan, target, batch);
-    IgniteFuture<?> watched = null;
+    RowChunk chunk = new RowChunk();
     for (int row = from; row < to; row++) {
       try {
         Object key = objects.key(row, rows + row);
-        IgniteFuture<?> sent = streamer.addData(key, objects.value(row));
-        // Consecutive rows often share a future.
-        if (sent != watched) {
-          watched = sent;
-          watch(sent, memory);
-        }
+        chunk.add(key, objects.value(row), spread.partition(key));
       } catch (MismatchException mismatch) {
         throw TensorFlowIgniteException.of(
             ERROR_CODE_ROW_MISMATCH,
@@ -219,7 +155,59 @@ final class RowStreamer {
             mismatch.path(),
             mismatch.getMessage());
       }
+      if (chunk.isFull() || row == to - 1) {
+        send(chunk);
+        chunk = new RowChunk();
+      }
     }
+  }
+
+  private void send(RowChunk chunk) {
+    PendingRows memory = reserve(chunk);
+    try {
+      Set<IgniteFuture<?>> watched = Collections.newSetFromMap(new IdentityHashMap<>());
+      chunk.forEach(
+          (key, value) -> {
+            // Consecutive rows often share a future.
+            IgniteFuture<?> sent = streamer.addData(key, value);
+            if (watched.add(sent)) {
+              watch(sent, memory);
+            }
+          });
+    } finally {
+      memory.added();
+    }
+  }
+
+  /**
+   * Reserves the memory of rows on the nodes that will store them. Where little is free, rows on
+   * their way are stored first: then their nodes count them exactly.
+   */
+  private synchronized PendingRows reserve(RowChunk chunk) {
+    fitBuffers(chunk);
+    String what = "rows of cache " + target.cache();
+    try {
+      return new PendingRows(
+          spread.reserve(chunk.partitions(), what), chunk.rows(), stored, pending);
+    } catch (TensorFlowIgniteException full) {
+      List<PendingRows> sent =
+          pending.stream().filter(PendingRows::isAdded).collect(Collectors.toList());
+      if (sent.isEmpty()) {
+        throw full;
+      }
+      streamer.flush();
+      sent.forEach(PendingRows::release);
+      return new PendingRows(
+          spread.reserve(chunk.partitions(), what), chunk.rows(), stored, pending);
+    }
+  }
+
+  /** Sets the streamer's buffers, which Ignite counts in rows, by the size of the next rows. */
+  private void fitBuffers(RowChunk chunk) {
+    long fitting = BUFFER_BYTES * chunk.rows() / chunk.bytes();
+    int size = (int) Math.max(1, Math.min(MAX_BUFFER_ROWS, fitting));
+    streamer.perNodeBufferSize(size);
+    streamer.perThreadBufferSize(size);
   }
 
   private void watch(IgniteFuture<?> sent, PendingRows memory) {
