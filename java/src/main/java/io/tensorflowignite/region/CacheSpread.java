@@ -4,6 +4,7 @@ import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cache.affinity.Affinity;
@@ -35,9 +36,10 @@ public final class CacheSpread {
    *
    * @param rows the bytes of the rows of one copy, by partition
    * @param what the rows in errors
+   * @return empty: rows of this node that are on their way should be stored before
    * @throws TensorFlowIgniteException STORAGE_FULL: a node has too little memory for its part.
    */
-  public Reservation reserve(Map<Integer, Long> rows, String what) {
+  public Optional<Reservation> reserve(Map<Integer, Long> rows, String what) {
     if (System.nanoTime() - knownAt > MAX_AGE_NANOS) {
       knownAt = System.nanoTime();
       nodes.clear();
@@ -51,7 +53,10 @@ public final class CacheSpread {
         parts.merge(node, partition.getValue(), Long::sum);
       }
     }
-    return reserve.reserve(
-        Purpose.DATA, reserve.region(cache), parts.keySet(), parts::get, total, what);
+    String region = reserve.region(cache);
+    return reserve.isCrowded(region, parts.keySet(), parts::get)
+        ? Optional.empty()
+        : Optional.of(
+            reserve.reserve(Purpose.DATA, region, parts.keySet(), parts::get, total, what));
   }
 }

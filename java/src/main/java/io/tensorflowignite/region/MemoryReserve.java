@@ -108,25 +108,48 @@ public final class MemoryReserve {
       long bytes,
       String what,
       String remedy) {
-    Map<UUID, Long> writes = new HashMap<>();
-    Map<UUID, RegionLimit> bounds = new HashMap<>();
-    for (ClusterNode node : nodes) {
-      RegionLimit limit = limit(node.id(), region);
-      if (limit.isBounded()) {
-        writes.put(node.id(), perNode.applyAsLong(node));
-        bounds.put(node.id(), limit);
-      }
-    }
+    Map<UUID, RegionLimit> bounds = bounds(region, nodes);
+    Map<UUID, Long> writes = writes(bounds, nodes, perNode);
     if (writes.isEmpty()) {
       return Reservation.NONE;
     }
     RegionAccounts accounts = accounts(region);
-    int writers = Math.max(1, context().discovery().aliveServerNodes().size());
-    RegionAccounts.Full full = accounts.reserve(purpose, writes, bounds, writers);
+    RegionAccounts.Full full = accounts.reserve(purpose, writes, bounds, writers());
     if (full != null) {
       throw full(purpose, full, bytes, what, remedy);
     }
     return () -> accounts.release(writes);
+  }
+
+  /** Whether a write should wait until others of this node are stored. */
+  boolean isCrowded(
+      String region, Collection<ClusterNode> nodes, ToLongFunction<ClusterNode> perNode) {
+    Map<UUID, RegionLimit> bounds = bounds(region, nodes);
+    return accounts(region).exceedsShare(writes(bounds, nodes, perNode), bounds, writers());
+  }
+
+  private Map<UUID, RegionLimit> bounds(String region, Collection<ClusterNode> nodes) {
+    Map<UUID, RegionLimit> bounds = new HashMap<>();
+    for (ClusterNode node : nodes) {
+      RegionLimit limit = limit(node.id(), region);
+      if (limit.isBounded()) {
+        bounds.put(node.id(), limit);
+      }
+    }
+    return bounds;
+  }
+
+  private static Map<UUID, Long> writes(
+      Map<UUID, RegionLimit> bounds,
+      Collection<ClusterNode> nodes,
+      ToLongFunction<ClusterNode> perNode) {
+    return nodes.stream()
+        .filter(node -> bounds.containsKey(node.id()))
+        .collect(Collectors.toMap(ClusterNode::id, perNode::applyAsLong));
+  }
+
+  private int writers() {
+    return Math.max(1, context().discovery().aliveServerNodes().size());
   }
 
   /** The name of a cache's data region; empty: the default region. */

@@ -92,6 +92,23 @@ final class RegionAccounts {
     }
   }
 
+  /**
+   * Whether, with a write, this node's writes on their way have more than its share of what is free
+   * on a node: nodes do not know each other's writes before these are stored. A single write may be
+   * larger.
+   */
+  synchronized boolean exceedsShare(
+      Map<UUID, Long> bytes, Map<UUID, RegionLimit> limits, int writers) {
+    return bytes.entrySet().stream()
+        .anyMatch(
+            write -> {
+              Account account = account(write.getKey());
+              long free =
+                  limits.get(write.getKey()).bytes(Purpose.DATA) - account.used - account.stored;
+              return account.pending > 0 && account.pending + write.getValue() > free / writers;
+            });
+  }
+
   /** The write has ended. */
   synchronized void release(Map<UUID, Long> bytes) {
     bytes.forEach(

@@ -58,8 +58,10 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
   /** Batches and blocks leave this part of the limit to other requests. */
   private static final int SMALL_DIVISOR = 4;
 
-  /** A request of which nothing has arrived for this time loses its bytes to others. */
+  /** A request of which no such piece has arrived for this time loses its bytes to others. */
   private static final long STALLED_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private static final int PIECE = 16 << 10;
 
   private final LongSupplier clock;
   private final RateLimitedLog log;
@@ -106,8 +108,8 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
   private void resetStalled(long limit) {
     long now = clock.getAsLong();
     open.stream()
-        .filter(call -> now - call.lastByteAt > STALLED_NANOS)
-        .sorted(Comparator.comparingLong(call -> call.lastByteAt - now))
+        .filter(call -> now - call.progressAt > STALLED_NANOS)
+        .sorted(Comparator.comparingLong(call -> call.progressAt - now))
         .takeWhile(call -> incomplete.get() > limit)
         .forEach(Call::reset);
   }
@@ -126,7 +128,8 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
     private final long limit;
     private final AtomicLong arrived = new AtomicLong();
     private final AtomicLong own = new AtomicLong();
-    private volatile long lastByteAt;
+    private volatile long progressAt;
+    private long sinceProgress;
     private volatile Context.CancellableContext context;
 
     Call(String method, long limit) {
@@ -141,8 +144,11 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
 
     @Override
     public void inboundWireSize(long bytes) {
-      lastByteAt = clock.getAsLong();
-      open.add(this);
+      sinceProgress += bytes;
+      if (open.add(this) || sinceProgress >= PIECE) {
+        progressAt = clock.getAsLong();
+        sinceProgress = 0;
+      }
       long request = arrived.addAndGet(bytes);
       incomplete.addAndGet(bytes);
       if (request > limit) {
@@ -176,11 +182,12 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
       if (known != null) {
         log.warning(
             String.format(
-                "Reset a call of %s: nothing of its request has arrived for %,d ms, and the"
-                    + " incomplete requests of this node have %,d bytes, above their limit. The"
+                "Reset a call of %s: less than %,d bytes of its request have arrived in %,d ms, and"
+                    + " the incomplete requests of this node have %,d bytes, above their limit. The"
                     + " caller must send its request as a whole.",
                 method,
-                TimeUnit.NANOSECONDS.toMillis(clock.getAsLong() - lastByteAt),
+                PIECE,
+                TimeUnit.NANOSECONDS.toMillis(clock.getAsLong() - progressAt),
                 incomplete.get()));
         release();
         CallReset.reset(known, "the rest of the request did not arrive");

@@ -1,8 +1,10 @@
 package io.tensorflowignite.region;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotNull;
 import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertTrue;
 
 import java.util.Collection;
 import java.util.HashMap;
@@ -49,6 +51,19 @@ public class RegionAccountsTest {
     now += RegionAccounts.MAX_AGE_NANOS;
     store(1);
     assertEquals(2, measurements);
+  }
+
+  @Test
+  public void writesOnTheirWayTakeAShareOfWhatIsFree() {
+    Map<UUID, RegionLimit> limits = Map.of(NODE, LIMIT);
+    // Of 921.6 MiB, two writers may each have half on their way.
+    assertNull(reserve(Purpose.DATA, 400 * MIB));
+    assertFalse(accounts.exceedsShare(Map.of(NODE, 60 * MIB), limits, 2));
+    assertTrue(accounts.exceedsShare(Map.of(NODE, 61 * MIB), limits, 2));
+    accounts.release(Map.of(NODE, 400 * MIB, FULLER, 400 * MIB));
+    assertFalse(accounts.exceedsShare(Map.of(NODE, 500 * MIB), limits, 2));
+    assertNull(reserve(Purpose.DATA, MIB));
+    assertTrue(accounts.exceedsShare(Map.of(NODE, 260 * MIB), limits, 2));
   }
 
   @Test

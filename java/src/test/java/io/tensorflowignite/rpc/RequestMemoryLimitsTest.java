@@ -26,6 +26,7 @@ public class RequestMemoryLimitsTest {
   private static final String PUT_BLOCKS = "tensorflow_ignite.v1.FileService/PutBlocks";
 
   private final AtomicLong nanos = new AtomicLong();
+  private final List<ServerStreamTracer> blocks = new ArrayList<>();
   private final RequestMemoryLimits limits =
       new RequestMemoryLimits(
           256 * MIB, 1024 * MIB, 1024L * MIB, nanos::get, new RateLimitedLog(new NullLogger()));
@@ -83,14 +84,15 @@ public class RequestMemoryLimitsTest {
   }
 
   /** A quarter of the heap is 256 MiB; blocks may have three quarters of it. */
-  private List<Context> halfSentBlocks() {
+  private List<Context> halfSentBlocks(int count) {
     List<Context> calls = new ArrayList<>();
-    for (int i = 0; i < 48; i++) {
+    for (int i = 0; i < count; i++) {
       ServerStreamTracer call = call(PUT_BLOCKS);
       Context context = call.filterContext(Context.ROOT).withCancellation();
       context.run(() -> limits.interceptCall(null, new Metadata(), (started, headers) -> null));
       nanos.incrementAndGet();
       call.inboundWireSize(4 * MIB);
+      blocks.add(call);
       calls.add(context);
     }
     return calls;
@@ -98,14 +100,26 @@ public class RequestMemoryLimitsTest {
 
   @Test
   public void incompleteBlocksLeaveMemoryToOtherRequests() {
-    halfSentBlocks();
+    halfSentBlocks(48);
     assertThrows(StatusRuntimeException.class, () -> call(PUT_BLOCKS).inboundWireSize(1));
     call("tensorflow_ignite.v1.NodeApiService/SubmitJob").inboundWireSize(MIB);
   }
 
   @Test
+  public void aRequestThatTricklesLosesItsMemoryToAnother() {
+    List<Context> calls = halfSentBlocks(47);
+    for (int i = 0; i < 4; i++) {
+      nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(500));
+      blocks.forEach(block -> block.inboundWireSize(1));
+    }
+    call(PUT_BLOCKS).inboundWireSize(4 * MIB);
+    assertTrue(calls.get(0).isCancelled());
+    assertFalse(calls.get(2).isCancelled());
+  }
+
+  @Test
   public void aRequestThatStandsStillLosesItsMemoryToAnother() {
-    List<Context> calls = halfSentBlocks();
+    List<Context> calls = halfSentBlocks(48);
     nanos.addAndGet(TimeUnit.SECONDS.toNanos(2));
     call(PUT_BLOCKS).inboundWireSize(4 * MIB);
     assertTrue(calls.get(0).isCancelled());

@@ -10,10 +10,12 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.region.CacheSpread;
+import io.tensorflowignite.region.Reservation;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -21,6 +23,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Collectors;
@@ -42,6 +45,12 @@ final class RowStreamer {
 
   private static final int PARALLEL_SENDS = 8;
   private static final int MAX_THREADS = 8;
+
+  /** Rows in buffers keep the memory that is reserved for them. */
+  private static final long FLUSH_MILLIS = 1_000;
+
+  private static final long WAIT_MILLIS = 20;
+  private static final long MAX_WAIT_SECONDS = 30;
 
   /** Ignite's own limit, {@code DataStreamerImpl.DFLT_MAX_REMAP_CNT}, and its message. */
   private static final int MAX_REMAPS = 32;
@@ -72,6 +81,7 @@ final class RowStreamer {
     streamer.keepBinary(true);
     streamer.allowOverwrite(!target.isNew());
     streamer.perNodeParallelOperations(PARALLEL_SENDS);
+    streamer.autoFlushFrequency(FLUSH_MILLIS);
     spread = new CacheSpread(ignite, target.cache());
   }
 
@@ -185,21 +195,40 @@ final class RowStreamer {
    */
   private synchronized PendingRows reserve(RowChunk chunk) {
     fitBuffers(chunk);
-    String what = "rows of cache " + target.cache();
-    try {
-      return new PendingRows(
-          spread.reserve(chunk.partitions(), what), chunk.rows(), stored, pending);
-    } catch (TensorFlowIgniteException full) {
-      List<PendingRows> sent =
-          pending.stream().filter(PendingRows::isAdded).collect(Collectors.toList());
-      if (sent.isEmpty()) {
-        throw full;
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(MAX_WAIT_SECONDS);
+    while (System.nanoTime() - deadline < 0) {
+      Optional<Reservation> memory = Optional.empty();
+      try {
+        memory = spread.reserve(chunk.partitions(), "rows of cache " + target.cache());
+      } catch (TensorFlowIgniteException full) {
+        if (!storeSent()) {
+          throw full;
+        }
       }
+      if (memory.isPresent()) {
+        return new PendingRows(memory.get(), chunk.rows(), stored, pending);
+      }
+      if (!storeSent()) {
+        Uninterruptibles.sleepUninterruptibly(WAIT_MILLIS, TimeUnit.MILLISECONDS);
+      }
+    }
+    throw TensorFlowIgniteException.of(
+        ERROR_CODE_LIMIT_EXCEEDED,
+        "rows of cache %s were not written within %d s: rows of other loads are on their way and"
+            + " need the memory that is free; load again when these have ended",
+        target.cache(),
+        MAX_WAIT_SECONDS);
+  }
+
+  /** Stores the rows that have been sent; returns whether there were any. */
+  private boolean storeSent() {
+    List<PendingRows> sent =
+        pending.stream().filter(PendingRows::isAdded).collect(Collectors.toList());
+    if (!sent.isEmpty()) {
       streamer.flush();
       sent.forEach(PendingRows::release);
-      return new PendingRows(
-          spread.reserve(chunk.partitions(), what), chunk.rows(), stored, pending);
     }
+    return !sent.isEmpty();
   }
 
   /** Sets the streamer's buffers, which Ignite counts in rows, by the size of the next rows. */
