@@ -1,11 +1,6 @@
 package io.tensorflowignite.data.sql;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import io.grpc.Context;
-import java.util.concurrent.Executor;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 
@@ -14,17 +9,13 @@ import org.apache.ignite.cache.query.FieldsQueryCursor;
  * long time, so that nothing else notices that its caller has left.
  */
 final class QueryCancellation implements AutoCloseable {
-  private static final int THREADS = 2;
-  private static final long THREAD_IDLE_SECONDS = 10;
-  private static final Executor EXECUTOR = executor();
-
   private final Context call = Context.current();
   private final Context.CancellationListener listener;
 
   QueryCancellation(FieldsQueryCursor<?> query) {
     // Ignite cancels a query whose cursor is closed by another thread.
     listener = ended -> query.close();
-    call.addListener(listener, EXECUTOR);
+    call.addListener(listener, QueryCancellation::start);
   }
 
   /** Whether the current call has ended, and with it its queries. */
@@ -46,19 +37,10 @@ final class QueryCancellation implements AutoCloseable {
     call.removeListener(listener);
   }
 
-  private static Executor executor() {
-    ThreadPoolExecutor threads =
-        new ThreadPoolExecutor(
-            THREADS,
-            THREADS,
-            THREAD_IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            new ThreadFactoryBuilder()
-                .setNameFormat("tensorflow-ignite-cancel-%d")
-                .setDaemon(true)
-                .build());
-    threads.allowCoreThreadTimeOut(true);
-    return threads;
+  /** Closing waits for other nodes, and the thread that ends the call must not. */
+  private static void start(Runnable close) {
+    Thread thread = new Thread(close, "tensorflow-ignite-cancel");
+    thread.setDaemon(true);
+    thread.start();
   }
 }
