@@ -8,12 +8,16 @@ import sys
 import time
 from collections.abc import Iterator
 
+import grpc
 import pytest
 from arena import SECONDS, Arena
+from google.protobuf.wrappers_pb2 import BytesValue
+from streams import OWN_CONNECTION
 from usage import thin
 from waiting import await_true
 
 import tensorflow_ignite as tfi
+from tensorflow_ignite.v1 import data_pb2
 
 CALLERS = 8
 LEAVING = 200
@@ -37,25 +41,6 @@ command = data_pb2.ReadCommand(cache=cache, where=where).SerializeToString()
 flight.FlightClient(f"grpc://{address}").get_flight_info(flight.FlightDescriptor.for_command(command))
 """,
 }
-# Its streams wait for their turns, and end by their time limit.
-_LEAVING = """
-import sys, pyarrow.flight as flight
-from concurrent.futures import ThreadPoolExecutor
-from tensorflow_ignite.v1 import data_pb2
-
-address, cache, where, count = sys.argv[1:]
-client = flight.FlightClient(f"grpc://{address}")
-command = data_pb2.ReadCommand(cache=cache, where=where, partitions=range(8)).SerializeToString()
-
-def leave(number):
-    try:
-        client.do_get(flight.Ticket(command), flight.FlightCallOptions(timeout=2)).read_all()
-    except flight.FlightTimedOutError:
-        return True
-
-with ThreadPoolExecutor(int(count)) as threads:
-    assert all(threads.map(leave, range(int(count))))
-"""
 
 
 def running_queries(arena: Arena) -> int:
@@ -101,7 +86,14 @@ def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(ar
 def test_readers_that_leave_before_their_turn_keep_no_thread(arena: Arena) -> None:
     with slow_callers(arena, "read"):
         before = arena.usage()[0].threads
-        leaving = [sys.executable, "-c", _LEAVING, arena.address, "slow", WHERE, str(LEAVING)]
-        subprocess.run(leaving, check=True, timeout=SECONDS)
+        command = data_pb2.ReadCommand(cache="slow", where=WHERE, partitions=range(8))
+        ticket = BytesValue(value=command.SerializeToString())
+        with grpc.insecure_channel(arena.address, OWN_CONNECTION) as channel:
+            read = channel.unary_stream(
+                "/arrow.flight.protocol.FlightService/DoGet", request_serializer=BytesValue.SerializeToString
+            )
+            # They wait for their turns, and leave.
+            for stream in [read(ticket, timeout=3) for _ in range(LEAVING)]:
+                assert stream.code() == grpc.StatusCode.DEADLINE_EXCEEDED
         await_true(lambda: arena.usage()[0].threads < before + LEAVING // 4, "threads wait for nobody", SECONDS)
         assert tfi.read_table("slow", address=arena.address).num_rows == ROWS
