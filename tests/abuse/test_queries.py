@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import sys
 import time
@@ -41,6 +42,12 @@ command = data_pb2.ReadCommand(cache=cache, where=where).SerializeToString()
 flight.FlightClient(f"grpc://{address}").get_flight_info(flight.FlightDescriptor.for_command(command))
 """,
 }
+_DATASET = """
+import sys, tensorflow_ignite as tfi
+
+address, cache, where = sys.argv[1:]
+tfi.dataset(cache, where=where, address=address)
+"""
 
 
 def running_queries(arena: Arena) -> int:
@@ -81,6 +88,20 @@ def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(ar
         with tfi.connect(arena.address) as client:
             assert len(client.nodes()) == len(arena.addresses)
         arena.victim.check()
+
+
+def test_ctrl_c_ends_a_dataset_that_counts_its_rows(arena: Arena) -> None:
+    with arena.cache("slow"):
+        tfi.load("slow", {"value": [TEXT] * ROWS}, address=arena.address)
+        process = subprocess.Popen(
+            [sys.executable, "-c", _DATASET, arena.address, "slow", WHERE], stderr=subprocess.PIPE
+        )
+        with process:
+            await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
+            process.send_signal(signal.SIGINT)
+            _, printed = process.communicate(timeout=10)
+        assert b"KeyboardInterrupt" in printed
+        await_true(lambda: running_queries(arena) == 0, "queries run without their caller", SECONDS)
 
 
 def test_readers_that_leave_before_their_turn_keep_no_thread(arena: Arena) -> None:

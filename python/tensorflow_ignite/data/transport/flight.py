@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 from pyarrow import flight
@@ -26,6 +26,10 @@ from tensorflow_ignite.v1 import data_pb2
 
 # Timeout for a node that does not answer any more; counting the rows of a cache takes milliseconds.
 SECONDS_TO_DESCRIBE = 60.0
+# The nodes compute the condition of every row, and run few of these queries at a time.
+SECONDS_TO_COUNT = 600.0
+
+_T = TypeVar("_T")
 
 # What calls of Flight raise.
 _FAILURES = (flight.FlightError, pa.ArrowException, OSError, KeyError, NotImplementedError)
@@ -76,13 +80,32 @@ def describe(address: str, command: data_pb2.ReadCommand, credentials: Credentia
     """
     descriptor = flight.FlightDescriptor.for_command(command.SerializeToString())
     failure = f"cache {command.cache!r} was not described"
-    with _connection(address, failure, credentials, SECONDS_TO_DESCRIBE) as (client, options):
-        info = client.get_flight_info(descriptor, options)
+    counts = bool(command.where or command.sql) and not command.uncounted
+    timeout = SECONDS_TO_COUNT if counts else SECONDS_TO_DESCRIBE
+    with _connection(address, failure, credentials, timeout) as (client, options):
+        info = _interruptible(lambda: client.get_flight_info(descriptor, options))
         endpoints = tuple(
             Endpoint(_address(endpoint.locations, address), data_pb2.ReadCommand.FromString(endpoint.ticket.ticket))
             for endpoint in info.endpoints
         )
         return Description(info.schema, info.total_records, endpoints)
+
+
+def _interruptible(call: Callable[[], _T]) -> _T:
+    """Calls Flight in another thread, so that Ctrl-C ends the wait. The call itself ends by its time limit."""
+    outcome: queue.SimpleQueue[tuple[_T | None, Exception | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            outcome.put((call(), None))
+        except Exception as error:
+            outcome.put((None, error))
+
+    threading.Thread(target=run, name="tensorflow-ignite-describe", daemon=True).start()
+    result, error = outcome.get()
+    if error is not None:
+        raise error
+    return cast(_T, result)
 
 
 def _address(locations: list[flight.Location], default: str) -> str:
@@ -333,14 +356,14 @@ def _connection(
     except errors.TensorFlowIgniteError:
         raise
     except _FAILURES as error:
-        raise translate(error, address, failure, credentials) from error
+        raise translate(error, address, failure, credentials, timeout) from error
 
 
 _CODED = re.compile(r"(?:with message: )?(?P<text>(?:(?!with message: ).)*? \[code=[A-Z_]+\])", re.DOTALL)
 
 
 def translate(
-    error: Exception, address: str, failure: str, credentials: Credentials | None = None
+    error: Exception, address: str, failure: str, credentials: Credentials | None = None, timeout: float | None = None
 ) -> errors.TensorFlowIgniteError:
     """Translates an error of Flight into an error of this package.
 
@@ -349,6 +372,7 @@ def translate(
         address: ``host:port`` of the called node.
         failure: First part of the error text, such as "cache 'x' was not described".
         credentials: Credentials of the call.
+        timeout: Its time limit, in seconds.
     """
     text = str(error.args[0]) if error.args else str(error)
     coded = _CODED.search(text)
@@ -378,8 +402,8 @@ def translate(
         )
     if isinstance(error, flight.FlightTimedOutError):
         return errors.RequestTimeoutError(
-            f"{failure}: the node at {address} did not answer in {SECONDS_TO_DESCRIBE:.0f} s. Check that the node "
-            f"is not frozen or cut off{thin_hint(address)}"
+            f"{failure}: the node at {address} did not answer in {timeout or SECONDS_TO_DESCRIBE:.0f} s. Check that "
+            f"the node is not frozen or cut off{thin_hint(address)}"
         )
     return errors.InternalError(
         f"{failure}: {reason}. The error came from the node at {address}. Read the log of that node"
