@@ -115,6 +115,23 @@ def test_thousands_of_watchers_leave_room_for_others(arena: Arena, method: str) 
             call.cancel()
 
 
+def test_a_batch_that_is_too_large_ends_no_other_call_of_its_connection(arena: Arena) -> None:
+    options = (*OWN_CONNECTION, ("grpc.max_send_message_length", -1))
+    for _ in range(8):
+        with grpc.insecure_channel(arena.address, options) as channel:
+            watch = job_pb2_grpc.NodeApiServiceStub(channel).WatchJob(
+                job_pb2.WatchJobRequest(job_id=arena.victim.job_id), timeout=SECONDS
+            )
+            next(watch)
+            put = channel.stream_stream("/arrow.flight.protocol.FlightService/DoPut")(iter([bytes(140 * MIB)]))
+            with pytest.raises(grpc.RpcError) as refused:
+                list(put)
+            assert refused.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+            time.sleep(0.2)
+            assert watch.is_active(), watch.details()
+            watch.cancel()
+
+
 def test_hundreds_of_blocks_of_which_the_end_is_missing(arena: Arena) -> None:
     """Together 400 MiB, for nodes with a heap of 512 MiB."""
     content = os.urandom(8 * MIB)

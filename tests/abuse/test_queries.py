@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import pytest
@@ -18,6 +19,7 @@ from usage import thin
 from waiting import await_true
 
 import tensorflow_ignite as tfi
+from tensorflow_ignite import errors
 from tensorflow_ignite.v1 import data_pb2
 
 CALLERS = 8
@@ -88,6 +90,18 @@ def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(ar
         with tfi.connect(arena.address) as client:
             assert len(client.nodes()) == len(arena.addresses)
         arena.victim.check()
+
+
+def test_readers_of_a_cache_that_is_removed_get_its_name(arena: Arena) -> None:
+    with arena.cache("slow"), ThreadPoolExecutor(CALLERS) as threads:
+        tfi.load("slow", {"value": [TEXT] * ROWS}, address=arena.address)
+        readers = [threads.submit(tfi.read_table, "slow", where=WHERE, address=arena.address) for _ in range(CALLERS)]
+        await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
+        with thin(arena.cluster.nodes[0]) as client:
+            client.get_cache("slow").destroy()
+        for reader in readers:
+            with pytest.raises(errors.CacheNotFoundError, match="slow"):
+                reader.result(SECONDS)
 
 
 def test_ctrl_c_ends_a_dataset_that_counts_its_rows(arena: Arena) -> None:

@@ -3,6 +3,7 @@ package io.tensorflowignite.rpc;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 
 import io.grpc.Context;
+import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
 import io.grpc.InternalStatus;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
@@ -100,8 +101,9 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
   @Override
   public <Q, R> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
-    CURRENT.get().context = CallReset.handle(Context.current());
-    return next.startCall(call, headers);
+    Call limited = CURRENT.get();
+    limited.context = CallReset.handle(Context.current());
+    return next.startCall(limited.answeredOnce(call), headers);
   }
 
   /** Resets calls whose requests have stood still, the longest first, until the others fit. */
@@ -131,6 +133,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
     private volatile long progressAt;
     private long sinceProgress;
     private volatile Context.CancellableContext context;
+    private volatile boolean refused;
 
     Call(String method, long limit) {
       this.method = method;
@@ -152,8 +155,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
       long request = arrived.addAndGet(bytes);
       incomplete.addAndGet(bytes);
       if (request > limit) {
-        release();
-        throw limitExceeded(
+        throw refuse(
             String.format(
                 "A request of %s is larger than %,d bytes. This is the limit of one request of this"
                     + " method. Split the request; for batches of rows the property"
@@ -166,8 +168,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
       }
       long all = incomplete.get();
       if (all > together) {
-        release();
-        throw limitExceeded(
+        throw refuse(
             String.format(
                 "A request of %s was cancelled: this node has %,d bytes of incomplete requests. The"
                     + " limit for all callers together is %,d bytes. Try again later, or call"
@@ -203,8 +204,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
       }
       long all = read.addAndGet(request - own.getAndSet(request));
       if (all > readTotal) {
-        releaseRead();
-        throw limitExceeded(
+        throw refuse(
             String.format(
                 "A request of %s with %,d bytes was refused: the running calls of this node have"
                     + " requests of %,d bytes. The limit for all callers together is %,d bytes, a"
@@ -217,6 +217,39 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
     public void streamClosed(Status status) {
       release();
       releaseRead();
+    }
+
+    private RuntimeException refuse(String text) {
+      release();
+      releaseRead();
+      refused = true;
+      return limitExceeded(text);
+    }
+
+    /** gRPC answers a refused request itself, and a second answer would end the connection. */
+    <Q, R> ServerCall<Q, R> answeredOnce(ServerCall<Q, R> call) {
+      return new SimpleForwardingServerCall<Q, R>(call) {
+        @Override
+        public void sendHeaders(Metadata headers) {
+          if (!refused) {
+            super.sendHeaders(headers);
+          }
+        }
+
+        @Override
+        public void sendMessage(R message) {
+          if (!refused) {
+            super.sendMessage(message);
+          }
+        }
+
+        @Override
+        public void close(Status status, Metadata trailers) {
+          if (!refused) {
+            super.close(status, trailers);
+          }
+        }
+      };
     }
 
     private long release() {

@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.stream;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 
@@ -118,6 +119,8 @@ public final class RowStreams {
           .setSkipped(writer.skipped())
           .addAllMoved(ownership.moved())
           .build();
+    } catch (RuntimeException error) {
+      throw explained(plan, error);
     } finally {
       turns.end();
       streams.decrementAndGet();
@@ -146,12 +149,33 @@ public final class RowStreams {
       countTurns.begin();
       try {
         return plan.countRows();
+      } catch (RuntimeException error) {
+        throw explained(plan, error);
       } finally {
         countTurns.end();
       }
     } finally {
       counts.release();
     }
+  }
+
+  /** Readers of a cache that is removed get errors of many kinds from Ignite. */
+  private RuntimeException explained(ReadPlan plan, RuntimeException error) {
+    boolean there;
+    try {
+      there = ignite.cacheNames().contains(plan.cache());
+    } catch (IllegalStateException stopping) {
+      return error;
+    }
+    return there
+        ? error
+        : new TensorFlowIgniteException(
+            ERROR_CODE_CACHE_NOT_FOUND,
+            String.format(
+                "cache %s was removed while its rows were read; a read brings all rows or fails;"
+                    + " load the cache again, or name another one",
+                plan.cache()),
+            error);
   }
 
   /** Number of streams that are open. */
