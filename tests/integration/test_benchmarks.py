@@ -17,6 +17,7 @@ FIGURES = {
     *(f"{who}_{what}" for who in ("pyignite", "pyignite_put", "load") for what in ("1mb", "small")),
     *(f"{who}_small_graph" for who in ("local", "later", "remote", "flight", "tfrecord", "loop")),
     *("thin_1mb", "tcp", "memcpy", "loop_small", "bound_load_1mb"),
+    *("load_small_table", "pyignite_put_small_table"),
 }
 
 
