@@ -127,8 +127,8 @@ def test_readers_that_leave_before_their_turn_keep_no_thread(arena: Arena) -> No
             read = channel.unary_stream(
                 "/arrow.flight.protocol.FlightService/DoGet", request_serializer=BytesValue.SerializeToString
             )
-            # They wait for their turns, and leave.
+            # They wait for their turns, and leave. Either side may notice it first.
             for stream in [read(ticket, timeout=3) for _ in range(LEAVING)]:
-                assert stream.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+                assert stream.code() in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
         await_true(lambda: arena.usage()[0].threads < before + LEAVING // 4, "threads wait for nobody", SECONDS)
         assert tfi.read_table("slow", address=arena.address).num_rows == ROWS
