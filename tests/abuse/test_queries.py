@@ -62,66 +62,72 @@ def running_queries(arena: Arena) -> int:
     return found
 
 
-@contextlib.contextmanager
-def slow_callers(arena: Arena, purpose: str) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Callers whose conditions take minutes, until the end of the context."""
+@pytest.fixture
+def slow(arena: Arena) -> Iterator[str]:
+    """A cache for the condition."""
     with arena.cache("slow"):
         tfi.load("slow", {"value": [TEXT] * ROWS}, address=arena.address)
-        command = [sys.executable, "-c", _CALLERS[purpose], arena.address, "slow", WHERE]
-        callers = [subprocess.Popen(command) for _ in range(CALLERS)]
-        try:
-            await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
-            yield callers
-            assert all(caller.poll() is None for caller in callers)
-        finally:
-            for caller in callers:
-                caller.kill()
-                caller.wait()
-        await_true(lambda: running_queries(arena) == 0, "queries run without their callers", SECONDS)
-        # Those that waited for their turns have left too.
-        assert tfi.read_table("slow", where="value = 'b'", address=arena.address).num_rows == 0
+        yield "slow"
+
+
+@contextlib.contextmanager
+def slow_callers(arena: Arena, slow: str, purpose: str) -> Iterator[None]:
+    """Callers whose conditions take minutes, until the end of the context."""
+    command = [sys.executable, "-c", _CALLERS[purpose], arena.address, slow, WHERE]
+    callers = [subprocess.Popen(command) for _ in range(CALLERS)]
+    try:
+        await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
+        yield
+        assert all(caller.poll() is None for caller in callers)
+    finally:
+        for caller in callers:
+            caller.kill()
+            caller.wait()
+    await_true(lambda: running_queries(arena) == 0, "queries run without their callers", SECONDS)
+    # Those that waited for their turns have left too.
+    assert tfi.read_table(slow, where="value = 'b'", address=arena.address).num_rows == 0
 
 
 @pytest.mark.parametrize("purpose", _CALLERS)
-def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(arena: Arena, purpose: str) -> None:
-    with slow_callers(arena, purpose):
+def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(
+    arena: Arena, slow: str, purpose: str
+) -> None:
+    with slow_callers(arena, slow, purpose):
         time.sleep(3)
-        assert tfi.read_table("slow", address=arena.address).num_rows == ROWS
+        if purpose == "count":
+            # Its rows are not counted.
+            assert tfi.read_table(slow, where="value = 'b'", address=arena.address).num_rows == 0
+        assert tfi.read_table(slow, address=arena.address).num_rows == ROWS
         with tfi.connect(arena.address) as client:
             assert len(client.nodes()) == len(arena.addresses)
         arena.victim.check()
 
 
-def test_readers_of_a_cache_that_is_removed_get_its_name(arena: Arena) -> None:
-    with arena.cache("slow"), ThreadPoolExecutor(CALLERS) as threads:
-        tfi.load("slow", {"value": [TEXT] * ROWS}, address=arena.address)
-        readers = [threads.submit(tfi.read_table, "slow", where=WHERE, address=arena.address) for _ in range(CALLERS)]
+def test_readers_of_a_cache_that_is_removed_get_its_name(arena: Arena, slow: str) -> None:
+    with ThreadPoolExecutor(CALLERS) as threads:
+        readers = [threads.submit(tfi.read_table, slow, where=WHERE, address=arena.address) for _ in range(CALLERS)]
         await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
         with thin(arena.cluster.nodes[0]) as client:
-            client.get_cache("slow").destroy()
+            client.get_cache(slow).destroy()
         for reader in readers:
-            with pytest.raises(errors.CacheNotFoundError, match="slow"):
+            with pytest.raises(errors.CacheNotFoundError, match=slow):
                 reader.result(SECONDS)
 
 
-def test_ctrl_c_ends_a_dataset_that_counts_its_rows(arena: Arena) -> None:
-    with arena.cache("slow"):
-        tfi.load("slow", {"value": [TEXT] * ROWS}, address=arena.address)
-        process = subprocess.Popen(
-            [sys.executable, "-c", _DATASET, arena.address, "slow", WHERE], stderr=subprocess.PIPE
-        )
-        with process:
-            await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
-            process.send_signal(signal.SIGINT)
-            _, printed = process.communicate(timeout=10)
-        assert b"KeyboardInterrupt" in printed
-        await_true(lambda: running_queries(arena) == 0, "queries run without their caller", SECONDS)
+def test_ctrl_c_ends_a_dataset_that_counts_its_rows(arena: Arena, slow: str) -> None:
+    process = subprocess.Popen([sys.executable, "-c", _DATASET, arena.address, slow, WHERE], stderr=subprocess.PIPE)
+    with process:
+        await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
+        process.send_signal(signal.SIGINT)
+        _, printed = process.communicate(timeout=10)
+    assert b"KeyboardInterrupt" in printed
+    await_true(lambda: running_queries(arena) == 0, "queries run without their caller", SECONDS)
 
 
-def test_readers_that_leave_before_their_turn_keep_no_thread(arena: Arena) -> None:
-    with slow_callers(arena, "read"):
+def test_readers_that_leave_before_their_turn_keep_no_thread(arena: Arena, slow: str) -> None:
+    with slow_callers(arena, slow, "read"):
         before = arena.usage()[0].threads
-        command = data_pb2.ReadCommand(cache="slow", where=WHERE, partitions=range(8))
+        command = data_pb2.ReadCommand(cache=slow, where=WHERE, partitions=range(8))
         ticket = BytesValue(value=command.SerializeToString())
         with grpc.insecure_channel(arena.address, OWN_CONNECTION) as channel:
             read = channel.unary_stream(
@@ -131,4 +137,4 @@ def test_readers_that_leave_before_their_turn_keep_no_thread(arena: Arena) -> No
             for stream in [read(ticket, timeout=3) for _ in range(LEAVING)]:
                 assert stream.code() in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
         await_true(lambda: arena.usage()[0].threads < before + LEAVING // 4, "threads wait for nobody", SECONDS)
-        assert tfi.read_table("slow", address=arena.address).num_rows == ROWS
+        assert tfi.read_table(slow, address=arena.address).num_rows == ROWS

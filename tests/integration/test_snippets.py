@@ -1,4 +1,4 @@
-"""The Python of docs/, as a reader pastes it: after what the text around it supposes."""
+"""The Python of docs/, as a reader pastes it: after what the text around it assumes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tensorflow_ignite.testing import LocalCluster
 DOCS = Path(__file__).parents[2] / "docs"
 SECONDS = 240
 PLACEHOLDER = re.compile(r"(?:localhost|node1):10820")
-# follow_tutorial.py runs the one; the users of the other exist in clusters that know them.
+# release/follow_tutorial.py runs the tutorial. The Python of security.md names callers that this cluster does not know.
 NOT_HERE = {"tutorial.md", "security.md"}
 
 _MODEL = """
@@ -28,8 +28,8 @@ model = keras.Model(inputs, keras.layers.Dense(10, "softmax")(inputs))
 model.compile("adam", "sparse_categorical_crossentropy")
 """
 _DIGITS = _MODEL + 'tfi.load("digits", {"pixels": pixels, "label": labels}, if_exists="replace")\n'
-#: What the text supposes before snippets of its page, by their index.
-SUPPOSED = {
+#: What the text assumes before snippets of its page, by their index.
+ASSUMED = {
     "data.md": {
         0: _MODEL,
         1: "def f(row, label):\n    return row['pixels'], label\n",
@@ -73,14 +73,14 @@ def snippets(page: Path) -> list[str]:
 
 
 def test_every_page_with_python_is_run() -> None:
-    assert {page.name for page in DOCS.glob("*.md") if snippets(page)} == SUPPOSED.keys() | NOT_HERE
+    assert {page.name for page in DOCS.glob("*.md") if snippets(page)} == ASSUMED.keys() | NOT_HERE
 
 
-@pytest.mark.parametrize("page", SUPPOSED)
+@pytest.mark.parametrize("page", ASSUMED)
 def test_the_python_of_a_page_runs(page: str, fresh: LocalCluster, tmp_path: Path) -> None:
     found = snippets(DOCS / page)
-    assert max(SUPPOSED[page]) < len(found)
-    script = "\n".join(SUPPOSED[page].get(number, "") + text for number, text in enumerate(found))
+    assert max(ASSUMED[page]) < len(found)
+    script = "\n".join(ASSUMED[page].get(number, "") + text for number, text in enumerate(found))
     done = subprocess.run(
         [sys.executable, "-c", PLACEHOLDER.sub(fresh.address, script)],
         cwd=tmp_path,

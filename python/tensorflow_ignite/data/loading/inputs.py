@@ -19,7 +19,7 @@ from tensorflow_ignite.data.loading.columns import column_of, is_nullable, table
 
 # Large enough for the network, small enough for many concurrent loads.
 BATCH_BYTES = 4 * 1024 * 1024
-# Of narrow rows these bytes are many, which take seconds to store.
+# So many bytes of narrow rows are many rows, and take seconds to store.
 BATCH_ROWS = 16 * 1024
 
 

@@ -93,9 +93,9 @@ final class RegionAccounts {
   }
 
   /**
-   * Whether, with a write, this node's writes on their way have more than its share of what is free
-   * on a node: nodes do not know each other's writes before these are stored. A single write may be
-   * larger.
+   * Whether a write and this node's other writes that are not stored yet exceed this node's share
+   * of the free memory. Nodes do not know each other's writes before these are stored. A single
+   * write may be larger.
    */
   synchronized boolean exceedsShare(
       Map<UUID, Long> bytes, Map<UUID, RegionLimit> limits, int writers) {

@@ -136,7 +136,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
         requireWrite(command);
         CacheLoader loader = new CacheLoader(ignite, schemas, store);
         FlightBatches batches = new FlightBatches(stream, command.getSealed());
-        LongConsumer progress = command.getProgress() ? tell(acknowledgements) : stored -> {};
+        LongConsumer progress = command.getProgress() ? progress(acknowledgements) : stored -> {};
         send(loader.load(command, batches, progress), acknowledgements);
         acknowledgements.onCompleted();
       } catch (Exception error) {
@@ -198,11 +198,11 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     }
   }
 
-  /** Tells the number of stored rows when it has changed. */
-  private LongConsumer tell(StreamListener<PutResult> acknowledgements) {
-    AtomicLong told = new AtomicLong();
+  /** Sends the number of stored rows each time that it has changed. */
+  private LongConsumer progress(StreamListener<PutResult> acknowledgements) {
+    AtomicLong sent = new AtomicLong();
     return stored -> {
-      if (told.getAndSet(stored) != stored) {
+      if (sent.getAndSet(stored) != stored) {
         send(LoadResult.newBuilder().setRows(stored).setPartial(true).build(), acknowledgements);
       }
     };

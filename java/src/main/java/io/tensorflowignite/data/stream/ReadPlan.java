@@ -101,6 +101,11 @@ public final class ReadPlan {
         : schema;
   }
 
+  /** Whether {@link #countRows} runs a query. */
+  boolean countsByQuery() {
+    return isQuery() && !command.getUncounted();
+  }
+
   String cache() {
     return cache.getName();
   }

@@ -134,7 +134,7 @@ public final class RowStreams {
    *     which keeps a thread of the API until its count is complete
    */
   public long count(ReadPlan plan) throws InterruptedException {
-    if (!plan.isQuery()) {
+    if (!plan.countsByQuery()) {
       return plan.countRows();
     }
     if (!counts.tryAcquire()) {
