@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tensorflow_ignite.base.messages import Value, write_message
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JOB_KINDS",
+    "JOB_STATES",
     "ON_JOIN",
     "QUORUMS",
     "ROLES",
@@ -85,6 +86,7 @@ ROLES: tuple[Role, ...] = ("client", "worker", "ps")
 ON_JOIN: tuple[OnJoin, ...] = ("restart", "ignore", "at-checkpoint")
 QUORUMS: tuple[Quorum, ...] = ("majority", "none")
 
+JOB_STATES: tuple[JobState, ...] = get_args(JobState)
 _OVER = frozenset({"succeeded", "failed", "stopped"})
 #: Attempts and characters of a line in the text of a job.
 _SHOWN_ATTEMPTS, _LINE_CHARACTERS = 5, 200
@@ -325,7 +327,8 @@ class Job(Value):
         id: Unique in the cluster; a unique prefix of at least 4 characters is enough to name the job.
         spec: The specification that was submitted.
         state: Where the job stands; ``"unreadable"``: its row cannot be read, and ``cause`` says why.
-        attempts: The newest last.
+        attempts: The newest last, as many as an answer has room for: all of some hundreds.
+        earlier_attempts: The number of attempts before the first of ``attempts``.
         created_at: When it was submitted.
         finished_at: When its end was final: the end of its processes was proven.
         outcome: ``"succeeded"``, ``"failed"`` or ``"stopped"``, known from the state ``ending`` on; None before.
@@ -369,6 +372,7 @@ class Job(Value):
     node_failures: int = 0
     idle_restarts: int = 0
     force_stop_requested: bool = False
+    earlier_attempts: int = 0
 
     @property
     def is_over(self) -> bool:
@@ -394,7 +398,7 @@ class Job(Value):
 
     def __repr__(self) -> str:
         """Id and state; `to_dict` has everything."""
-        return f"Job(id={self.id!r}, state={self.state!r}, attempts={len(self.attempts)})"
+        return f"Job(id={self.id!r}, state={self.state!r}, attempts={self.attempt.number if self.attempt else 0})"
 
     def __str__(self) -> str:
         """The job on a part of a screen: its state, its newest attempts, and why each ended."""
@@ -402,7 +406,7 @@ class Job(Value):
         lines = [f"job {self.id} {self.state_text}{code}"]
         lines += [f"  waiting for {self.waiting_for}"] if self.waiting_for and not self.is_over else []
         lines += [f"  {' '.join([self.spec.script, *self.spec.args])}, cache {self.spec.cache}, {self.spec.kind}"]
-        earlier = len(self.attempts) - _SHOWN_ATTEMPTS
+        earlier = self.earlier_attempts + len(self.attempts) - _SHOWN_ATTEMPTS
         lines += [f"  ({earlier} attempts before)"] if earlier > 0 else []
         for attempt in self.attempts[-_SHOWN_ATTEMPTS:]:
             done = (attempt is self.attempt and self.progress) or f"step {attempt.last_step:,}"

@@ -95,7 +95,10 @@ class NodeApiServer(job_pb2_grpc.NodeApiServiceServicer):
 
     def ListJobs(self, request: Any, context: Any) -> Any:
         with self._call("ListJobs", context):
-            return job_pb2.ListJobsResponse(jobs=reversed(self.state.jobs.values()))
+            jobs = [job for job in reversed(self.state.jobs.values()) if job.state in (request.states or [job.state])]
+            begin = int(request.page_token or 0)
+            end = begin + (request.page_size or 100)
+            return job_pb2.ListJobsResponse(jobs=jobs[begin:end], next_page_token=str(end) if jobs[end:] else "")
 
     def StopJob(self, request: Any, context: Any) -> Any:
         with self._call("StopJob", context):

@@ -105,6 +105,35 @@ def test_submit_gives_json_for_programs(cli, node, script) -> None:
 # ps, describe, nodes
 
 
+def test_ps_filters_and_says_when_there_are_more(cli, node) -> None:
+    node.state.jobs.update(
+        {f"job0{i}": job_pb2.Job(id=f"job0{i}", state=i % 2 + 1, spec=job_pb2.JobSpec(kind=1)) for i in range(5)}
+    )
+    code, out, err = cli("ps", "--limit", "2")
+    assert (code, len(out.splitlines())) == (0, 3)
+    assert err == "only the newest 2 jobs; for more: --limit 20\n"
+    code, out, err = cli("ps", "--state", "reserving")
+    assert (code, len(out.splitlines()), err) == (0, 3, "")
+    assert cli("ps", "--state", "failed")[:2] == (0, "no such jobs; all: tensorflow-ignite ps\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--limit", "1000000"], "limit 1000000 is not a possible number. A list has from 1 to 100,000 jobs."),
+        (["--limit", "0"], "limit 0 is not a possible number."),
+        (["--state", "done"], "state 'done' does not exist. It is one of pending, reserving"),
+        (["--since", "yesterday"], "--since yesterday is not a time. It is an age in seconds, minutes, hours or days"),
+        (["--since", "999999d"], "--since 999999d is not a time."),
+    ],
+)
+def test_impossible_filters_of_ps_are_refused(cli, node, options, reason) -> None:
+    code, out, err = cli("ps", *options)
+    assert code != 0
+    assert out == ""
+    assert reason in " ".join(err.split())
+
+
 def test_ps_lists_the_jobs(cli, node) -> None:
     assert cli("ps")[:2] == (0, "no jobs; submit one: tensorflow-ignite submit --cache NAME train.py\n")
     node.state.add(running_job("aaaa1111"))

@@ -264,9 +264,30 @@ def test_code_with_a_syntax_error_is_never_uploaded(client, node, script) -> Non
 # Looking
 
 
+def test_a_long_list_of_jobs_comes_in_pages(client, node) -> None:
+    node.state.jobs.update({f"job{i}": job_pb2.Job(id=f"job{i}", state=i % 2 + 1) for i in range(2500)})
+    assert len(client.jobs()) == 1000
+    assert node.calls.count("ListJobs") == 1
+    assert len(client.jobs(limit=100_000)) == 2500
+    assert node.calls.count("ListJobs") == 4
+    assert {job.state for job in client.jobs(states=["reserving"], limit=2500)} == {"reserving"}
+
+
+@pytest.mark.parametrize("limit", [0, -1, 100_001, True])
+def test_a_list_has_a_possible_length(client, limit) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=r"from 1 to 100,000 jobs"):
+        client.jobs(limit=limit)
+
+
+def test_an_unknown_state_is_refused_with_those_that_there_are(client) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=r"state 'runing' does not exist. It is one of pending, "):
+        client.jobs(states=["runing"])
+
+
 def test_jobs_come_newest_first_and_nodes_in_their_order(client, node, script) -> None:
     ids = [client.submit(script, cache="images").id for _ in range(3)]
     assert [job.id for job in client.jobs()] == ids[::-1]
+    assert [job.id for job in client.jobs(limit=2)] == ids[:0:-1]
     node.state.nodes = [job_pb2.Node(id="b", order=2), job_pb2.Node(id="a", order=1)]
     assert [found.id for found in client.nodes()] == ["a", "b"]
 

@@ -24,6 +24,7 @@ from tensorflow_ignite.cli.render import (
 from tensorflow_ignite.spec import Attempt, Job, Task
 
 # How many of a job's newest events are shown.
+_ATTEMPTS = 20
 _EVENTS = 10
 # The service's default of max_crashes in job.proto.
 _MAX_CRASHES = 3
@@ -130,11 +131,14 @@ def _rules(job: Job) -> str:
 
 
 def _print_attempts(job: Job) -> None:
-    print(f"\n{paint('attempts', 'bold')}:")
+    shown = job.attempts[-_ATTEMPTS:]
+    rest = job.earlier_attempts + len(job.attempts) - len(shown)
+    more = f" (and {rest} before; with --json: {len(job.attempts)})" if rest else ""
+    print(f"\n{paint('attempts', 'bold')}{more}:")
     heads = ["NUMBER", "STATE", "WORKERS", "STEPS", "BEGUN", "DURATION"]
-    rows = [_attempt_row(job, attempt) for attempt in job.attempts]
+    rows = [_attempt_row(job, attempt) for attempt in shown]
     print(table(heads, rows, indent="  ", elastic=["STEPS"]))
-    for attempt in job.attempts:
+    for attempt in shown:
         if attempt.cause:
             kind = f"{attempt.cause_kind}: " if attempt.cause_kind else ""
             print(fold(f"  attempt {attempt.number} ended, {kind}{escaped(attempt.cause)}", 4))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from tensorflow_ignite.cli.credentials import addresses_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, option, session
-from tensorflow_ignite.cli.render import age, fold, paint, print_json, short_id, table
+from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, moment, option, session
+from tensorflow_ignite.cli.render import age, count, fold, paint, print_json, short_id, table
+from tensorflow_ignite.jobs import checks
 from tensorflow_ignite.spec import (
+    JOB_STATES,
     CacheLoss,
     Job,
+    JobState,
     LostNode,
     MissingNode,
     Node,
@@ -27,18 +30,47 @@ from tensorflow_ignite.spec import (
 _SPLIT_SECONDS = 2.0
 
 
-def ps(context: typer.Context, address: Address = None, json_output: Json = False) -> None:
+def _complete_state(incomplete: str) -> list[str]:
+    return [state for state in JOB_STATES if state.startswith(incomplete)]
+
+
+def ps(
+    context: typer.Context,
+    state: Annotated[
+        list[str] | None,
+        option("--state", "STATE", "Only jobs in this state; may be repeated.", autocompletion=_complete_state),
+    ] = None,
+    since: Annotated[
+        str | None, option("--since", "TIME", "Only jobs submitted since then: 30m, 12h, 7d, or 2026-11-25T08:00.")
+    ] = None,
+    limit: Annotated[int, option("--limit", "NUMBER", "How many jobs at most, from 1 to 100000.")] = 100,
+    address: Address = None,
+    json_output: Json = False,
+) -> None:
     """List the jobs, newest first.
 
     \b
     Examples:
       tensorflow-ignite ps
+      tensorflow-ignite ps --state running --state pending
+      tensorflow-ignite ps --since 12h --limit 1000
       tensorflow-ignite ps --json | jq -r '.[].id'
     """
+    begin = None if since is None else moment("--since", since)
     with session(context, address) as client:
-        jobs = client.jobs()
+        # One more, to know whether there are more.
+        jobs = client.jobs(
+            states=cast("list[JobState]", state or []), since=begin, limit=limit + (1 <= limit < checks.MAX_JOBS)
+        )
+    more = len(jobs) > limit
+    jobs = jobs[:limit]
+    if more:
+        print(f"only the newest {count(limit, 'job')}; for more: --limit {limit * 10}", file=sys.stderr)
     if json_output:
         print_json([job.to_dict() for job in jobs])
+        return
+    if not jobs and (state or since):
+        print("no such jobs; all: tensorflow-ignite ps")
         return
     if not jobs:
         print("no jobs; submit one: tensorflow-ignite submit --cache NAME train.py")

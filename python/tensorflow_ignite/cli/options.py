@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -17,6 +19,7 @@ from tensorflow_ignite.net.addresses import ADDRESS_VARIABLE, DEFAULT_ADDRESS, p
 if TYPE_CHECKING:
     from tensorflow_ignite.jobs.client import Client
 
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _T = TypeVar("_T")
 # The user waits for the answer to the Tab key.
 _COMPLETION_SECONDS = 1.5
@@ -25,6 +28,20 @@ _COMPLETION_SECONDS = 1.5
 def option(name: str, metavar: str, text: str, **settings: Any) -> Any:
     """An option with a value; `text` is its help."""
     return typer.Option(name, metavar=metavar, help=text, **settings)
+
+
+def moment(name: str, text: str) -> datetime:
+    """The moment of an option: an age such as ``12h``, or a date and time; without a zone: in this machine's zone."""
+    age = re.fullmatch(r"(\d{1,6})([smhd])", text)
+    try:
+        if age:
+            return datetime.now(timezone.utc) - timedelta(seconds=int(age[1]) * _UNIT_SECONDS[age[2]])
+        return datetime.fromisoformat(text).astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        raise CommandLineError(
+            f"{name} {text} is not a time. It is an age in seconds, minutes, hours or days, such as 90s, 30m, 12h and "
+            "7d, or a date with a time, such as 2026-11-25T08:00. Give such a time."
+        ) from None
 
 
 def _check_address(value: str | None) -> str | None:

@@ -172,7 +172,7 @@ def _train(cluster: LocalCluster, console: Console) -> _Outcome:
             f"{end.spec.checkpoint_directory}. A job resumes where it was saved. See its history: tensorflow-ignite "
             f"events {end.id}"
         )
-    return _Outcome(accuracy=accuracy, attempts=len(end.attempts), resumed_from_step=last.resumed_from_step)
+    return _Outcome(accuracy=accuracy, attempts=end.attempts[-1].number, resumed_from_step=last.resumed_from_step)
 
 
 def _load_digits(address: str, console: Console) -> None:

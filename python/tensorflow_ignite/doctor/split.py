@@ -15,7 +15,8 @@ SPLIT_REMEDY = (
     "Stop the nodes of one side, best of the smaller one, and start them again: they join the others, and what was "
     "written there only is lost"
 )
-_THREADS = 8
+# A node lists at most the last 100 nodes that were lost.
+_MAX_LOST = 100
 _LISTED = 8
 
 
@@ -43,7 +44,7 @@ def other_clusters(
         credentials: Of the caller.
     """
     lost = nodes[0].lost_nodes if nodes else ()
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(_MAX_LOST) as pool:
         answers = list(pool.map(lambda node: list_nodes(node.address, timeout, credentials), lost))
     here = {node.id for node in nodes}
     return [

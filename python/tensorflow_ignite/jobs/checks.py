@@ -14,6 +14,7 @@ from typing import TypeVar
 from tensorflow_ignite.errors import InvalidRequestError
 
 _Choice = TypeVar("_Choice", bound=str)
+MAX_JOBS = 100_000
 _MAX_SECONDS = 10 * 365 * 24 * 3600.0
 
 
@@ -97,6 +98,16 @@ def choice(what: str, value: _Choice, choices: tuple[_Choice, ...]) -> _Choice:
             f"{what} {value!r} does not exist. It is one of {', '.join(choices)}. Name one of these."
         )
     return value
+
+
+def limit(number: int) -> int:
+    """Checks the largest number of jobs in a list."""
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MAX_JOBS:
+        raise InvalidRequestError(
+            f"limit {number!r} is not a possible number. A list has from 1 to {MAX_JOBS:,} jobs. Pass such a number, "
+            "or filter by state and time."
+        )
+    return number
 
 
 def count(what: str, number: int, least: int) -> int:

@@ -15,6 +15,7 @@ import contextlib
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
 from types import TracebackType
 from typing import Any, cast
 
@@ -36,6 +37,7 @@ from tensorflow_ignite.net.resolve import find_credentials, resolve
 from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.spec import (
     JOB_KINDS,
+    JOB_STATES,
     ON_JOIN,
     QUORUMS,
     ROLES,
@@ -43,6 +45,7 @@ from tensorflow_ignite.spec import (
     Job,
     JobKind,
     JobSpec,
+    JobState,
     Node,
     OnJoin,
     Quorum,
@@ -51,9 +54,10 @@ from tensorflow_ignite.spec import (
 from tensorflow_ignite.v1 import job_pb2
 
 _CHUNK = 1024 * 1024
-# Shortest timeout of a submission, in seconds: the node checks the cache and the agents of the cluster.
 # Seconds until every task runs, when nodes install packages first.
 _INSTALL_TIMEOUT = 900
+_PAGE_SIZE = 1000
+# Shortest timeout of a submission, in seconds: the node checks the cache and the agents of the cluster.
 _SUBMIT_TIMEOUT = 30.0
 # Slowest expected upload, in bytes per second.
 _UPLOAD_RATE = 2 * 1024 * 1024
@@ -248,10 +252,31 @@ class Client:
         response = self._connection.call("SubmitJob", lambda: request, timeout=max(self._timeout, _SUBMIT_TIMEOUT))
         return JobHandle(self._connection, Job.from_proto(response.job))
 
-    def jobs(self) -> list[Job]:
-        """Returns every job in the job table, newest first."""
-        response = self._connection.call("ListJobs", job_pb2.ListJobsRequest)
-        return [Job.from_proto(job) for job in response.jobs]
+    def jobs(self, *, states: Sequence[JobState] = (), since: datetime | None = None, limit: int = 1000) -> list[Job]:
+        """Returns summaries of jobs, newest first: without tasks, history and environment, which `job` has.
+
+        Args:
+            states: Only jobs in one of these states, such as ``["running", "pending"]``; empty: all.
+            since: Only jobs that were submitted at this time or later; without a time zone: in this machine's zone.
+            limit: Largest number of jobs, from 1 to 100,000.
+
+        Raises:
+            InvalidRequestError: A state is unknown, or the limit is out of range.
+        """
+        names = [checks.choice("state", state, JOB_STATES) for state in states]
+        request = job_pb2.ListJobsRequest(states=[f"JOB_STATE_{name.upper()}" for name in names])
+        if since is not None:
+            request.since.FromDatetime(since.astimezone(timezone.utc))
+        left = checks.limit(limit)
+        found: list[Job] = []
+        while left > 0:
+            request.page_size = min(left, _PAGE_SIZE)
+            response = self._connection.call("ListJobs", lambda: request)
+            # A node of an earlier version sends all jobs at once.
+            found += [Job.from_proto(job) for job in response.jobs[:left]]
+            left = limit - len(found) if response.next_page_token else 0
+            request.page_token = response.next_page_token
+        return found
 
     def job(self, job_id: str) -> JobHandle:
         """Finds a job.

@@ -48,6 +48,12 @@ class TaskKey(_message.Message):
     incarnation: int
     def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., incarnation: _Optional[int] = ...) -> None: ...
 
+class StoredOutput(_message.Message):
+    __slots__ = ("tasks",)
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    tasks: _containers.RepeatedCompositeFieldContainer[TaskKey]
+    def __init__(self, tasks: _Optional[_Iterable[_Union[TaskKey, _Mapping]]] = ...) -> None: ...
+
 class HeartbeatRequest(_message.Message):
     __slots__ = ("leases",)
     LEASES_FIELD_NUMBER: _ClassVar[int]

@@ -281,7 +281,7 @@ class JobSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_restarts: _Optional[int] = ..., requirements: _Optional[str] = ..., wheels: _Optional[_Iterable[str]] = ..., python: _Optional[str] = ...) -> None: ...
 
 class Job(_message.Message):
-    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "outcome", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception", "node_failures", "save_requested", "force_stop_requested", "idle_restarts")
+    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "layout", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception", "node_failures", "save_requested", "force_stop_requested", "idle_restarts", "outcome", "earlier_attempts", "idle_causes")
     ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
@@ -289,7 +289,7 @@ class Job(_message.Message):
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     FINISHED_AT_FIELD_NUMBER: _ClassVar[int]
-    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    LAYOUT_FIELD_NUMBER: _ClassVar[int]
     CAUSE_FIELD_NUMBER: _ClassVar[int]
     TRACEBACK_FIELD_NUMBER: _ClassVar[int]
     EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
@@ -310,6 +310,9 @@ class Job(_message.Message):
     SAVE_REQUESTED_FIELD_NUMBER: _ClassVar[int]
     FORCE_STOP_REQUESTED_FIELD_NUMBER: _ClassVar[int]
     IDLE_RESTARTS_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    EARLIER_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    IDLE_CAUSES_FIELD_NUMBER: _ClassVar[int]
     id: str
     request_id: str
     spec: JobSpec
@@ -317,7 +320,7 @@ class Job(_message.Message):
     attempts: _containers.RepeatedCompositeFieldContainer[Attempt]
     created_at: _timestamp_pb2.Timestamp
     finished_at: _timestamp_pb2.Timestamp
-    outcome: JobState
+    layout: int
     cause: str
     traceback: str
     exit_code: int
@@ -338,7 +341,30 @@ class Job(_message.Message):
     save_requested: bool
     force_stop_requested: bool
     idle_restarts: int
-    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., kept_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., logs_stored: bool = ..., owner: _Optional[str] = ..., early_exception: _Optional[str] = ..., node_failures: _Optional[int] = ..., save_requested: bool = ..., force_stop_requested: bool = ..., idle_restarts: _Optional[int] = ...) -> None: ...
+    outcome: JobState
+    earlier_attempts: int
+    idle_causes: _containers.RepeatedCompositeFieldContainer[CauseCount]
+    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., layout: _Optional[int] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., kept_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., logs_stored: bool = ..., owner: _Optional[str] = ..., early_exception: _Optional[str] = ..., node_failures: _Optional[int] = ..., save_requested: bool = ..., force_stop_requested: bool = ..., idle_restarts: _Optional[int] = ..., outcome: _Optional[_Union[JobState, str]] = ..., earlier_attempts: _Optional[int] = ..., idle_causes: _Optional[_Iterable[_Union[CauseCount, _Mapping]]] = ...) -> None: ...
+
+class CauseCount(_message.Message):
+    __slots__ = ("kind", "count", "last")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    LAST_FIELD_NUMBER: _ClassVar[int]
+    kind: CauseKind
+    count: int
+    last: str
+    def __init__(self, kind: _Optional[_Union[CauseKind, str]] = ..., count: _Optional[int] = ..., last: _Optional[str] = ...) -> None: ...
+
+class EndedAttempt(_message.Message):
+    __slots__ = ("job_id", "attempt", "events")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    attempt: Attempt
+    events: _containers.RepeatedCompositeFieldContainer[Event]
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[_Union[Attempt, _Mapping]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ...) -> None: ...
 
 class Event(_message.Message):
     __slots__ = ("number", "at", "attempt", "state", "text")
@@ -506,23 +532,37 @@ class EndProgress(_message.Message):
     def __init__(self, ready: bool = ..., step: _Optional[int] = ..., saved: bool = ..., terminated: bool = ...) -> None: ...
 
 class NodeReport(_message.Message):
-    __slots__ = ("job_id", "attempt", "node_id", "tasks", "reached", "error")
+    __slots__ = ("job_id", "attempt", "node_id", "tasks", "reached", "error", "revision")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
     REACHED_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
     job_id: str
     attempt: int
     node_id: str
     tasks: _containers.RepeatedCompositeFieldContainer[Task]
     reached: AttemptPhase
     error: str
-    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., node_id: _Optional[str] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., reached: _Optional[_Union[AttemptPhase, str]] = ..., error: _Optional[str] = ...) -> None: ...
+    revision: int
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., node_id: _Optional[str] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., reached: _Optional[_Union[AttemptPhase, str]] = ..., error: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class ReportReceipt(_message.Message):
+    __slots__ = ("job_id", "attempt", "revision", "watched")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    WATCHED_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    attempt: int
+    revision: int
+    watched: bool
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., revision: _Optional[int] = ..., watched: bool = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops", "losses", "lost_nodes", "quarantine", "availability", "restored_caches", "missing_nodes")
+    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops", "losses", "lost_nodes", "quarantine", "availability", "restored_caches", "missing_nodes", "layout")
     ID_FIELD_NUMBER: _ClassVar[int]
     CONSISTENT_ID_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
@@ -537,6 +577,7 @@ class Node(_message.Message):
     AVAILABILITY_FIELD_NUMBER: _ClassVar[int]
     RESTORED_CACHES_FIELD_NUMBER: _ClassVar[int]
     MISSING_NODES_FIELD_NUMBER: _ClassVar[int]
+    LAYOUT_FIELD_NUMBER: _ClassVar[int]
     id: str
     consistent_id: str
     order: int
@@ -551,7 +592,8 @@ class Node(_message.Message):
     availability: NodeAvailability
     restored_caches: _containers.RepeatedScalarFieldContainer[str]
     missing_nodes: _containers.RepeatedCompositeFieldContainer[MissingNode]
-    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[CacheLoss, _Mapping]]] = ..., lost_nodes: _Optional[_Iterable[_Union[LostNode, _Mapping]]] = ..., quarantine: _Optional[_Iterable[_Union[UnprovenAttempt, _Mapping]]] = ..., availability: _Optional[_Union[NodeAvailability, str]] = ..., restored_caches: _Optional[_Iterable[str]] = ..., missing_nodes: _Optional[_Iterable[_Union[MissingNode, _Mapping]]] = ...) -> None: ...
+    layout: int
+    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[CacheLoss, _Mapping]]] = ..., lost_nodes: _Optional[_Iterable[_Union[LostNode, _Mapping]]] = ..., quarantine: _Optional[_Iterable[_Union[UnprovenAttempt, _Mapping]]] = ..., availability: _Optional[_Union[NodeAvailability, str]] = ..., restored_caches: _Optional[_Iterable[str]] = ..., missing_nodes: _Optional[_Iterable[_Union[MissingNode, _Mapping]]] = ..., layout: _Optional[int] = ...) -> None: ...
 
 class UnprovenAttempt(_message.Message):
     __slots__ = ("job_id", "attempt", "pids")
@@ -676,14 +718,24 @@ class GetJobResponse(_message.Message):
     def __init__(self, job: _Optional[_Union[Job, _Mapping]] = ...) -> None: ...
 
 class ListJobsRequest(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("page_size", "page_token", "states", "since")
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    STATES_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    page_size: int
+    page_token: str
+    states: _containers.RepeatedScalarFieldContainer[JobState]
+    since: _timestamp_pb2.Timestamp
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., states: _Optional[_Iterable[_Union[JobState, str]]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListJobsResponse(_message.Message):
-    __slots__ = ("jobs",)
+    __slots__ = ("jobs", "next_page_token")
     JOBS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     jobs: _containers.RepeatedCompositeFieldContainer[Job]
-    def __init__(self, jobs: _Optional[_Iterable[_Union[Job, _Mapping]]] = ...) -> None: ...
+    next_page_token: str
+    def __init__(self, jobs: _Optional[_Iterable[_Union[Job, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class StopJobRequest(_message.Message):
     __slots__ = ("job_id", "force", "save")

@@ -130,7 +130,8 @@ class NodeApiServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListJobs(self, request, context):
-        """Every job of the job table, newest first.
+        """Summaries of jobs, newest first, in pages: without tasks, history and environment. INVALID_ARGUMENT: page_size is not
+        from 0 to 1000, or page_token is not from an answer.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

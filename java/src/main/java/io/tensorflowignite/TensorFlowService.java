@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.job.JobView;
 import io.tensorflowignite.lease.NodeContact;
 import io.tensorflowignite.node.NodeRuntime;
 import io.tensorflowignite.security.decide.AccessRules;
@@ -41,7 +42,7 @@ import org.apache.ignite.services.ServiceContext;
  * them. Settings of one node (interpreter, address, port, work directory, certificate) are system
  * properties {@code tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
  */
-public final class TensorFlowService implements Service, NodeContact {
+public final class TensorFlowService implements Service, NodeContact, JobView {
   /** The name under which the service is deployed. */
   public static final String NAME = "tensorflow-ignite";
 
@@ -328,6 +329,11 @@ public final class TensorFlowService implements Service, NodeContact {
   @Override
   public void contact(String caller, String[] answered) {
     runtime.contact(caller, answered);
+  }
+
+  @Override
+  public byte[][] observe(String[] jobIds, boolean summaries) {
+    return runtime.observe(jobIds, summaries);
   }
 
   @Override

@@ -104,7 +104,7 @@ public class ItOutputStore {
   @Test
   public void theOldestOutputOfAJobIsRemovedOverAllAttemptsAndProcesses() {
     // The attempt has two nodes: this one may store half of the limit.
-    OutputStore output = new OutputStore(logs, node.log(), 4 * MIB, task -> 2);
+    OutputStore output = new OutputStore(logs, node.log(), 4 * MIB, task -> 2, task -> {});
     for (int attempt = 1; attempt <= 3; attempt++) {
       for (int number = 0; number < 16; number++) {
         output.add(task(attempt, 0), chunk(number));
@@ -128,7 +128,7 @@ public class ItOutputStore {
 
   @Test
   public void aChunkThatIsSentAgainIsStoredOnce() {
-    OutputStore output = new OutputStore(logs, node.log(), 4 * MIB, task -> 1);
+    OutputStore output = new OutputStore(logs, node.log(), 4 * MIB, task -> 1, task -> {});
     output.add(task(1, 0), chunk(0));
     output.add(task(1, 0), chunk(1));
     output.add(task(1, 0), chunk(0));
@@ -142,7 +142,7 @@ public class ItOutputStore {
   public void outputWithoutMemoryIsAGapAndGoesOnWhenThereIsMemory() {
     IgniteCache<String, byte[]> other = node.getOrCreateCache("other");
     IgniteCache<String, byte[]> probe = node.getOrCreateCache("probe");
-    OutputStore output = new OutputStore(logs, node.log(), 64 * MIB, task -> 1);
+    OutputStore output = new OutputStore(logs, node.log(), 64 * MIB, task -> 1, task -> {});
     output.add(task(1, 0), chunk(0));
     for (int key = 0; hasRoom(probe); key++) {
       // As another program would.
@@ -168,7 +168,7 @@ public class ItOutputStore {
   @Test
   public void newOutputTakesThePlaceOfTheOldestWhereThereIsNoMemory() {
     IgniteCache<String, byte[]> other = node.getOrCreateCache("rest");
-    OutputStore output = new OutputStore(logs, node.log(), 64 * MIB, task -> 1);
+    OutputStore output = new OutputStore(logs, node.log(), 64 * MIB, task -> 1, task -> {});
     for (int number = 0; number < 32; number++) {
       output.add(task(1, 0), chunk(number));
     }

@@ -344,7 +344,7 @@ public class ItAccess {
         });
     text = info("images", task).assertRefused(Status.Code.UNAUTHENTICATED);
     assertFalse(text, text.contains(token.text()));
-    node.jobs.remove("7a5c0000");
+    node.jobs.force("7a5c0000");
   }
 
   private static Set<String> listed(String authorization) throws InvalidProtocolBufferException {

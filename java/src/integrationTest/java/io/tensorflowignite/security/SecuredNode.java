@@ -21,6 +21,8 @@ import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.tcp.TcpPort;
 import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
+import io.tensorflowignite.job.ObservedJobs;
+import io.tensorflowignite.job.OutputNews;
 import io.tensorflowignite.rpc.ApiServer;
 import io.tensorflowignite.security.decide.AccessRules;
 import io.tensorflowignite.security.decide.AuthenticationPolicy;
@@ -28,9 +30,9 @@ import io.tensorflowignite.settings.BatchLimits;
 import io.tensorflowignite.settings.SecuritySettings;
 import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.storage.Storage;
+import io.tensorflowignite.table.JobIndex;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
-import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.Job;
 import java.io.IOException;
@@ -64,6 +66,9 @@ final class SecuredNode implements AutoCloseable {
   private final Ignite node;
   private final Storage storage;
   private final DataEndpoint data;
+  private final JobIndex index;
+  private final ObservedJobs observed;
+  private final OutputNews news;
   private final ApiServer server;
 
   /**
@@ -107,7 +112,7 @@ final class SecuredNode implements AutoCloseable {
             AuthenticationPolicy.of(settings, users.knowsUsers(), false),
             settings,
             users,
-            new TaskTokens(jobs, new ReportTable(node)),
+            new TaskTokens(jobs),
             peer -> true,
             node.log());
     Guard guard =
@@ -124,14 +129,20 @@ final class SecuredNode implements AutoCloseable {
             BatchLimits.DEFAULT,
             guard,
             TcpPort.open("127.0.0.1", 0, 0, Loops.of(node), node.log()));
+    index = JobIndex.open(node, id -> {});
+    observed = new ObservedJobs(node, "none");
+    news = OutputNews.open(node);
     List<BindableService> all = new ArrayList<>(data.services());
     all.add(
         new NodeApiService(
             node,
             new TensorFlowService().settings(),
             jobs,
+            index,
+            observed,
             nodes,
             new JobChangeBus(),
+            news,
             new JobRemoval(node, jobs, files),
             files,
             losses,
@@ -162,6 +173,9 @@ final class SecuredNode implements AutoCloseable {
   public void close() {
     server.close();
     data.close();
+    news.close();
+    observed.close();
+    index.close();
     storage.close();
     node.close();
   }

@@ -59,6 +59,10 @@ final class LocalAttempt {
     this.job = job;
   }
 
+  String id() {
+    return ReportSender.id(jobId, number);
+  }
+
   static TaskKey key(String jobId, int attempt, Task task) {
     return TaskKey.newBuilder()
         .setJobId(jobId)
@@ -130,8 +134,8 @@ final class LocalAttempt {
   }
 
   /** The token of a reserved task. */
-  String token(TaskKey key) {
-    return tokens.get(key).text();
+  TaskToken token(TaskKey key) {
+    return tokens.get(key);
   }
 
   /** Takes over a status from the agent; address, rows and token digest stay as reserved. */

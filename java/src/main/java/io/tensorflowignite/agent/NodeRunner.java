@@ -14,16 +14,18 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.Duration;
 import com.google.protobuf.util.Durations;
 import io.grpc.StatusRuntimeException;
+import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.job.OutputNews;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.lease.Contacts;
 import io.tensorflowignite.settings.ClusterSettings;
-import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.JobIndex;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.ReportTable;
@@ -86,7 +88,8 @@ public final class NodeRunner implements AutoCloseable {
   private final String taskHost;
   private final CodeArchives archives;
   private final AgentSupervisor supervisor;
-  private final JobTable jobs;
+  private final JobIndex jobs;
+  private final ReportSender sender;
   private final ReportTable reports;
   private final NodeTable nodeTable;
   private final OutputStore output;
@@ -96,6 +99,7 @@ public final class NodeRunner implements AutoCloseable {
   private final Map<String, LocalAttempt> attempts = new ConcurrentHashMap<>();
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-runner");
   private final Loop loop;
+  private final ReportSender.Receipts receipts;
   private volatile boolean leaving;
   private volatile long activeGraceNanos;
   private volatile boolean closed;
@@ -108,10 +112,11 @@ public final class NodeRunner implements AutoCloseable {
       Ignite ignite,
       ClusterSettings settings,
       AgentSupervisor supervisor,
-      JobTable jobs,
+      JobIndex jobs,
       String nodeAddress,
       Supplier<Map<String, String>> tlsEnvironment,
       CodeStore code,
+      OutputNews news,
       Contacts contacts,
       Path agentDirectory,
       Loops loops) {
@@ -126,10 +131,14 @@ public final class NodeRunner implements AutoCloseable {
     this.supervisor = supervisor;
     this.contacts = contacts;
     this.jobs = jobs;
+    this.sender = new ReportSender(ignite);
     this.reports = new ReportTable(ignite);
     this.nodeTable = new NodeTable(ignite);
-    this.output = new OutputStore(new LogTable(ignite), log, settings.logLimitBytes, this::nodes);
+    this.output =
+        new OutputStore(
+            new LogTable(ignite), log, settings.logLimitBytes, this::nodes, news::stored);
     this.loop = loops.continuous("node runner", PASS_LIMIT, () -> closed);
+    this.receipts = sender.listen();
   }
 
   public void start() {
@@ -155,7 +164,8 @@ public final class NodeRunner implements AutoCloseable {
       events.add(
           () -> {
             LocalAttempt attempt =
-                attempts.get(id(event.getKey().getJobId(), event.getKey().getAttempt()));
+                attempts.get(
+                    ReportSender.id(event.getKey().getJobId(), event.getKey().getAttempt()));
             if (attempt != null) {
               attempt.observe(event.getKey(), event.getStatus());
             }
@@ -242,6 +252,7 @@ public final class NodeRunner implements AutoCloseable {
     wake();
     thread.interrupt();
     Uninterruptibles.joinUninterruptibly(thread, CLOSE_TIMEOUT);
+    receipts.close();
     archives.clear();
   }
 
@@ -266,32 +277,27 @@ public final class NodeRunner implements AutoCloseable {
    */
   private void converge() throws InterruptedException {
     Set<String> desired = new HashSet<>();
-    Set<String> untouched = new HashSet<>();
-    Set<String> unfinished = new HashSet<>();
-    for (Job job : jobs.all()) {
-      if (!job.hasFinishedAt()) {
-        unfinished.add(job.getId());
-      }
-      if (KnownValues.isOfLaterVersion(job)) {
-        untouched.add(job.getId());
-      } else if (hasLocalTasks(job)) {
-        desired.add(id(job.getId(), JobMachine.attempt(job).getNumber()));
+    for (Job job : jobs.withTasksOn(nodeId)) {
+      if (!KnownValues.isOfLaterVersion(job)) {
+        desired.add(ReportSender.id(job.getId(), JobMachine.attempt(job).getNumber()));
         loop.part("job " + job.getId(), () -> converge(job));
       }
     }
-    output.retain(unfinished);
+    output.retain(id -> jobs.current(id).filter(job -> !job.hasFinishedAt()).isPresent());
     for (LocalAttempt local : new ArrayList<>(attempts.values())) {
-      if (!desired.contains(id(local.jobId, local.number)) && !untouched.contains(local.jobId)) {
+      if (!desired.contains(local.id())
+          && jobs.current(local.jobId).filter(KnownValues::isOfLaterVersion).isEmpty()) {
         loop.part("end of job " + local.jobId, () -> end(local));
       }
     }
+    sender.retain(attempts.keySet());
   }
 
   private void converge(Job job) {
     Attempt attempt = JobMachine.attempt(job);
     LocalAttempt local =
         attempts.computeIfAbsent(
-            id(job.getId(), attempt.getNumber()),
+            ReportSender.id(job.getId(), attempt.getNumber()),
             key -> new LocalAttempt(job, attempt.getNumber()));
     local.job = job;
     converge(job, attempt, localTasks(attempt), local);
@@ -305,7 +311,7 @@ public final class NodeRunner implements AutoCloseable {
       stop(local, duration(settings.stopGrace), false);
       return;
     }
-    attempts.remove(id(local.jobId, local.number));
+    attempts.remove(local.id());
     if (attempts.isEmpty()) {
       archives.clear();
     }
@@ -371,16 +377,17 @@ public final class NodeRunner implements AutoCloseable {
     TaskKey key = LocalAttempt.key(local.jobId, local.number, task);
     AgentConnection agent = supervisor.agent().orElse(null);
     if (!local.hasTask(key)) {
-      if (local.replace(task)) {
-        // Every node must have the digest of the task's token before the task runs.
-        report(local);
-      } else {
+      if (!local.replace(task)) {
         local.error("the node's service was restarted and has no state of attempt " + local.number);
       }
     }
     long leaseEnd = contacts.leaseEnd(job);
     boolean hasLease = leaseEnd - System.nanoTime() > 0;
     if (agent == null || !local.hasTask(key) || local.isStarted(key) || !hasLease || leaving) {
+      return;
+    }
+    if (!local.token(key).digest().equals(task.getStatus().getTokenDigest())) {
+      // Every node must have the digest of the task's token in the row before the task runs.
       return;
     }
     try {
@@ -402,7 +409,7 @@ public final class NodeRunner implements AutoCloseable {
               .putAllEnv(tlsEnvironment.get())
               .setContext(
                   TaskEnvironment.context(job, attempt, task, nodeAddress).toBuilder()
-                      .setToken(local.token(key)));
+                      .setToken(local.token(key).text()));
       settings.tasks.addTo(request);
       agent.startTask(request.build());
       local.markStarted(key);
@@ -471,7 +478,9 @@ public final class NodeRunner implements AutoCloseable {
   private void report(LocalAttempt local) {
     local.endRequest = endRequest();
     NodeReport report = local.report(nodeId);
-    if (!report.equals(reports.get(local.jobId, local.number, nodeId).orElse(null))) {
+    if (JobLayout.isCurrent(local.job)) {
+      sender.offer(report, local.job.getServiceNodeId());
+    } else if (!report.equals(reports.get(local.jobId, local.number, nodeId).orElse(null))) {
       reports.put(report);
     }
   }
@@ -486,9 +495,9 @@ public final class NodeRunner implements AutoCloseable {
     return leaving ? "is being stopped" : drained ? "is drained" : "";
   }
 
-  /** Number of nodes with tasks of an attempt. */
+  /** Number of nodes with tasks of the newest attempt. */
   private int nodes(TaskKey task) {
-    return jobs.get(task.getJobId()).map(Job::getAttemptsList).orElse(List.of()).stream()
+    return jobs.current(task.getJobId()).map(Job::getAttemptsList).orElse(List.of()).stream()
         .filter(attempt -> attempt.getNumber() == task.getAttempt())
         .mapToInt(
             attempt ->
@@ -506,19 +515,9 @@ public final class NodeRunner implements AutoCloseable {
     return Durations.fromMillis(setting.toMillis());
   }
 
-  private boolean hasLocalTasks(Job job) {
-    return job.getAttemptsCount() > 0
-        && !job.hasFinishedAt()
-        && !localTasks(JobMachine.attempt(job)).isEmpty();
-  }
-
   private List<Task> localTasks(Attempt attempt) {
     return attempt.getTasksList().stream()
         .filter(task -> task.getNodeId().equals(nodeId))
         .collect(Collectors.toList());
-  }
-
-  private static String id(String job, int attempt) {
-    return job + "/" + attempt;
   }
 }

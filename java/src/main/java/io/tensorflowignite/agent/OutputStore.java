@@ -11,8 +11,9 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
 import org.apache.ignite.IgniteLogger;
 
@@ -34,6 +35,7 @@ final class OutputStore {
   private final IgniteLogger log;
   private final long jobLimit;
   private final ToIntFunction<TaskKey> nodes;
+  private final Consumer<TaskKey> stored;
   private final Map<String, Part> parts = new ConcurrentHashMap<>();
 
   /** This node's part of one job's output. */
@@ -89,12 +91,19 @@ final class OutputStore {
   /**
    * @param jobLimit bytes for the output of one job on all nodes
    * @param nodes number of nodes with tasks of an attempt
+   * @param stored gets each process of which a chunk was stored
    */
-  OutputStore(LogTable logs, IgniteLogger log, long jobLimit, ToIntFunction<TaskKey> nodes) {
+  OutputStore(
+      LogTable logs,
+      IgniteLogger log,
+      long jobLimit,
+      ToIntFunction<TaskKey> nodes,
+      Consumer<TaskKey> stored) {
     this.logs = logs;
     this.log = log;
     this.jobLimit = jobLimit;
     this.nodes = nodes;
+    this.stored = stored;
   }
 
   /** Stores a chunk of the agent. If this throws, the agent sends the chunk again. */
@@ -124,8 +133,8 @@ final class OutputStore {
   }
 
   /** Forgets the jobs that have no tasks here any more. */
-  void retain(Set<String> jobs) {
-    parts.keySet().retainAll(jobs);
+  void retain(Predicate<String> hasTasks) {
+    parts.keySet().removeIf(hasTasks.negate());
   }
 
   private Part part(TaskKey task) {
@@ -161,6 +170,7 @@ final class OutputStore {
   private boolean put(Part part, TaskKey task, LogChunk chunk, long cost) {
     try {
       logs.put(task, chunk, chunk.getData().isEmpty() ? Purpose.DECISION : Purpose.DATA);
+      stored.accept(task);
       return true;
     } catch (TensorFlowIgniteException e) {
       requireFull(e);
@@ -176,6 +186,7 @@ final class OutputStore {
     try {
       // It may use the reserve, since as much was removed before.
       logs.put(task, chunk, Purpose.DECISION);
+      stored.accept(task);
     } catch (TensorFlowIgniteException e) {
       requireFull(e);
       return false;

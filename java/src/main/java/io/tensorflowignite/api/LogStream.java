@@ -2,12 +2,15 @@ package io.tensorflowignite.api;
 
 import io.grpc.stub.ServerCallStreamObserver;
 import io.tensorflowignite.job.JobFileStore;
+import io.tensorflowignite.job.OutputNews;
 import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.rpc.StreamCallThread;
 import io.tensorflowignite.storage.StorageInput;
+import io.tensorflowignite.table.JobHistory;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogReader;
 import io.tensorflowignite.table.LogTable;
+import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.LogChunk;
@@ -22,8 +25,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 
 /**
  * Sends the stored output of one job's tasks, and if the request says follow, the output that is
@@ -39,10 +45,14 @@ final class LogStream {
    */
   private static final long FOLLOWER_MS = 10;
 
+  /** The time between two reads of all tasks, since news of single ones may be lost. */
+  private static final long READ_ALL_NANOS = TimeUnit.SECONDS.toNanos(2);
+
   private final JobTable jobs;
+  private final JobTable.Reader rows;
+  private final JobHistory history;
   private final LogTable logs;
   private final JobFileStore files;
-  private final JobChangeBus changes;
   private final String jobId;
   private final StreamLogsRequest request;
   private final ServerCallStreamObserver<StreamLogsResponse> response;
@@ -52,6 +62,20 @@ final class LogStream {
   /** Of each process whose chunks have been sent. */
   private final Map<TaskKey, LogReader> readers = new HashMap<>();
 
+  /**
+   * The processes of attempts that are over whose output has not been sent, with its bytes; 0: not
+   * known.
+   */
+  private final Map<TaskKey, Long> ended = new LinkedHashMap<>();
+
+  /** The number of the newest attempt at the last round. */
+  private int newestAttempt;
+
+  /** The processes with news of more output. */
+  private final Set<TaskKey> changed = ConcurrentHashMap.newKeySet();
+
+  private long readAllAt;
+
   /** Of each process whose file has been sent: the bytes that were sent or dropped. */
   private final Map<TaskKey, Long> sentFiles = new HashMap<>();
 
@@ -60,9 +84,9 @@ final class LogStream {
    */
   LogStream(
       JobTable jobs,
+      JobHistory history,
       LogTable logs,
       JobFileStore files,
-      JobChangeBus changes,
       String jobId,
       StreamLogsRequest request,
       ServerCallStreamObserver<StreamLogsResponse> response,
@@ -70,31 +94,39 @@ final class LogStream {
       AtomicInteger followers) {
     this.followers = followers;
     this.jobs = jobs;
+    this.rows = jobs.reader(jobId);
+    this.history = history;
     this.logs = logs;
     this.files = files;
-    this.changes = changes;
     this.jobId = jobId;
     this.request = request;
     this.response = response;
     this.flow = flow;
   }
 
-  void send() throws IOException, InterruptedException {
+  void send(JobChangeBus changes, OutputNews news) throws IOException, InterruptedException {
     followers.incrementAndGet();
-    try (JobChangeBus.Subscription subscription = changes.subscribe(jobId, flow::wake)) {
-      follow();
+    try (JobChangeBus.Subscription subscription = changes.subscribe(jobId, flow::wake);
+        OutputNews.Follower follower = news.follow(jobId, this::hasMore)) {
+      follow(follower);
     } finally {
       followers.decrementAndGet();
     }
   }
 
-  private void follow() throws InterruptedException, IOException {
+  private void hasMore(TaskKey task) {
+    changed.add(task);
+    flow.wake();
+  }
+
+  private void follow(OutputNews.Follower follower) throws InterruptedException, IOException {
     long nextRead = System.nanoTime();
     while (!response.isCancelled()) {
+      boolean due = System.nanoTime() - nextRead >= 0;
       // The row is read before the output, so that all output of a finished job is sent.
-      Round round = flow.inTurn(this::round);
+      Round round = flow.inTurn(() -> round(follower, due));
       // A change of the row wakes all followers, and concerns them only if it is the last one.
-      if (round.last || System.nanoTime() - nextRead >= 0) {
+      if (round.last || (due && !round.left.isEmpty())) {
         while (!flow.inTurn(() -> sendStored(round))) {
           if (!flow.awaitReady()) {
             return;
@@ -107,8 +139,12 @@ final class LogStream {
         response.onCompleted();
         return;
       }
-      flow.awaitChange(
-          1 + Math.max(0, TimeUnit.NANOSECONDS.toMillis(nextRead - System.nanoTime())));
+      long rest = TimeUnit.NANOSECONDS.toMillis(nextRead - System.nanoTime());
+      if (changed.isEmpty()) {
+        flow.awaitChange();
+      } else if (rest >= 0) {
+        flow.awaitChange(1 + rest);
+      }
     }
   }
 
@@ -126,14 +162,54 @@ final class LogStream {
     }
   }
 
-  private Round round() {
-    Job job = jobs.get(jobId).orElse(Job.getDefaultInstance());
+  /**
+   * @param due whether output may be read now
+   */
+  private Round round(OutputNews.Follower follower, boolean due) {
+    Job job = rows.read().or(() -> jobs.get(jobId)).orElse(Job.getDefaultInstance());
     boolean last = !request.getFollow() || job.hasFinishedAt() || !mayGoOn(job);
     Round round = new Round(last, job.getLogsStored());
-    LogTable.keys(job).stream()
-        .filter(this::isRequested)
-        .forEach(task -> round.left.put(task, last ? LogTable.bytes(job, task) : 0));
+    if (job.getAttemptsCount() > 0) {
+      Attempt newest = job.getAttempts(job.getAttemptsCount() - 1);
+      addEnded(job);
+      boolean everything = last || System.nanoTime() - readAllAt > READ_ALL_NANOS;
+      round.left.putAll(ended);
+      if ((due || last) && (everything || !changed.isEmpty())) {
+        Set<TaskKey> more = Set.copyOf(changed);
+        changed.removeAll(more);
+        readAllAt = everything ? System.nanoTime() : readAllAt;
+        requested(newest).stream()
+            .filter(task -> everything || more.contains(task))
+            .forEach(task -> round.left.put(task, bytes(newest, task, last)));
+      }
+      if (!last) {
+        follower.renew(newest);
+      }
+    }
     return round;
+  }
+
+  private static long bytes(Attempt attempt, TaskKey task, boolean ended) {
+    return ended ? LogTable.bytes(attempt, task) : 0;
+  }
+
+  /** Adds the processes of attempts that have ended since the last round: they are complete. */
+  private void addEnded(Job job) {
+    Attempt newest = job.getAttempts(job.getAttemptsCount() - 1);
+    if (newest.getNumber() == newestAttempt) {
+      return;
+    }
+    for (Attempt attempt : history.since(job, Math.max(1, newestAttempt))) {
+      requested(attempt).forEach(task -> ended.put(task, LogTable.bytes(attempt, task)));
+    }
+    newestAttempt = newest.getNumber();
+    readAllAt = System.nanoTime() - READ_ALL_NANOS - 1;
+  }
+
+  private List<TaskKey> requested(Attempt attempt) {
+    return LogTable.keys(jobId, attempt).stream()
+        .filter(this::isRequested)
+        .collect(Collectors.toList());
   }
 
   /** A job that was removed, or whose row has become unreadable, has no more output. */
@@ -159,6 +235,7 @@ final class LogStream {
       if (!sent) {
         return false;
       }
+      ended.remove(task.getKey());
       left.remove();
     }
     return true;

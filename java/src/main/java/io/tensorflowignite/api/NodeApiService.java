@@ -14,6 +14,7 @@ import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.RateLimitedLog;
@@ -24,6 +25,8 @@ import io.tensorflowignite.data.schema.CacheNames;
 import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
+import io.tensorflowignite.job.ObservedJobs;
+import io.tensorflowignite.job.OutputNews;
 import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.job.decide.Members;
@@ -34,6 +37,9 @@ import io.tensorflowignite.rpc.StreamCallThread;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.storage.tree.FilePath;
+import io.tensorflowignite.table.JobHistory;
+import io.tensorflowignite.table.JobIndex;
+import io.tensorflowignite.table.JobSummary;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.NodeDrain;
@@ -46,6 +52,8 @@ import io.tensorflowignite.v1.AcceptQuorumResponse;
 import io.tensorflowignite.v1.CacheLoss;
 import io.tensorflowignite.v1.DrainNodeRequest;
 import io.tensorflowignite.v1.DrainNodeResponse;
+import io.tensorflowignite.v1.EndedAttempt;
+import io.tensorflowignite.v1.Event;
 import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
 import io.tensorflowignite.v1.Job;
@@ -74,8 +82,8 @@ import io.tensorflowignite.v1.UploadCodeResponse;
 import io.tensorflowignite.v1.WatchJobRequest;
 import io.tensorflowignite.v1.WatchJobResponse;
 import java.io.IOException;
-import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.SortedSet;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -84,17 +92,29 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 
-/** The node API over the system caches. All nodes answer alike: the caches are replicated. */
+/** The node API over the system caches. All nodes answer alike. */
 public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplBase {
   private static final int MIN_PREFIX = 4;
+
+  /** Of earlier attempts in an answer, which may have 64 MiB. */
+  private static final long MAX_HISTORY_BYTES = 16 << 20;
+
+  private static final int MAX_EVENTS = 500;
+
+  /** Of each message of a stream: one a second while the job reports progress. */
+  private static final int MAX_WATCHED_ATTEMPTS = 20;
 
   private final Ignite ignite;
   private final RateLimitedLog log;
   private final JobTable jobs;
+  private final JobIndex index;
+  private final JobHistory history;
+  private final ObservedJobs observed;
   private final NodeTable nodes;
   private final CodeStore code;
   private final LogTable logs;
   private final JobChangeBus changes;
+  private final OutputNews news;
   private final JobValidator validator;
   private final JobRemoval removal;
   private final JobFileStore files;
@@ -115,8 +135,11 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
       Ignite ignite,
       ClusterSettings settings,
       JobTable jobs,
+      JobIndex index,
+      ObservedJobs observed,
       NodeTable nodes,
       JobChangeBus changes,
+      OutputNews news,
       JobRemoval removal,
       JobFileStore files,
       CacheLosses losses,
@@ -130,10 +153,14 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     this.departures = Departures.of(ignite);
     this.log = new RateLimitedLog(ignite.log().getLogger(NodeApiService.class));
     this.jobs = jobs;
+    this.index = index;
+    this.history = new JobHistory(ignite);
+    this.observed = observed;
     this.nodes = nodes;
     this.code = new CodeStore(files);
     this.logs = new LogTable(ignite);
     this.changes = changes;
+    this.news = news;
     this.validator = new JobValidator(ignite, nodes, code, losses, encrypted);
     this.removal = removal;
     this.files = files;
@@ -192,9 +219,32 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
             path -> guard.writeTree(FilePath.parse(path).toString(), TaskKey.getDefaultInstance()));
   }
 
+  /** The job as its service observes it, with its newest attempts before. */
+  private Job view(Job job) {
+    return publicView(withHistory(observed.of(job).orElse(job), Integer.MAX_VALUE));
+  }
+
+  /** Adds attempts before the newest one, and their events, as far as an answer has room. */
+  private Job withHistory(Job job, int count) {
+    Job.Builder all = job.toBuilder().clearAttempts().clearEvents();
+    for (EndedAttempt before : history.before(job, MAX_HISTORY_BYTES, count)) {
+      all.addAttempts(before.getAttempt()).addAllEvents(before.getEventsList());
+    }
+    all.addAllAttempts(job.getAttemptsList()).addAllEvents(job.getEventsList());
+    List<Event> events = all.getEventsList();
+    if (events.size() > MAX_EVENTS) {
+      List<Event> newest = List.copyOf(events.subList(events.size() - MAX_EVENTS, events.size()));
+      all.clearEvents().addAllEvents(newest);
+    }
+    if (all.getAttemptsCount() > 0) {
+      all.setEarlierAttempts(all.getAttempts(0).getNumber() - 1);
+    }
+    return all.build();
+  }
+
   /** The job as clients get it. */
   private Job publicView(Job job) {
-    Job view = SecretRedaction.of(retention.withExpiry(job));
+    Job view = JobLayout.earlier(SecretRedaction.of(retention.withExpiry(job)));
     return KnownValues.isOfLaterVersion(job)
         ? view.toBuilder()
             .setWaitingFor(
@@ -252,16 +302,22 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
 
   @Override
   public void getJob(GetJobRequest request, StreamObserver<GetJobResponse> response) {
-    Job job = publicView(find(request.getJobId(), guard::mayWatch, guard::watch));
+    Job job = view(find(request.getJobId(), guard::mayWatch, guard::watch));
     answer(response, GetJobResponse.newBuilder().setJob(job).build());
   }
 
   @Override
   public void listJobs(ListJobsRequest request, StreamObserver<ListJobsResponse> response) {
-    List<Job> all = guard.watchable(jobs.all());
-    all.replaceAll(this::publicView);
-    all.sort(Comparator.comparing(Job::getCreatedAt, Timestamps.comparator()).reversed());
-    answer(response, ListJobsResponse.newBuilder().addAllJobs(all).build());
+    JobPages pages = JobPages.of(request, guard.watchable(index.all()));
+    Map<String, Job> running = observed.summaries(pages.jobs());
+    List<Job> page =
+        pages.jobs().stream()
+            .map(job -> running.getOrDefault(job.getId(), job))
+            .map(job -> publicView(isReadable(job) ? JobSummary.of(job) : job))
+            .collect(Collectors.toList());
+    answer(
+        response,
+        ListJobsResponse.newBuilder().addAllJobs(page).setNextPageToken(pages.next()).build());
   }
 
   @Override
@@ -270,11 +326,12 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     requireReadable(found);
     Job stopped =
         jobs.update(found.getId(), job -> job.hasFinishedAt() ? job : requestStop(job, request))
+            .or(() -> jobs.get(found.getId()))
             .orElseThrow(() -> notFound(found.getId()));
     if (!found.getStopRequested()) {
       requireUnfinished(stopped, "be stopped");
     }
-    answer(response, StopJobResponse.newBuilder().setJob(publicView(stopped)).build());
+    answer(response, StopJobResponse.newBuilder().setJob(view(stopped)).build());
   }
 
   /**
@@ -312,13 +369,11 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     Timestamp now = Timestamps.fromMillis(System.currentTimeMillis());
     Job accepted =
         jobs.update(found.getId(), job -> Members.accept(job, live, guard.owner(), now))
+            .or(() -> jobs.get(found.getId()))
             .orElseThrow(() -> notFound(found.getId()));
     answer(
         response,
-        AcceptQuorumResponse.newBuilder()
-            .setJob(publicView(accepted))
-            .addAllMissing(missing)
-            .build());
+        AcceptQuorumResponse.newBuilder().setJob(view(accepted)).addAllMissing(missing).build());
   }
 
   @Override
@@ -341,7 +396,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     } else {
       removal.remove(job);
     }
-    answer(response, RemoveJobResponse.newBuilder().setJob(SecretRedaction.of(job)).build());
+    answer(response, RemoveJobResponse.newBuilder().setJob(publicView(job)).build());
   }
 
   private void requireFinished(Job job) {
@@ -366,7 +421,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   }
 
   private void requireUnused(Job job) {
-    RetentionPolicy.userOf(job, jobs.all())
+    RetentionPolicy.userOf(job, index.current())
         .ifPresent(
             user -> {
               throw TensorFlowIgniteException.of(
@@ -408,11 +463,13 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   /** Sends a job if it differs from the last one; null: it is finished. */
   private HashCode sendIfChanged(
       String id, HashCode last, StreamObserver<WatchJobResponse> response) {
-    Job job = jobs.get(id).orElseThrow(() -> notFound(id));
-    requireReadable(job);
+    Job row = jobs.get(id).orElseThrow(() -> notFound(id));
+    requireReadable(row);
+    Job job = observed.of(row).orElse(row);
     HashCode now = Hashing.sha256().hashBytes(job.toByteArray());
     if (!now.equals(last)) {
-      response.onNext(WatchJobResponse.newBuilder().setJob(publicView(job)).build());
+      Job sent = publicView(withHistory(job, MAX_WATCHED_ATTEMPTS));
+      response.onNext(WatchJobResponse.newBuilder().setJob(sent).build());
     }
     return job.hasFinishedAt() ? null : now;
   }
@@ -428,7 +485,8 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
         call,
         log,
         flow ->
-            new LogStream(jobs, logs, files, changes, id, request, call, flow, followers).send());
+            new LogStream(jobs, history, logs, files, id, request, call, flow, followers)
+                .send(changes, news));
   }
 
   @Override
@@ -461,8 +519,12 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
         : node;
   }
 
+  private static boolean isReadable(Job job) {
+    return job.getState() != JOB_STATE_UNREADABLE;
+  }
+
   private static void requireReadable(Job job) {
-    if (job.getState() == JOB_STATE_UNREADABLE) {
+    if (!isReadable(job)) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_JOB_UNREADABLE,
           "Job %1$s cannot be used: %2$s. Nothing of such a job is started, and its tasks are"
@@ -515,8 +577,11 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   private List<Job> withPrefix(String prefix) {
     return prefix.length() < MIN_PREFIX
         ? List.of()
-        : jobs.all().stream()
-            .filter(job -> job.getId().startsWith(prefix))
+        : index.all().stream()
+            .map(Job::getId)
+            .filter(id -> id.startsWith(prefix))
+            .distinct()
+            .flatMap(id -> jobs.get(id).stream())
             .collect(Collectors.toList());
   }
 

@@ -3,18 +3,15 @@ package io.tensorflowignite.job;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.job.decide.JobClock;
-import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.JobTimeouts;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.job.decide.Observation;
 import io.tensorflowignite.lease.Departures;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.NodeTable;
-import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -25,25 +22,24 @@ import org.apache.ignite.cluster.ClusterNode;
 final class ClusterView {
   private final Ignite ignite;
   private final ClusterSettings settings;
-  private final ReportTable reports;
   private final AssignmentReader assignments;
   private final CacheLosses losses;
   private final Departures departures;
 
-  ClusterView(Ignite ignite, ClusterSettings settings, ReportTable reports) {
+  ClusterView(Ignite ignite, ClusterSettings settings) {
     this.ignite = ignite;
     this.settings = settings;
-    this.reports = reports;
     this.losses = new CacheLosses(ignite);
     this.assignments = new AssignmentReader(ignite, new NodeTable(ignite), losses);
     this.departures = Departures.of(ignite);
   }
 
-  Observation observe(Job job, String serviceNode, JobClock clock) {
+  /**
+   * @param reported the reports of nodes on the newest attempt, by node
+   */
+  Observation observe(
+      Job job, Map<String, NodeReport> reported, String serviceNode, JobClock clock) {
     Collection<ClusterNode> topology = ignite.cluster().forServers().nodes();
-    boolean placed = job.getAttemptsCount() > 0;
-    Map<String, NodeReport> reported =
-        placed ? reports.of(job, JobMachine.attempt(job)) : Collections.emptyMap();
     return new Observation(
         Timestamps.fromMillis(System.currentTimeMillis()),
         clock,

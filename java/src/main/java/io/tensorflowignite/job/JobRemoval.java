@@ -1,9 +1,12 @@
 package io.tensorflowignite.job;
 
+import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.job.decide.JobPaths;
+import io.tensorflowignite.table.JobHistory;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.ReportTable;
+import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.TaskKey;
 import java.util.regex.Pattern;
@@ -19,12 +22,14 @@ public final class JobRemoval {
   private final JobTable jobs;
   private final ReportTable reports;
   private final LogTable logs;
+  private final JobHistory history;
   private final JobFileStore files;
 
   public JobRemoval(Ignite ignite, JobTable jobs, JobFileStore files) {
     this.jobs = jobs;
     this.reports = new ReportTable(ignite);
     this.logs = new LogTable(ignite);
+    this.history = new JobHistory(ignite);
     this.files = files;
   }
 
@@ -33,7 +38,7 @@ public final class JobRemoval {
    * that the nodes end its tasks, if there are any. A repeated call completes an interrupted one.
    */
   public void force(String jobId) {
-    jobs.remove(jobId);
+    jobs.force(jobId);
     reports.removeAll(jobId);
     logs.removeAll(jobId);
     // The key of a bad row may be any text, also one that leads to files of others.
@@ -42,13 +47,20 @@ public final class JobRemoval {
     }
   }
 
+  /**
+   * @param job the job, or its summary
+   */
   public void remove(Job job) {
     files.remove(JobPaths.directory(job.getId()));
-    for (TaskKey task : LogTable.keys(job)) {
-      logs.remove(task);
-      logs.removeGaps(task);
+    for (Attempt attempt : history.attempts(jobs.get(job.getId()).orElse(job))) {
+      for (TaskKey task : LogTable.keys(job.getId(), attempt)) {
+        logs.remove(task);
+        logs.removeGaps(task);
+      }
+      if (!JobLayout.isCurrent(job)) {
+        reports.remove(job, attempt);
+      }
     }
-    job.getAttemptsList().forEach(attempt -> reports.remove(job, attempt));
-    jobs.remove(job.getId());
+    jobs.remove(job);
   }
 }

@@ -3,9 +3,11 @@ package io.tensorflowignite.job;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
 
+import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.job.decide.DecidingPart;
 import io.tensorflowignite.job.decide.JobClock;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.JobObserver;
@@ -15,10 +17,14 @@ import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LocalFeed;
 import io.tensorflowignite.table.ReportTable;
+import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.NodeReport;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -45,6 +51,9 @@ public final class JobService implements Service {
   /** The interval between reads of the partition map while the job waits for a placement. */
   private static final long PLACEMENT_TICK_MS = 100;
 
+  /** The interval between changes of the row that no transition needs. */
+  private static final Duration WRITE_INTERVAL = Duration.ofSeconds(1);
+
   private static final Duration ERROR_PAUSE = Duration.ofSeconds(1);
   private static final Duration PASS_LIMIT = Duration.ofSeconds(60);
 
@@ -56,6 +65,7 @@ public final class JobService implements Service {
 
   private transient Semaphore changes;
   private transient JobClock clock;
+  private transient long writtenAt;
   private transient volatile boolean cancelled;
   private transient volatile boolean jobEnded;
 
@@ -72,6 +82,7 @@ public final class JobService implements Service {
   public void init() {
     changes = new Semaphore(1);
     clock = new JobClock(System::nanoTime);
+    writtenAt = System.nanoTime() - WRITE_INTERVAL.toNanos();
   }
 
   @Override
@@ -92,14 +103,15 @@ public final class JobService implements Service {
   /** Returns when the job has ended, or the service was cancelled. */
   private void serve(Loop loop) throws InterruptedException {
     JobTable jobs = new JobTable(ignite);
-    ReportTable reports = new ReportTable(ignite);
-    ClusterView cluster = new ClusterView(ignite, settings, reports);
+    JobTable.Reader rows = jobs.reader(jobId);
+    ReportTable earlierReports = new ReportTable(ignite);
+    ClusterView cluster = new ClusterView(ignite, settings);
     try (LocalFeed jobFeed = jobs.listen(this::wakeFor);
-        LocalFeed reportFeed = reports.listen(key -> wakeFor(ReportTable.jobOf(key)));
+        ReportInbox.ServedJob inbox = ReportInbox.of(ignite).serve(jobId, changes::release);
         TopologyEvents topology = TopologyEvents.onChange(ignite, changes::release)) {
       while (!cancelled) {
         loop.alive();
-        Optional<Job> row = jobs.get(jobId).filter(KnownValues::areAll);
+        Optional<Job> row = rows.read().filter(KnownValues::areAll);
         if (!row.isPresent()) {
           // Copies of the table differ for a moment: the row may not have reached this node yet.
           // The reconciler cancels the service of a removed job, and of one whose row is
@@ -107,10 +119,14 @@ public final class JobService implements Service {
           awaitChange(TICK_MS);
           continue;
         }
-        Observation observation = cluster.observe(row.get(), localNode(), clock);
+        Map<String, NodeReport> reports = reports(row.get(), inbox, earlierReports);
+        Observation observation = cluster.observe(row.get(), reports, localNode(), clock);
         Job after = decide(jobs, row.get(), observation);
+        inbox.observed(after);
         if (JobMachine.isFinal(after)) {
-          after.getAttemptsList().forEach(attempt -> reports.remove(after, attempt));
+          if (!JobLayout.isCurrent(after)) {
+            after.getAttemptsList().forEach(attempt -> earlierReports.remove(after, attempt));
+          }
           jobEnded = true;
           return;
         }
@@ -119,15 +135,36 @@ public final class JobService implements Service {
     }
   }
 
+  private static Map<String, NodeReport> reports(
+      Job job, ReportInbox.ServedJob inbox, ReportTable earlierReports) {
+    if (job.getAttemptsCount() == 0) {
+      return Map.of();
+    }
+    Attempt attempt = JobMachine.attempt(job);
+    Map<String, NodeReport> reports =
+        JobLayout.isCurrent(job) ? new HashMap<>() : earlierReports.of(job, attempt);
+    reports.putAll(inbox.of(attempt));
+    return reports;
+  }
+
   /**
    * Writes the row that follows from the observation. A transaction over all nodes is only needed
-   * for a change: if the row of this node's copy is old, its successor wakes this loop again.
+   * for a change that decides: progress is not stored, and the state of single tasks at most once a
+   * second, since after a failure of this node the others report again. If the row of this node's
+   * copy is old, its successor wakes this loop again.
+   *
+   * @return the job as it is now, with what is not stored
    */
   private Job decide(JobTable jobs, Job row, Observation observation) {
-    if (JobObserver.step(hostedHere(row), observation, transition -> {}).equals(row)) {
-      return row;
-    }
     List<JobMachine.Transition> transitions = new ArrayList<>();
+    Job observed = JobObserver.step(hostedHere(row), observation, transitions::add);
+    boolean mayWait = transitions.isEmpty() && !DecidingPart.isUrgent(row, observed);
+    if (mayWait
+        && (System.nanoTime() - writtenAt < WRITE_INTERVAL.toNanos()
+            || DecidingPart.of(observed).equals(DecidingPart.of(row)))) {
+      return observed;
+    }
+    writtenAt = System.nanoTime();
     Job after =
         jobs.update(
                 jobId,
@@ -163,7 +200,7 @@ public final class JobService implements Service {
             MessageText.name(transition.from),
             transition.event,
             MessageText.name(transition.to),
-            job.getAttemptsCount(),
+            JobMachine.attemptNumber(job),
             job.getCause().isEmpty() ? "" : ", cause=" + job.getCause()));
   }
 

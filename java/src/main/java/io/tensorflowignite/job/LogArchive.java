@@ -1,19 +1,23 @@
 package io.tensorflowignite.job;
 
+import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.storage.StorageOutput;
+import io.tensorflowignite.table.JobHistory;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogReader;
 import io.tensorflowignite.table.LogTable;
+import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.LogChunk;
 import io.tensorflowignite.v1.TaskKey;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -28,8 +32,8 @@ import org.apache.ignite.Ignite;
 /**
  * Writes the output of finished jobs into files. While a job runs, every task sends small chunks
  * many times a second: a chunk is one put to two nodes, while a change of a file is a transaction
- * on all nodes. If this is interrupted, another node starts again: the chunks are removed only when
- * every file exists and the job's row says so.
+ * on all nodes. Then the job is moved to the history. If this is interrupted, another node starts
+ * again: the chunks are removed only when every file exists and the job is in the history.
  */
 public final class LogArchive implements AutoCloseable {
   private static final long CLOSE_TIMEOUT_S = 10;
@@ -37,6 +41,7 @@ public final class LogArchive implements AutoCloseable {
   private static final Duration PASS_LIMIT = Duration.ofMinutes(10);
 
   private final JobTable jobs;
+  private final JobHistory history;
   private final LogTable logs;
   private final JobFileStore files;
   private final ExecutorService thread =
@@ -50,6 +55,7 @@ public final class LogArchive implements AutoCloseable {
   public LogArchive(Ignite ignite, JobTable jobs, JobFileStore files) {
     this.loop = Loops.of(ignite).onRequest("output of jobs", PASS_LIMIT, thread::isShutdown);
     this.jobs = jobs;
+    this.history = new JobHistory(ignite);
     this.logs = new LogTable(ignite);
     this.files = files;
   }
@@ -62,8 +68,9 @@ public final class LogArchive implements AutoCloseable {
     long now = System.nanoTime();
     failedAt.values().removeIf(moment -> now - moment >= PAUSE_AFTER_FAILURE.toNanos());
     all.stream()
-        .filter(job -> JobMachine.isFinal(job) && KnownValues.areAll(job) && !job.getLogsStored())
+        .filter(job -> JobMachine.isFinal(job) && KnownValues.areAll(job))
         .filter(job -> !failedAt.containsKey(job.getId()))
+        .filter(job -> !job.getLogsStored() || JobLayout.isCurrent(job))
         .findFirst()
         .ifPresent(job -> pending = thread.submit(() -> poll(job)));
   }
@@ -83,12 +90,16 @@ public final class LogArchive implements AutoCloseable {
   }
 
   private void store(Job job) throws IOException {
-    List<TaskKey> tasks = LogTable.keys(job);
-    for (TaskKey task : tasks) {
-      store(task, LogTable.bytes(job, task));
+    List<TaskKey> tasks = new ArrayList<>();
+    for (Attempt attempt : history.attempts(job)) {
+      for (TaskKey task : LogTable.keys(job.getId(), attempt)) {
+        if (!job.getLogsStored()) {
+          store(task, LogTable.bytes(attempt, task));
+        }
+        tasks.add(task);
+      }
     }
-    boolean exists =
-        jobs.update(job.getId(), row -> row.toBuilder().setLogsStored(true).build()).isPresent();
+    boolean exists = jobs.finish(job.getId(), row -> row.toBuilder().setLogsStored(true).build());
     tasks.forEach(logs::remove);
     if (!exists) {
       // The job was removed meanwhile.

@@ -2,18 +2,22 @@ package io.tensorflowignite.job;
 
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.job.decide.RetentionPolicy;
 import io.tensorflowignite.settings.ClusterSettings;
+import io.tensorflowignite.table.JobIndex;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.cluster.ClusterNode;
@@ -28,10 +32,13 @@ import org.apache.ignite.services.ServiceDescriptor;
  * each call compares anew and relies on no earlier result.
  */
 public final class Reconciler {
+  private static final Duration LONGEST_RETENTION_INTERVAL = Duration.ofMinutes(1);
+
   private final Ignite ignite;
   private final IgniteLogger log;
   private final ClusterSettings settings;
   private final JobTable jobs;
+  private final JobIndex index;
   private final NodeTable nodes;
   private final RetentionPolicy retention;
   private final JobRemoval removal;
@@ -40,6 +47,8 @@ public final class Reconciler {
   private final IgnitePredicate<ClusterNode> nodeFilter;
   private final JobServices services;
   private final Loop loop;
+  private final Duration retentionInterval;
+  private long retainedAt = System.nanoTime() - LONGEST_RETENTION_INTERVAL.toNanos();
 
   /**
    * @param nodeFilter the nodes that may host jobs' services; null: every server node.
@@ -48,6 +57,7 @@ public final class Reconciler {
       Ignite ignite,
       ClusterSettings settings,
       JobTable jobs,
+      JobIndex index,
       NodeTable nodes,
       JobRemoval removal,
       LogArchive archive,
@@ -59,8 +69,10 @@ public final class Reconciler {
     this.log = ignite.log().getLogger(Reconciler.class);
     this.settings = settings;
     this.jobs = jobs;
+    this.index = index;
     this.nodes = nodes;
     this.retention = new RetentionPolicy(settings.jobRetention);
+    this.retentionInterval = retention.interval(LONGEST_RETENTION_INTERVAL);
     this.removal = removal;
     this.archive = archive;
     this.code = code;
@@ -74,14 +86,14 @@ public final class Reconciler {
    * wait for Ignite's services. Each job stands alone.
    */
   public void reconcile() throws InterruptedException {
-    loop.part("fences", () -> jobs.correctFences(jobs.all()));
+    List<Job> current = index.current();
+    loop.part("fences", () -> jobs.correctFences(current));
     if (!nodes.isOldest(ignite.cluster().localNode().id().toString())) {
       return;
     }
     nodes.removeDeparted();
     Map<String, ServiceDescriptor> deployed = services.deployed();
-    List<Job> all = jobs.all();
-    for (Job job : all) {
+    for (Job job : current) {
       ServiceDescriptor service = deployed.remove(JobService.serviceName(job.getId()));
       if (!KnownValues.isOfLaterVersion(job)) {
         loop.part("job " + job.getId(), () -> reconcile(job, hasInstance(service)));
@@ -90,8 +102,23 @@ public final class Reconciler {
     for (String name : deployed.keySet()) {
       loop.part(name, () -> act(name, null));
     }
-    loop.part("output", () -> archive.poll(all));
-    loop.part("retention", () -> removeOverdue(all));
+    loop.part("output", () -> archive.poll(current));
+    loop.part("earlier version", () -> convert(current));
+    if (System.nanoTime() - retainedAt > retentionInterval.toNanos()) {
+      loop.part("retention", this::removeOverdue);
+      retainedAt = System.nanoTime();
+    }
+  }
+
+  /** Rows that nodes of an earlier version have written, when the last such node has left. */
+  private void convert(List<Job> current) {
+    List<Job> earlier =
+        current.stream()
+            .filter(job -> KnownValues.areAll(job) && !JobLayout.isCurrent(job))
+            .collect(Collectors.toList());
+    if (!earlier.isEmpty() && jobs.isUpgraded()) {
+      earlier.forEach(job -> jobs.convert(job.getId()));
+    }
   }
 
   private void reconcile(Job job, boolean runs) {
@@ -105,7 +132,8 @@ public final class Reconciler {
     return JobMachine.isFinal(job) || job.getState() == JobState.JOB_STATE_UNREADABLE;
   }
 
-  private void removeOverdue(List<Job> all) throws InterruptedException {
+  private void removeOverdue() throws InterruptedException {
+    List<Job> all = index.all();
     Timestamp now = Timestamps.fromMillis(System.currentTimeMillis());
     code.removeUnused(retention, all, now);
     for (Job job : retention.due(all, now)) {

@@ -32,7 +32,9 @@ public final class ContactRounds implements AutoCloseable {
   /** So that not all nodes of a large cluster begin, when the network is cut. */
   private static final int MAX_POSITION = 5;
 
-  private static final int MAX_THREADS = 32;
+  /** Silent nodes keep a thread each until their time is over, and the others must not wait. */
+  private static final int MAX_THREADS = 256;
+
   private static final Duration ERROR_PAUSE = Duration.ofMillis(500);
   private static final Duration PASS_LIMIT = Duration.ofMinutes(1);
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);

@@ -4,6 +4,7 @@ import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_STOPPING
 
 import com.google.common.base.Strings;
 import com.google.common.util.concurrent.Uninterruptibles;
+import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.data.loss.RestoredCopies;
@@ -62,6 +63,7 @@ final class NodeRow implements AutoCloseable {
             .setConsistentId(String.valueOf(local.consistentId()))
             .setOrder(local.order())
             .setAddress(address)
+            .setLayout(JobLayout.CURRENT)
             .setHostName(hostName())
             .setPluginVersion(Strings.nullToEmpty(version))
             .build();

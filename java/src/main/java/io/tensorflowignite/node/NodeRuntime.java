@@ -22,7 +22,10 @@ import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobServices;
+import io.tensorflowignite.job.JobView;
 import io.tensorflowignite.job.LogArchive;
+import io.tensorflowignite.job.ObservedJobs;
+import io.tensorflowignite.job.OutputNews;
 import io.tensorflowignite.job.Reconciler;
 import io.tensorflowignite.job.TopologyEvents;
 import io.tensorflowignite.lease.ContactRounds;
@@ -42,9 +45,9 @@ import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.security.tls.PeerCertificates;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.storage.Storage;
+import io.tensorflowignite.table.JobIndex;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
-import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentStart;
@@ -97,7 +100,9 @@ public final class NodeRuntime implements AutoCloseable {
   private NodeSettings local;
   private NodeTable nodes;
   private Departures departures;
-  private NodeRunner runner;
+  private JobIndex index;
+  private volatile ObservedJobs observed;
+  private volatile NodeRunner runner;
   private LossDetector detector;
   private RestoredCopies copies;
   private Storage storage;
@@ -156,6 +161,12 @@ public final class NodeRuntime implements AutoCloseable {
     contacts.add(caller, Arrays.asList(answered));
   }
 
+  /** Answers the call of another node, see {@link JobView}. */
+  public byte[][] observe(String[] jobIds, boolean summaries) {
+    ObservedJobs started = observed;
+    return started == null ? new byte[jobIds.length][] : started.observe(jobIds, summaries);
+  }
+
   @Override
   public void close() {
     closed = true;
@@ -193,6 +204,20 @@ public final class NodeRuntime implements AutoCloseable {
     departures = Departures.of(ignite);
     JobTable jobs = new JobTable(ignite);
     JobChangeBus jobChanges = new JobChangeBus();
+    index =
+        opened(
+            JobIndex.open(
+                ignite,
+                id -> {
+                  jobChanges.changed(id);
+                  NodeRunner started = runner;
+                  if (started != null) {
+                    started.wake();
+                  }
+                  changes.release();
+                }));
+    observed = opened(new ObservedJobs(ignite, serviceName));
+    OutputNews news = opened(OutputNews.open(ignite));
     detector = opened(LossDetector.open(ignite, changes::release));
     copies = new RestoredCopies(ignite);
     CacheLosses losses = new CacheLosses(ignite, detector);
@@ -221,8 +246,11 @@ public final class NodeRuntime implements AutoCloseable {
             ignite,
             settings,
             jobs,
+            index,
+            observed,
             nodes,
             jobChanges,
+            news,
             removal,
             files,
             losses,
@@ -255,10 +283,11 @@ public final class NodeRuntime implements AutoCloseable {
             ignite,
             settings,
             supervisor,
-            jobs,
+            index,
             address,
             tls::taskEnvironment,
             code,
+            news,
             contacts,
             agentDirectory(),
             loops);
@@ -267,6 +296,7 @@ public final class NodeRuntime implements AutoCloseable {
             ignite,
             settings,
             jobs,
+            index,
             nodes,
             removal,
             archive,
@@ -275,13 +305,12 @@ public final class NodeRuntime implements AutoCloseable {
             nodeFilter,
             loop);
     opened(
-        jobs.listen(
-            id -> {
-              jobChanges.changed(id);
-              runner.wake();
+        TopologyEvents.onChange(
+            ignite,
+            () -> {
+              index.compare();
               changes.release();
             }));
-    opened(TopologyEvents.onChange(ignite, changes::release));
     NodeRow row = opened(new NodeRow(ignite, nodes, loops, copies, runner::quarantine, address));
     row.start();
     self = row;
@@ -343,7 +372,7 @@ public final class NodeRuntime implements AutoCloseable {
         policy,
         settings.security,
         users,
-        new TaskTokens(jobs, new ReportTable(ignite)),
+        new TaskTokens(jobs),
         new ClusterHosts(ignite, nodes::live),
         log);
   }

@@ -8,10 +8,8 @@ import static io.tensorflowignite.v1.TaskState.TASK_STATE_SUCCEEDED;
 import com.google.protobuf.ByteString;
 import io.tensorflowignite.security.decide.TaskScope;
 import io.tensorflowignite.table.JobTable;
-import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskState;
@@ -28,25 +26,18 @@ public final class TaskTokens {
   private static final Set<TaskState> ENDED =
       EnumSet.of(TASK_STATE_SUCCEEDED, TASK_STATE_FAILED, TASK_STATE_STOPPED, TASK_STATE_LOST);
 
-  /** Reports of nodes that may not be in the job's row yet. */
-  interface Reports {
-    Optional<NodeReport> of(String jobId, int attempt, String nodeId);
-  }
-
   private final JobTable jobs;
-  private final ReportTable reports;
 
-  public TaskTokens(JobTable jobs, ReportTable reports) {
+  public TaskTokens(JobTable jobs) {
     this.jobs = jobs;
-    this.reports = reports;
   }
 
   /** The scope of the token; empty unless the token belongs to a task that may run now. */
   Optional<TaskScope> verify(TaskToken token) {
-    return jobs.get(token.task().getJobId()).flatMap(job -> verify(token, job, reports::get));
+    return jobs.row(token.task().getJobId()).flatMap(job -> verify(token, job));
   }
 
-  static Optional<TaskScope> verify(TaskToken token, Job job, Reports reports) {
+  static Optional<TaskScope> verify(TaskToken token, Job job) {
     if (job.hasFinishedAt() || job.getAttemptsCount() == 0) {
       return Optional.empty();
     }
@@ -57,25 +48,9 @@ public final class TaskTokens {
     // A task that was requested to stop may still save its state.
     return newest.getTasksList().stream()
         .filter(task -> isSame(task, token.task()) && !ENDED.contains(task.getStatus().getState()))
-        .filter(task -> matches(token, digest(task, token, reports)))
+        .filter(task -> matches(token, task.getStatus().getTokenDigest()))
         .findFirst()
         .map(task -> TaskScope.of(token.task(), job));
-  }
-
-  /** A replacing task runs before its node's report has been merged into the row. */
-  private static ByteString digest(Task task, TaskToken token, Reports reports) {
-    ByteString merged = task.getStatus().getTokenDigest();
-    if (!merged.isEmpty()) {
-      return merged;
-    }
-    TaskKey key = token.task();
-    return reports
-        .of(key.getJobId(), key.getAttempt(), task.getNodeId())
-        .flatMap(
-            report ->
-                report.getTasksList().stream().filter(other -> isSame(other, key)).findFirst())
-        .map(reported -> reported.getStatus().getTokenDigest())
-        .orElse(ByteString.EMPTY);
   }
 
   private static boolean matches(TaskToken token, ByteString digest) {

@@ -3,20 +3,39 @@ package io.tensorflowignite.table;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
+import io.tensorflowignite.v1.Task;
 import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** A value of the job table as a job. */
 final class JobRow {
   private final Object value;
   private final Job job;
+  private final Set<String> nodes;
 
   JobRow(Object key, Object value) {
     this.value = value;
     this.job = read(key, value);
+    this.nodes = job.hasFinishedAt() ? Set.of() : nodes(job);
+  }
+
+  private static Set<String> nodes(Job job) {
+    return job.getAttemptsCount() == 0
+        ? Set.of()
+        : job.getAttempts(job.getAttemptsCount() - 1).getTasksList().stream()
+            .map(Task::getNodeId)
+            .collect(Collectors.toSet());
+  }
+
+  /** Whether the newest attempt of the job, which is not over, has tasks on the node. */
+  boolean hasTasksOn(String node) {
+    return nodes.contains(node);
   }
 
   /** The job; if the row cannot be read, a job in state UNREADABLE with the reason. */
@@ -38,7 +57,7 @@ final class JobRow {
     try {
       Job job = Job.parseFrom(bytes);
       String fault = fault(key, job);
-      return fault == null ? job : unreadable(id, fault);
+      return fault == null ? JobLayout.read(job) : unreadable(id, fault);
     } catch (InvalidProtocolBufferException e) {
       return unreadable(id, "its " + bytes.length + " bytes are no job: " + e.getMessage());
     }

@@ -1,29 +1,30 @@
 package io.tensorflowignite.table;
 
 import com.google.common.util.concurrent.Uninterruptibles;
+import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.region.MemoryReserve;
 import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.region.Reservation;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
-import java.lang.ref.SoftReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
-import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.ClusterTopologyException;
 import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.Transaction;
 
-/** The rows of all jobs, on every node. */
+/**
+ * The rows of jobs, on every node: of jobs that are not over with their newest attempts, of jobs
+ * that are over as summaries. {@link JobHistory} has the rest.
+ */
 public final class JobTable {
   /** More than nodes leave at once, each with the primary copy of the row. */
   private static final int ATTEMPTS = 5;
@@ -32,33 +33,66 @@ public final class JobTable {
 
   private final MemoryReserve memory;
   private final Rows rows;
+  private final Rows finished;
+  private final JobHistory history;
   private final FenceTable fences;
-
-  /** The rows of the last {@link #all}: most are still the same at the next call. */
-  private volatile SoftReference<Map<Object, JobRow>> last = new SoftReference<>(Map.of());
+  private final NodeTable nodes;
 
   public JobTable(Ignite ignite) {
     this.memory = MemoryReserve.of(ignite);
     this.rows = new Rows(ignite, SystemCache.JOBS);
+    this.finished = new Rows(ignite, SystemCache.FINISHED);
+    this.history = new JobHistory(ignite);
     this.fences = new FenceTable(ignite);
+    this.nodes = new NodeTable(ignite);
   }
 
-  /** A job; in state UNREADABLE, with the reason as its cause, if its row cannot be read. */
+  /**
+   * A job with its newest attempt; in state UNREADABLE, with the reason as its cause, if its row
+   * cannot be read. Of a job that is over, and whose row of the history is lost: its summary.
+   */
   public Optional<Job> get(String id) {
+    return row(id).or(() -> finished(id)).or(() -> whileItMoves(id));
+  }
+
+  /** A job that moves to the history just now may be in neither table: the locks wait for that. */
+  private Optional<Job> whileItMoves(String id) {
+    try (Transaction tx = rows.begin()) {
+      Optional<Job> moved = row(id).or(() -> finished(id));
+      tx.commit();
+      return moved;
+    }
+  }
+
+  /** A job that is not over, or is about to be moved to the history. */
+  public Optional<Job> row(String id) {
     return Optional.ofNullable(rows.get(id)).map(value -> new JobRow(id, value).job());
   }
 
-  /** All jobs of this node's copy, in no order; those with unreadable rows as {@link #get}. */
-  public List<Job> all() {
-    Map<Object, JobRow> known = last.get();
-    Map<Object, JobRow> all = new HashMap<>();
-    rows.forEachLocal(
-        (key, value) -> {
-          JobRow row = known == null ? null : known.get(key);
-          all.put(key, row != null && row.isOf(value) ? row : new JobRow(key, value));
-        });
-    last = new SoftReference<>(all);
-    return all.values().stream().map(JobRow::job).collect(Collectors.toCollection(ArrayList::new));
+  /** Reads the row of one job, and parses it once after each change. For one thread. */
+  public final class Reader {
+    private final String id;
+    private JobRow last;
+
+    private Reader(String id) {
+      this.id = id;
+    }
+
+    /** As {@link #row}. */
+    public Optional<Job> read() {
+      Object value = rows.get(id);
+      last = value == null || (last != null && last.isOf(value)) ? last : new JobRow(id, value);
+      return value == null ? Optional.empty() : Optional.of(last.job());
+    }
+  }
+
+  public Reader reader(String id) {
+    return new Reader(id);
+  }
+
+  private Optional<Job> finished(String id) {
+    return Optional.ofNullable(finished.get(id))
+        .map(value -> history.finished(id).orElseGet(() -> new JobRow(id, value).job()));
   }
 
   /**
@@ -67,7 +101,11 @@ public final class JobTable {
    * @throws TensorFlowIgniteException STORAGE_FULL: a node has too little memory for new jobs.
    */
   public boolean insert(Job job) {
-    byte[] row = job.toByteArray();
+    if (finished.get(job.getId()) != null) {
+      return false;
+    }
+    Job inserted = isUpgraded() ? withLayout(job) : JobLayout.earlier(job);
+    byte[] row = inserted.toByteArray();
     try (Reservation room =
         memory.reserve(Purpose.ENTRY, rows.cache(), job.getId(), row.length, "a new job")) {
       return rows.cache().putIfAbsent(job.getId(), row);
@@ -77,15 +115,65 @@ public final class JobTable {
   /**
    * Changes one job in a transaction. The change may run more than once and must have no side
    * effects. A row that it returns unchanged is not written. Fields of a later version stay in the
-   * row if the change is made by {@link Job#toBuilder}. Ignite rolls a transaction back when the
-   * node with the primary copy leaves: then the change is made again.
+   * row if the change is made by {@link Job#toBuilder}; so does the layout. Ignite rolls a
+   * transaction back when the node with the primary copy leaves: then the change is made again.
    *
    * @return the job after the change; empty when there is no such job, or its row is unreadable.
    */
   public Optional<Job> update(String id, UnaryOperator<Job> change) {
+    return repeated(
+        () ->
+            inTransaction(
+                id,
+                before -> {
+                  Job after = change.apply(before);
+                  return after.equals(before) ? before : write(before, after);
+                }));
+  }
+
+  /** Writes a row of the earlier layout in the current one, which every node must know. */
+  public void convert(String id) {
+    repeated(() -> inTransaction(id, before -> write(before, withLayout(before))));
+  }
+
+  /**
+   * Moves a job that is over to the history, after a last change of it. A row of the earlier layout
+   * is only changed.
+   *
+   * @return whether the job existed
+   */
+  public boolean finish(String id, UnaryOperator<Job> change) {
+    return repeated(
+            () ->
+                inTransaction(
+                    id,
+                    before -> {
+                      if (!JobLayout.isCurrent(before)) {
+                        return write(before, change.apply(before));
+                      }
+                      Job after = withLayout(history.store(change.apply(before)));
+                      history.putFinished(after);
+                      byte[] summary = JobSummary.of(after).toByteArray();
+                      finished.put(Purpose.DECISION, id, summary, "the summary of a job");
+                      rows.cache().remove(id);
+                      fences.remove(id);
+                      return after;
+                    }))
+        .isPresent();
+  }
+
+  private Optional<Job> inTransaction(String id, UnaryOperator<Job> change) {
+    try (Transaction tx = rows.begin()) {
+      Optional<Job> after = row(id).filter(JobTable::isReadable).map(change);
+      tx.commit();
+      return after;
+    }
+  }
+
+  private static <R> R repeated(Supplier<R> transaction) {
     for (int attempt = 1; ; attempt++) {
       try {
-        return updateOnce(id, change);
+        return transaction.get();
       } catch (RuntimeException e) {
         if (attempt == ATTEMPTS || !X.hasCause(e, ClusterTopologyException.class)) {
           throw e;
@@ -95,22 +183,25 @@ public final class JobTable {
     }
   }
 
-  private Optional<Job> updateOnce(String id, UnaryOperator<Job> change) {
-    try (Transaction tx = rows.begin()) {
-      Job before = get(id).filter(JobTable::isReadable).orElse(null);
-      if (before == null) {
-        return Optional.empty();
-      }
-      Job after = change.apply(before);
-      if (!after.equals(before)) {
-        put(id, before.getSerializedSize(), after.toByteArray());
-        FenceTable.of(after)
-            .filter(fence -> !FenceTable.of(before).equals(Optional.of(fence)))
-            .ifPresent(fences::put);
-      }
-      tx.commit();
-      return Optional.of(after);
-    }
+  /** In a transaction; returns the job as it is stored. */
+  private Job write(Job before, Job after) {
+    boolean current = JobLayout.isCurrent(after);
+    Job stored = current ? history.store(after) : after;
+    byte[] row = (current ? stored : JobLayout.earlier(stored)).toByteArray();
+    put(stored.getId(), before.getSerializedSize(), row);
+    FenceTable.of(stored)
+        .filter(fence -> !FenceTable.of(before).equals(Optional.of(fence)))
+        .ifPresent(fences::put);
+    return stored;
+  }
+
+  private static Job withLayout(Job job) {
+    return job.toBuilder().setLayout(JobLayout.CURRENT).build();
+  }
+
+  /** Whether every node knows the current layout of rows. */
+  public boolean isUpgraded() {
+    return nodes.live().stream().allMatch(node -> node.getLayout() >= JobLayout.CURRENT);
   }
 
   /**
@@ -119,7 +210,10 @@ public final class JobTable {
    */
   public void correctFences(Collection<Job> jobs) {
     for (Job job : jobs) {
-      if (isReadable(job) && !job.hasFinishedAt() && !fences.isOf(job)) {
+      if (isReadable(job)
+          && !JobLayout.isCurrent(job)
+          && !job.hasFinishedAt()
+          && !fences.isOf(job)) {
         correctFence(job.getId());
       }
     }
@@ -127,7 +221,7 @@ public final class JobTable {
 
   private void correctFence(String id) {
     try (Transaction tx = rows.begin()) {
-      get(id).filter(JobTable::isReadable).flatMap(FenceTable::of).ifPresent(fences::put);
+      row(id).filter(JobTable::isReadable).flatMap(FenceTable::of).ifPresent(fences::put);
       tx.commit();
     }
   }
@@ -145,23 +239,36 @@ public final class JobTable {
     }
   }
 
-  /** Removes a row, readable or not, and the job's fence. */
-  public void remove(String id) {
+  /** Calls the listener with the id of each job whose row was put or removed. */
+  public LocalFeed listen(Consumer<String> listener) {
+    return LocalFeed.open(rows.cache(), key -> listener.accept(Rows.text(key)));
+  }
+
+  /** Removes a job with its attempts. */
+  public void remove(Job job) {
+    history.remove(job);
+    remove(job.getId());
+  }
+
+  /** Removes the rows of a job whose row is readable or not, and the job's fence. */
+  public void force(String id) {
+    remove(id);
+    history.removeAll(id);
+  }
+
+  private void remove(String id) {
     boolean removed;
     try (Transaction tx = rows.begin()) {
-      removed = rows.cache().remove(id);
+      removed = rows.cache().remove(id) | finished.cache().remove(id);
       fences.remove(id);
       tx.commit();
     }
     if (!removed) {
-      List<Object> keys = new ArrayList<>();
-      rows.forEachLocal((key, value) -> keys.add(key));
-      keys.stream().filter(key -> Rows.text(key).equals(id)).forEach(rows.cache()::remove);
+      for (Rows table : List.of(rows, finished)) {
+        List<Object> keys = new ArrayList<>();
+        table.forEachLocal((key, value) -> keys.add(key));
+        keys.stream().filter(key -> Rows.text(key).equals(id)).forEach(table.cache()::remove);
+      }
     }
-  }
-
-  /** Calls the listener with the id of each job whose row was put or removed. */
-  public LocalFeed listen(Consumer<String> listener) {
-    return LocalFeed.open(rows.cache(), listener);
   }
 }

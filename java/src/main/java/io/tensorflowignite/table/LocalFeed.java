@@ -24,7 +24,7 @@ public final class LocalFeed implements AutoCloseable {
    * Calls the listener with the key of each row that was put or removed. Ignite calls it during the
    * commit, while the row is locked: a listener must not use caches, or it waits for ever.
    */
-  static LocalFeed open(IgniteCache<Object, Object> cache, Consumer<String> listener) {
+  static LocalFeed open(IgniteCache<Object, Object> cache, Consumer<Object> listener) {
     ContinuousQuery<Object, Object> query = new ContinuousQuery<>();
     query.setLocal(true);
     query.setLocalListener(
@@ -40,9 +40,9 @@ public final class LocalFeed implements AutoCloseable {
    * Drops what a listener throws: the events are repeated by time, but an exception here would fail
    * the commit of the caller who changes the row, and with it end this node.
    */
-  private static void notify(Consumer<String> listener, Object key) {
+  private static void notify(Consumer<Object> listener, Object key) {
     try {
-      listener.accept(Rows.text(key));
+      listener.accept(key);
     } catch (Throwable dropped) {
       return;
     }

@@ -5,7 +5,6 @@ import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.v1.Attempt;
-import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.LogChunk;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
@@ -91,34 +90,30 @@ public final class LogTable {
     return LogChunk.newBuilder().setSequence(number).setDroppedBytes(bytes).build();
   }
 
-  /** The keys of all processes of a job's tasks, in the order of attempts. */
-  public static List<TaskKey> keys(Job job) {
+  /** The keys of all processes of an attempt's tasks. */
+  public static List<TaskKey> keys(String jobId, Attempt attempt) {
     List<TaskKey> keys = new ArrayList<>();
-    for (Attempt attempt : job.getAttemptsList()) {
-      for (Task task : attempt.getTasksList()) {
-        if (task.getRole() == Role.UNRECOGNIZED) {
-          // A role of a later version has no name here.
-          continue;
-        }
-        TaskKey.Builder key =
-            TaskKey.newBuilder()
-                .setJobId(job.getId())
-                .setAttempt(attempt.getNumber())
-                .setRole(task.getRole())
-                .setIndex(task.getIndex());
-        for (int incarnation = 0; incarnation <= task.getIncarnation(); incarnation++) {
-          keys.add(key.setIncarnation(incarnation).build());
-        }
+    for (Task task : attempt.getTasksList()) {
+      if (task.getRole() == Role.UNRECOGNIZED) {
+        // A role of a later version has no name here.
+        continue;
+      }
+      TaskKey.Builder key =
+          TaskKey.newBuilder()
+              .setJobId(jobId)
+              .setAttempt(attempt.getNumber())
+              .setRole(task.getRole())
+              .setIndex(task.getIndex());
+      for (int incarnation = 0; incarnation <= task.getIncarnation(); incarnation++) {
+        keys.add(key.setIncarnation(incarnation).build());
       }
     }
     return keys;
   }
 
   /** Bytes of the whole output of a process that has ended; 0: none, or not known. */
-  public static long bytes(Job job, TaskKey key) {
-    return job.getAttemptsList().stream()
-        .filter(attempt -> attempt.getNumber() == key.getAttempt())
-        .flatMap(attempt -> attempt.getTasksList().stream())
+  public static long bytes(Attempt attempt, TaskKey key) {
+    return attempt.getTasksList().stream()
         .filter(task -> task.getRole() == key.getRole() && task.getIndex() == key.getIndex())
         .filter(task -> task.getIncarnation() == key.getIncarnation())
         .mapToLong(task -> task.getStatus().getLogBytes())

@@ -10,11 +10,13 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 
-/** The reports of nodes on the tasks of an attempt, one row for each node and attempt. */
+/**
+ * The reports of nodes on the tasks of attempts whose jobs have rows of the earlier layout: one row
+ * for each node and attempt. Other reports are messages.
+ */
 public final class ReportTable {
   private final Rows rows;
 
@@ -57,22 +59,11 @@ public final class ReportTable {
     Set<Object> keys = new HashSet<>();
     rows.forEachLocal(
         (key, value) -> {
-          if (jobOf(Rows.text(key)).equals(jobId)) {
+          if (Rows.text(key).equals(jobId) || Rows.text(key).startsWith(jobId + "/")) {
             keys.add(key);
           }
         });
     rows.cache().removeAll(keys);
-  }
-
-  /** Calls the listener with the key of each report that was put or removed. */
-  public LocalFeed listen(Consumer<String> listener) {
-    return LocalFeed.open(rows.cache(), listener);
-  }
-
-  /** The id of the job of a report's key. */
-  public static String jobOf(String key) {
-    int end = key.indexOf('/');
-    return end < 0 ? key : key.substring(0, end);
   }
 
   private static String key(NodeReport report) {

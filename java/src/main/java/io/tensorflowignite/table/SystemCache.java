@@ -24,21 +24,30 @@ public enum SystemCache {
   LOGS("logs", CacheMode.PARTITIONED, CacheAtomicityMode.ATOMIC),
   SCHEMAS("schemas", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
   LOSSES("losses", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
-  FENCES("fences", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL);
+  FENCES("fences", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
+  FINISHED("finished", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
+  HISTORY("history", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL, 2);
 
   /** The name of every system cache, or of its group, begins with this. */
   public static final String PREFIX = "tensorflow-ignite-";
 
-  private static final int BACKUPS = 1;
-
   private final String cacheName;
   private final CacheMode mode;
   private final CacheAtomicityMode atomicity;
+  private final int backups;
 
   SystemCache(String suffix, CacheMode mode, CacheAtomicityMode atomicity) {
+    this(suffix, mode, atomicity, 1);
+  }
+
+  /**
+   * @param backups copies of a partition besides the primary one
+   */
+  SystemCache(String suffix, CacheMode mode, CacheAtomicityMode atomicity, int backups) {
     this.cacheName = PREFIX + suffix;
     this.mode = mode;
     this.atomicity = atomicity;
+    this.backups = backups;
   }
 
   public String cacheName() {
@@ -73,7 +82,7 @@ public enum SystemCache {
             .setAtomicityMode(atomicity)
             .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC);
     if (mode == CacheMode.PARTITIONED) {
-      configuration.setBackups(BACKUPS);
+      configuration.setBackups(backups);
     }
     return OwnRegion.getOrCreate(ignite, configuration);
   }

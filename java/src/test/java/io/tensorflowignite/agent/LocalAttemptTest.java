@@ -29,9 +29,10 @@ public class LocalAttemptTest {
   public void aReservedTaskHasATokenAndItsNodeReportsTheDigest() {
     attempt.reserve(worker, "10.0.0.1:7001", 17);
     NodeReport report = attempt.report("node");
-    assertTrue(attempt.token(key).startsWith("task.3f2a1b00.2.worker.1.0."));
-    assertEquals(sha256(attempt.token(key)), report.getTasks(0).getStatus().getTokenDigest());
-    assertFalse(report.toString().contains(attempt.token(key)));
+    assertTrue(attempt.token(key).text().startsWith("task.3f2a1b00.2.worker.1.0."));
+    assertEquals(
+        sha256(attempt.token(key).text()), report.getTasks(0).getStatus().getTokenDigest());
+    assertFalse(report.toString().contains(attempt.token(key).text()));
   }
 
   @Test
@@ -40,17 +41,17 @@ public class LocalAttemptTest {
     attempt.observe(key, TaskStatus.newBuilder().setState(TASK_STATE_RUNNING).build());
     attempt.fail(key, "it broke");
     assertEquals(
-        sha256(attempt.token(key)),
+        sha256(attempt.token(key).text()),
         attempt.report("node").getTasks(0).getStatus().getTokenDigest());
   }
 
   @Test
   public void replacedTaskHasItsOwnToken() {
     attempt.reserve(worker, "10.0.0.1:7001", 17);
-    String before = attempt.token(key);
+    String before = attempt.token(key).text();
     Task next = worker.toBuilder().setIncarnation(1).build();
     assertTrue(attempt.replace(next));
-    String token = attempt.token(LocalAttempt.key("3f2a1b00", 2, next));
+    String token = attempt.token(LocalAttempt.key("3f2a1b00", 2, next)).text();
     assertNotEquals(before, token);
     NodeReport report = attempt.report("node");
     assertEquals(1, report.getTasksCount());

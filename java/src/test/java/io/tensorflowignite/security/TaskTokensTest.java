@@ -17,11 +17,9 @@ import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
-import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskStatus;
-import java.util.Optional;
 import org.junit.Test;
 
 public class TaskTokensTest {
@@ -33,8 +31,6 @@ public class TaskTokensTest {
           .setIndex(1)
           .setIncarnation(3)
           .build();
-  private static final TaskTokens.Reports NO_REPORTS = (job, attempt, node) -> Optional.empty();
-
   private final TaskToken token = TaskToken.create(KEY);
   private final Job running = job(attempt(2, ATTEMPT_PHASE_RUN, 3, token.digest()));
 
@@ -71,7 +67,7 @@ public class TaskTokensTest {
 
   @Test
   public void theTokenOfARunningTaskOpensItsJobsCachesAndDirectories() {
-    TaskScope scope = TaskTokens.verify(token, running, NO_REPORTS).get();
+    TaskScope scope = TaskTokens.verify(token, running).get();
     assertTrue(scope.hasJob("3f2a1b00"));
     assertTrue(scope.reads("images"));
     assertTrue(scope.reads("labels"));
@@ -124,25 +120,12 @@ public class TaskTokensTest {
 
   @Test
   public void anotherSecretIsInvalid() {
-    assertFalse(TaskTokens.verify(TaskToken.create(KEY), running, NO_REPORTS).isPresent());
+    assertFalse(TaskTokens.verify(TaskToken.create(KEY), running).isPresent());
     assertFalse(opens(job(attempt(2, ATTEMPT_PHASE_RUN, 3, ByteString.EMPTY))));
   }
 
-  @Test
-  public void aNodesReportCountsBeforeItIsInTheRow() {
-    Job replaced = job(attempt(2, ATTEMPT_PHASE_RUN, 3, ByteString.EMPTY));
-    TaskTokens.Reports reports =
-        (job, attempt, node) ->
-            Optional.of(
-                NodeReport.newBuilder()
-                    .addAllTasks(attempt(2, ATTEMPT_PHASE_RUN, 3, token.digest()).getTasksList())
-                    .build());
-    assertTrue(TaskTokens.verify(token, replaced, reports).isPresent());
-    assertFalse(TaskTokens.verify(TaskToken.create(KEY), replaced, reports).isPresent());
-  }
-
   private boolean opens(Job job) {
-    return TaskTokens.verify(token, job, NO_REPORTS).isPresent();
+    return TaskTokens.verify(token, job).isPresent();
   }
 
   private static Job job(Attempt... attempts) {

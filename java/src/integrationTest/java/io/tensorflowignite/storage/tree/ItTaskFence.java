@@ -23,6 +23,7 @@ import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskStatus;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
 import org.apache.ignite.Ignite;
@@ -58,7 +59,7 @@ public class ItTaskFence {
 
   @Before
   public void insertJob() {
-    jobs.remove("job");
+    jobs.force("job");
     jobs.insert(Job.newBuilder().setId("job").setState(JobState.JOB_STATE_PENDING).build());
     jobs.update("job", job -> withAttempt(job));
   }
@@ -87,7 +88,7 @@ public class ItTaskFence {
         () -> commitAfter(task(2, 0), job -> withIncarnation(job, 1)));
     assertSuperseded(task(2, 0), "the task is at incarnation 1");
     fence.require(task(2, 1));
-    jobs.remove("job");
+    jobs.force("job");
     assertSuperseded(task(2, 1), "there is no such job");
     assertFalse(node.cache(SystemCache.FENCES.cacheName()).containsKey("job"));
   }
@@ -101,20 +102,23 @@ public class ItTaskFence {
     assertThrows(TransactionOptimisticException.class, () -> commitAfter(job -> withAttempt(job)));
     fence.require(task(2, 0));
 
-    Job next = withAttempt(jobs.get("job").orElseThrow());
+    Job next = withAttempt(jobs.get("job").orElseThrow()).toBuilder().clearLayout().build();
     node.<String, byte[]>cache(SystemCache.JOBS.cacheName()).put("job", next.toByteArray());
     fence.require(task(3, 0));
-    jobs.correctFences(jobs.all());
+    jobs.correctFences(List.of(jobs.get("job").orElseThrow()));
     assertSuperseded(task(2, 0), "the job is at attempt 3");
     assertEquals(FenceTable.of(next), new FenceTable(node).get("job"));
   }
 
   @Test
   public void anUnreadableFenceIsNoFence() {
+    Job row =
+        withAttempt(Job.newBuilder().setId("job").setState(JobState.JOB_STATE_PENDING).build());
+    node.<String, byte[]>cache(SystemCache.JOBS.cacheName()).put("job", row.toByteArray());
     node.<String, byte[]>cache(SystemCache.FENCES.cacheName()).put("job", new byte[] {1, 2, 3});
     fence.require(task(1, 0));
     assertSuperseded(task(2, 0), "the job is at attempt 1");
-    jobs.correctFences(jobs.all());
+    jobs.correctFences(List.of(jobs.get("job").orElseThrow()));
     assertEquals(FenceTable.of(jobs.get("job").orElseThrow()), new FenceTable(node).get("job"));
   }
 
@@ -139,10 +143,15 @@ public class ItTaskFence {
   }
 
   private static Job withAttempt(Job job) {
-    Attempt.Builder attempt = Attempt.newBuilder().setNumber(job.getAttemptsCount() + 1);
+    int number = job.getAttemptsCount() == 0 ? 1 : newest(job).getNumber() + 1;
+    Attempt.Builder attempt = Attempt.newBuilder().setNumber(number);
     attempt.addTasks(Task.newBuilder().setRole(ROLE_WORKER));
     attempt.addTasks(Task.newBuilder().setRole(ROLE_CLIENT));
     return job.toBuilder().addAttempts(attempt).build();
+  }
+
+  private static Attempt newest(Job job) {
+    return job.getAttempts(job.getAttemptsCount() - 1);
   }
 
   private static Job withIncarnation(Job job, int incarnation) {

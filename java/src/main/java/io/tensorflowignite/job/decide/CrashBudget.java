@@ -5,6 +5,7 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.CauseCount;
 import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobOrBuilder;
@@ -12,11 +13,8 @@ import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Task;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.EnumMap;
-import java.util.List;
+import java.util.Comparator;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -224,27 +222,21 @@ final class CrashBudget {
 
   /** The causes of the last restarts without progress: how often each, with its newest text. */
   private static String idleCauses(Job job) {
-    Map<CauseKind, List<String>> causes = new EnumMap<>(CauseKind.class);
-    for (int i = job.getAttemptsCount() - job.getIdleRestarts(); i < job.getAttemptsCount(); i++) {
-      Attempt attempt = job.getAttempts(Math.max(i, 0));
-      causes
-          .computeIfAbsent(attempt.getCauseKind(), kind -> new ArrayList<>())
-          .add(attempt.getCause());
-    }
-    return causes.entrySet().stream()
+    return job.getIdleCausesList().stream()
+        .sorted(Comparator.comparing(CauseCount::getKind))
         .map(
             cause ->
                 String.format(
                     "%s %d times (last: %s)",
-                    MessageText.name(cause.getKey()).toLowerCase(Locale.ROOT).replace('_', '-'),
-                    cause.getValue().size(),
-                    cause.getValue().get(cause.getValue().size() - 1)))
+                    MessageText.name(cause.getKind()).toLowerCase(Locale.ROOT).replace('_', '-'),
+                    cause.getCount(),
+                    cause.getLast()))
         .collect(Collectors.joining(", "));
   }
 
   private static String text(Job job, String why) {
     return String.format(
         "job %s was not restarted: %s. See: tensorflow-ignite logs %s --attempt %d",
-        job.getId(), why, job.getId(), job.getAttemptsCount());
+        job.getId(), why, job.getId(), JobMachine.attemptNumber(job));
   }
 }

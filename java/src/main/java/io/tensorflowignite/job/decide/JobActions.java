@@ -27,6 +27,8 @@ import com.google.protobuf.util.Durations;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.AttemptOrBuilder;
+import io.tensorflowignite.v1.CauseCount;
 import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Event;
 import io.tensorflowignite.v1.Job;
@@ -52,7 +54,7 @@ final class JobActions {
     }
     Attempt.Builder attempt =
         Attempt.newBuilder()
-            .setNumber(job.getAttemptsCount() + 1)
+            .setNumber(JobMachine.attemptNumber(job) + 1)
             .setPhase(ATTEMPT_PHASE_RESERVE)
             .setAssignmentDigest(placement.digest())
             .setStartedAt(now);
@@ -88,7 +90,7 @@ final class JobActions {
   }
 
   static void resetCrashCount(Job.Builder job, JobEvent event, Timestamp now) {
-    job.setCrashes(0).setNodeFailures(0).setIdleRestarts(0);
+    job.setCrashes(0).setNodeFailures(0).setIdleRestarts(0).clearIdleCauses();
     job.setEarlyFailures(0).clearEarlyException();
     addEvent(job, now, event.cause());
   }
@@ -312,6 +314,21 @@ final class JobActions {
 
   private static void countRestart(Job.Builder job) {
     job.setIdleRestarts(CrashBudget.idleRestarts(job));
+    if (job.getIdleRestarts() == 0) {
+      job.clearIdleCauses();
+    } else {
+      countIdleCause(job, current(job));
+    }
+  }
+
+  private static void countIdleCause(Job.Builder job, AttemptOrBuilder ended) {
+    for (CauseCount.Builder known : job.getIdleCausesBuilderList()) {
+      if (known.getKind() == ended.getCauseKind()) {
+        known.setCount(known.getCount() + 1).setLast(ended.getCause());
+        return;
+      }
+    }
+    job.addIdleCausesBuilder().setKind(ended.getCauseKind()).setCount(1).setLast(ended.getCause());
   }
 
   private static String idleRestarts(Job.Builder job) {
@@ -330,7 +347,7 @@ final class JobActions {
         now,
         String.format(
             "attempt %d %s (%s, %s): %s",
-            job.getAttemptsCount(),
+            JobMachine.attemptNumber(job),
             CrashBudget.isCrash(job) ? "crashed" : "ended",
             CrashBudget.count(job),
             CrashBudget.limit(job),
@@ -352,7 +369,7 @@ final class JobActions {
         Event.newBuilder()
             .setNumber(last + 1)
             .setAt(now)
-            .setAttempt(job.getAttemptsCount())
+            .setAttempt(JobMachine.attemptNumber(job))
             .setState(job.getState())
             .setText(text));
     if (job.getEventsCount() > MAX_EVENTS) {

@@ -35,6 +35,7 @@ import com.google.protobuf.Timestamp;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobOrBuilder;
 import io.tensorflowignite.v1.JobState;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -140,8 +141,13 @@ public final class JobMachine {
   }
 
   /** The newest attempt. */
-  public static Attempt attempt(Job job) {
+  public static Attempt attempt(JobOrBuilder job) {
     return job.getAttempts(job.getAttemptsCount() - 1);
+  }
+
+  /** The number of the newest attempt; 0: there is none yet. A row has no earlier ones. */
+  public static int attemptNumber(JobOrBuilder job) {
+    return job.getAttemptsCount() == 0 ? 0 : attempt(job).getNumber();
   }
 
   static Transition transition(Job job, JobEvent event) {
@@ -157,7 +163,7 @@ public final class JobMachine {
             job.getId(),
             MessageText.name(job.getState()),
             MessageText.name(job.getOutcome()),
-            job.getAttemptsCount(),
+            attemptNumber(job),
             job.getEventsList()));
   }
 

@@ -1,6 +1,7 @@
 package io.tensorflowignite.job.decide;
 
 import com.google.protobuf.ProtocolMessageEnum;
+import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
@@ -24,7 +25,8 @@ public final class KnownValues {
 
   /** Whether a later version has written the row of a job, with a value that this one lacks. */
   public static boolean isOfLaterVersion(Job job) {
-    return isUnknown(job.getState())
+    return JobLayout.isLater(job)
+        || isUnknown(job.getState())
         || isUnknown(job.getOutcome())
         || isUnknown(job.getSpec().getKind())
         || isUnknown(job.getSpec().getOnJoin())

@@ -28,6 +28,12 @@ public final class RetentionPolicy {
     this.retention = retention;
   }
 
+  /** How often to look for jobs to remove: a tenth of the retention, at most {@code longest}. */
+  public Duration interval(Duration longest) {
+    Duration tenth = retention.dividedBy(10);
+    return retention.isZero() || tenth.compareTo(longest) > 0 ? longest : tenth;
+  }
+
   /** The time at which a job is removed; empty before its end, and when no job is removed. */
   Optional<Timestamp> keptUntil(Job job) {
     return JobMachine.isFinal(job) && job.hasFinishedAt() && !retention.isZero()

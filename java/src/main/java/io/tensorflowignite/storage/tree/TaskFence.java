@@ -37,7 +37,7 @@ public final class TaskFence {
     if (current) {
       return;
     }
-    Job job = jobs.get(task.getJobId()).orElseThrow(() -> superseded(task, "there is no such job"));
+    Job job = jobs.row(task.getJobId()).orElseThrow(() -> superseded(task, "there is no such job"));
     String refusal =
         FenceTable.of(job).map(fence -> refusal(fence, task)).orElse("the job has no attempt yet");
     if (!refusal.isEmpty()) {

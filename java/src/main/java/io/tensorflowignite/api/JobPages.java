@@ -1,0 +1,111 @@
+package io.tensorflowignite.api;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+
+import com.google.protobuf.Timestamp;
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.ListJobsRequest;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * Lists of jobs in pages, newest first. The token of the next page names the last job of the page,
+ * so that jobs that come or go meanwhile move no other job to another page.
+ */
+final class JobPages {
+  static final int MAX_SIZE = 1000;
+  private static final int DEFAULT_SIZE = 100;
+  private static final Pattern TOKEN = Pattern.compile("(\\d{1,19})\\.(\\d{1,9})/(.*)");
+
+  private static final Comparator<Job> NEWEST_FIRST =
+      Comparator.comparing(Job::getCreatedAt, Timestamps.comparator())
+          .thenComparing(Job::getId)
+          .reversed();
+
+  private final int size;
+  private final List<Job> matches;
+
+  private JobPages(int size, List<Job> matches) {
+    this.size = size;
+    this.matches = matches;
+  }
+
+  /**
+   * Finds the jobs of a request.
+   *
+   * @param jobs the jobs that the caller may see; the first of two with the same id counts
+   * @throws TensorFlowIgniteException INVALID_REQUEST
+   */
+  static JobPages of(ListJobsRequest request, Collection<Job> jobs) {
+    int size = request.getPageSize() == 0 ? DEFAULT_SIZE : request.getPageSize();
+    if (size < 1 || size > MAX_SIZE) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "page_size %d is no size of a page. A page has 1 to %d jobs, by default %d. Set page_size"
+              + " to such a number.",
+          size,
+          MAX_SIZE,
+          DEFAULT_SIZE);
+    }
+    Map<String, Job> distinct = new LinkedHashMap<>();
+    jobs.forEach(job -> distinct.putIfAbsent(job.getId(), job));
+    Job last = request.getPageToken().isEmpty() ? null : named(request.getPageToken());
+    List<Job> matches =
+        distinct.values().stream()
+            .filter(
+                job ->
+                    request.getStatesValueList().isEmpty()
+                        || request.getStatesValueList().contains(job.getStateValue()))
+            .filter(
+                job ->
+                    !request.hasSince()
+                        || Timestamps.compare(job.getCreatedAt(), request.getSince()) >= 0)
+            .filter(job -> last == null || NEWEST_FIRST.compare(job, last) > 0)
+            .sorted(NEWEST_FIRST)
+            .limit(size + 1L)
+            .collect(Collectors.toList());
+    return new JobPages(size, matches);
+  }
+
+  /** The jobs of the page. */
+  List<Job> jobs() {
+    return matches.subList(0, Math.min(size, matches.size()));
+  }
+
+  /** The token of the next page; empty: this is the last one. */
+  String next() {
+    if (matches.size() <= size) {
+      return "";
+    }
+    Job last = matches.get(size - 1);
+    Timestamp at = last.getCreatedAt();
+    return at.getSeconds() + "." + at.getNanos() + "/" + last.getId();
+  }
+
+  private static Job named(String token) {
+    Matcher parts = TOKEN.matcher(token);
+    if (!parts.matches() || Instant.MAX.getEpochSecond() < Long.parseLong(parts.group(1))) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "page_token '%s' is not from an answer. The token of a page is the next_page_token of the"
+              + " answer before. Leave it empty for the first page.",
+          token.length() > 40 ? token.substring(0, 40) + "…" : token);
+    }
+    return Job.newBuilder()
+        .setId(parts.group(3))
+        .setCreatedAt(
+            Timestamp.newBuilder()
+                .setSeconds(Long.parseLong(parts.group(1)))
+                .setNanos(Integer.parseInt(parts.group(2))))
+        .build();
+  }
+}

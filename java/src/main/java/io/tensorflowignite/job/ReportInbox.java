@@ -1,0 +1,170 @@
+package io.tensorflowignite.job;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.NodeReport;
+import io.tensorflowignite.v1.ReportReceipt;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteException;
+import org.apache.ignite.cluster.ClusterNode;
+
+/**
+ * The reports of nodes on the jobs that this node serves, and the jobs as their services observe
+ * them. A report is a message from its node to this one, answered by a receipt; a report of a job
+ * that is not served here gets none, and its node sends it again. So the reports of a running job
+ * concern two nodes each, and no table.
+ */
+public final class ReportInbox {
+  /** The topic of messages with a report. */
+  public static final String REPORTS = "tensorflow-ignite-reports";
+
+  /** The topic of messages with a receipt. */
+  public static final String RECEIPTS = "tensorflow-ignite-receipts";
+
+  /** A job is watched for this time after the last call that observed it. */
+  private static final Duration WATCHED = Duration.ofSeconds(10);
+
+  private static final String KEY = "tensorflow-ignite-report-inbox";
+
+  private final Ignite ignite;
+  private final Map<String, ServedJob> jobs = new ConcurrentHashMap<>();
+
+  private ReportInbox(Ignite ignite) {
+    this.ignite = ignite;
+  }
+
+  /** The one of a node: it takes reports from the first call until the node stops. */
+  public static ReportInbox of(Ignite ignite) {
+    return ignite
+        .cluster()
+        .<String, ReportInbox>nodeLocalMap()
+        .computeIfAbsent(KEY, key -> listening(ignite));
+  }
+
+  private static ReportInbox listening(Ignite ignite) {
+    ReportInbox inbox = new ReportInbox(ignite);
+    ignite
+        .message()
+        .localListen(
+            REPORTS,
+            (sender, message) -> {
+              inbox.add(sender, message);
+              return true;
+            });
+    return inbox;
+  }
+
+  /** The reports on one job that this node serves. */
+  final class ServedJob implements AutoCloseable {
+    private final String jobId;
+    private final Runnable wake;
+
+    /** By node. */
+    private final Map<String, NodeReport> reports = new ConcurrentHashMap<>();
+
+    private volatile Job observed;
+    private volatile long watchedAt = System.nanoTime() - WATCHED.toNanos();
+
+    private ServedJob(String jobId, Runnable wake) {
+      this.jobId = jobId;
+      this.wake = wake;
+    }
+
+    /** The newest report of each node on an attempt, by node. */
+    Map<String, NodeReport> of(Attempt attempt) {
+      reports.values().removeIf(report -> report.getAttempt() < attempt.getNumber());
+      return new HashMap<>(reports);
+    }
+
+    /** Sets the job with what its service knows from reports, for callers who observe it. */
+    void observed(Job job) {
+      observed = job;
+    }
+
+    private boolean isWatched() {
+      return System.nanoTime() - watchedAt < WATCHED.toNanos();
+    }
+
+    private void add(NodeReport report) {
+      NodeReport newest =
+          reports.merge(
+              report.getNodeId(), report, (known, added) -> isNewer(added, known) ? added : known);
+      if (newest == report) {
+        wake.run();
+      }
+    }
+
+    @Override
+    public void close() {
+      jobs.remove(jobId, this);
+    }
+  }
+
+  private static boolean isNewer(NodeReport report, NodeReport known) {
+    return report.getAttempt() != known.getAttempt()
+        ? report.getAttempt() > known.getAttempt()
+        : report.getRevision() > known.getRevision();
+  }
+
+  /**
+   * Begins to take the reports on a job.
+   *
+   * @param wake is called after each new report, and returns at once
+   */
+  ServedJob serve(String jobId, Runnable wake) {
+    ServedJob job = new ServedJob(jobId, wake);
+    jobs.put(jobId, job);
+    return job;
+  }
+
+  /** A job as its service observes it, if this node serves it; marks it as watched. */
+  public Optional<Job> observe(String jobId) {
+    ServedJob job = jobs.get(jobId);
+    if (job == null) {
+      return Optional.empty();
+    }
+    job.watchedAt = System.nanoTime();
+    return Optional.ofNullable(job.observed);
+  }
+
+  private void add(UUID sender, Object message) {
+    try {
+      NodeReport report = NodeReport.parseFrom((byte[]) message);
+      ServedJob job = jobs.get(report.getJobId());
+      if (job != null && report.getNodeId().equals(sender.toString())) {
+        job.add(report);
+        confirm(sender, report, job.isWatched());
+      }
+    } catch (InvalidProtocolBufferException | ClassCastException e) {
+      // No node of this version sends such a message.
+      return;
+    }
+  }
+
+  private void confirm(UUID sender, NodeReport report, boolean watched) {
+    ClusterNode node = ignite.cluster().node(sender);
+    if (node == null) {
+      return;
+    }
+    ReportReceipt receipt =
+        ReportReceipt.newBuilder()
+            .setJobId(report.getJobId())
+            .setAttempt(report.getAttempt())
+            .setRevision(report.getRevision())
+            .setWatched(watched)
+            .build();
+    try {
+      ignite.message(ignite.cluster().forNode(node)).send(RECEIPTS, receipt.toByteArray());
+    } catch (IgniteException e) {
+      // The node leaves, or sends the report again.
+      return;
+    }
+  }
+}

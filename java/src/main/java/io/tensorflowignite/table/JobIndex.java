@@ -1,0 +1,79 @@
+package io.tensorflowignite.table;
+
+import io.tensorflowignite.v1.Job;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+
+/** The jobs that this node knows, from its copies of the tables: no call of another node. */
+public final class JobIndex implements AutoCloseable {
+  private final LocalCopy rows;
+  private final LocalCopy finished;
+
+  private JobIndex(LocalCopy rows, LocalCopy finished) {
+    this.rows = rows;
+    this.finished = finished;
+  }
+
+  /**
+   * Opens the index.
+   *
+   * @param listener gets the id of each job whose row was put or removed, on Ignite's threads: it
+   *     must return at once, use no cache, and tolerate lost events.
+   */
+  public static JobIndex open(Ignite ignite, Consumer<String> listener) {
+    return new JobIndex(
+        new LocalCopy(new Rows(ignite, SystemCache.JOBS), listener),
+        new LocalCopy(new Rows(ignite, SystemCache.FINISHED), listener));
+  }
+
+  /**
+   * The jobs that are not over, or about to be moved to the history, in no order; one with an
+   * unreadable row is in state UNREADABLE.
+   */
+  public List<Job> current() {
+    return rows.all().stream().map(JobRow::job).collect(Collectors.toCollection(ArrayList::new));
+  }
+
+  /** One of {@link #current}. */
+  public Optional<Job> current(String id) {
+    return Optional.ofNullable(rows.get(id)).map(JobRow::job);
+  }
+
+  /** The summaries of jobs that are over, in no order. */
+  public List<Job> finished() {
+    return finished.all().stream()
+        .map(JobRow::job)
+        .collect(Collectors.toCollection(ArrayList::new));
+  }
+
+  /** {@link #current} and {@link #finished}; a job that moves just now may be twice in it. */
+  public List<Job> all() {
+    List<Job> all = current();
+    all.addAll(finished());
+    return all;
+  }
+
+  /** The jobs that are not over with tasks of their newest attempts on a node. */
+  public List<Job> withTasksOn(String nodeId) {
+    return rows.all().stream()
+        .filter(row -> row.hasTasksOn(nodeId))
+        .map(JobRow::job)
+        .collect(Collectors.toList());
+  }
+
+  /** Compares all rows at the next call, since partitions have moved. */
+  public void compare() {
+    rows.compare();
+    finished.compare();
+  }
+
+  @Override
+  public void close() {
+    rows.close();
+    finished.close();
+  }
+}
