@@ -12,6 +12,7 @@ import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -20,7 +21,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.ignite.Ignite;
@@ -30,15 +30,16 @@ import org.apache.ignite.cluster.ClusterNode;
 /**
  * Reads the map of a cache's primary partitions. Right after a topology change Ignite still names
  * nodes that have left, and it moves primaries once more when copies are complete, without a new
- * topology version. So a map counts only if every owner is in the topology, and the map has not
- * changed for 0.8 s.
+ * topology version. So a map counts only if every owner is in the topology, and the map, or the
+ * version of all maps, has not changed for 0.8 s.
  */
 final class AssignmentReader {
-  private static final long STABLE_NS = TimeUnit.MILLISECONDS.toNanos(800);
+  private static final Duration STABLE = Duration.ofMillis(800);
 
   private final Ignite ignite;
   private final NodeTable nodes;
   private final CacheLosses losses;
+  private final PartitionMapAge age;
   private String lastDigest = "";
   private long unchangedSinceNs;
 
@@ -46,6 +47,7 @@ final class AssignmentReader {
     this.ignite = ignite;
     this.losses = losses;
     this.nodes = nodes;
+    this.age = PartitionMapAge.of(ignite);
   }
 
   PlacementResult read(JobSpec spec, String serviceNode) {
@@ -67,7 +69,8 @@ final class AssignmentReader {
       lastDigest = placement.digest();
       unchangedSinceNs = System.nanoTime();
     }
-    return System.nanoTime() - unchangedSinceNs < STABLE_NS
+    Duration unchanged = Duration.ofNanos(System.nanoTime() - unchangedSinceNs);
+    return unchanged.compareTo(STABLE) < 0 && age.observe().compareTo(STABLE) < 0
         ? PlacementResult.waitFor("the partition map to stay the same for 0.8 s")
         : PlacementResult.of(placement);
   }

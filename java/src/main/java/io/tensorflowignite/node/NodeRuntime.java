@@ -26,6 +26,7 @@ import io.tensorflowignite.job.JobView;
 import io.tensorflowignite.job.LogArchive;
 import io.tensorflowignite.job.ObservedJobs;
 import io.tensorflowignite.job.OutputNews;
+import io.tensorflowignite.job.PartitionMapAge;
 import io.tensorflowignite.job.Reconciler;
 import io.tensorflowignite.job.TopologyEvents;
 import io.tensorflowignite.lease.ContactRounds;
@@ -91,6 +92,7 @@ public final class NodeRuntime implements AutoCloseable {
   private final String serviceName;
   private final Contacts contacts;
   private final InactiveApi inactive;
+  private final PartitionMapAge age;
   private final Loops loops;
   private final Loop loop;
   private final Thread thread;
@@ -133,6 +135,7 @@ public final class NodeRuntime implements AutoCloseable {
             System::nanoTime);
     this.inactive = InactiveApi.of(ignite);
     this.nodeId = ignite.cluster().localNode().id().toString();
+    this.age = PartitionMapAge.of(ignite);
     this.loops = Loops.of(ignite);
     this.loop = loops.continuous("reconciler", PASS_LIMIT, () -> closed);
     this.thread = new Thread(this::run, "tensorflow-ignite-service");
@@ -426,6 +429,7 @@ public final class NodeRuntime implements AutoCloseable {
   }
 
   private void reconcile(Reconciler reconciler) throws InterruptedException {
+    age.observe();
     loop.part("lost partitions", this::storeLosses);
     loop.part("services of jobs", reconciler::reconcile);
     loop.part("minority", this::endInMinority);

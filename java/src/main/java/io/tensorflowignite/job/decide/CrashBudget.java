@@ -79,13 +79,21 @@ final class CrashBudget {
    * ended. Progress is a step after the checkpoint from which the attempt resumed.
    */
   static int idleRestarts(JobOrBuilder job) {
-    Attempt attempt = job.getAttempts(job.getAttemptsCount() - 1);
-    boolean progressed = attempt.getTasksList().stream().anyMatch(CrashBudget::hasDoneAStep);
-    return progressed ? 0 : job.getIdleRestarts() + 1;
+    return progressed(job) ? 0 : job.getIdleRestarts() + 1;
   }
 
-  /** The pause after the newest attempt, which has crashed or whose nodes have failed. */
+  private static boolean progressed(JobOrBuilder job) {
+    return JobMachine.attempt(job).getTasksList().stream().anyMatch(CrashBudget::hasDoneAStep);
+  }
+
+  /**
+   * The pause after the newest attempt, which has crashed or whose nodes have failed. None after a
+   * first crash of a script that had done a step: it has shown that it works.
+   */
   static Duration backOff(JobOrBuilder job) {
+    if (isCrash(job) && job.getCrashes() <= 1 && progressed(job)) {
+      return Duration.ZERO;
+    }
     return backOff(isCrash(job) ? job.getCrashes() : job.getNodeFailures());
   }
 

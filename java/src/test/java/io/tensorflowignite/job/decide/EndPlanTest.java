@@ -185,7 +185,7 @@ public class EndPlanTest {
   }
 
   private static String history(JobStory story) {
-    return story.job.getEventsList().stream().map(Event::getText).collect(Collectors.joining(";"));
+    return story.events().stream().map(Event::getText).collect(Collectors.joining(";"));
   }
 
   private static void assertContains(String text, String part) {

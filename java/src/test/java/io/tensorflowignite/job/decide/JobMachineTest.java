@@ -239,8 +239,8 @@ public class JobMachineTest {
     assertEquals("the pause after crash 1 to end", story.job.getWaitingFor());
     story.wait(1).is(JOB_STATE_RESERVING);
     assertEquals(2, story.attempt().getNumber());
-    assertEquals(CAUSE_KIND_CRASH, story.job.getAttempts(0).getCauseKind());
-    assertTrue(story.job.getAttempts(0).hasFinishedAt());
+    assertEquals(CAUSE_KIND_CRASH, story.ended.get(0).getCauseKind());
+    assertTrue(story.ended.get(0).hasFinishedAt());
     assertContains(history(story), "crash 1, max_crashes 3");
   }
 
@@ -288,6 +288,17 @@ public class JobMachineTest {
             + " bbbbbbbb failed: exited with code 3 (ValueError: no). See: tensorflow-ignite logs"
             + " 7f3a0000 --attempt 2",
         story.job.getCause());
+  }
+
+  @Test
+  public void aFirstCrashAfterAStepHasNoPauseAndLaterOnesHave() {
+    JobStory story = running().all(atStep(40, 0));
+    story.crashes(ROLE_WORKER, 1).provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESERVING);
+    story.startAndRun().all(atStep(80, 40));
+    story.crashes(ROLE_WORKER, 1).provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESTARTING);
+    assertEquals("the pause after crash 2 to end", story.job.getWaitingFor());
+    story.wait(2).is(JOB_STATE_RESERVING);
+    running().crashes(ROLE_WORKER, 1).provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESTARTING);
   }
 
   @Test
@@ -590,7 +601,7 @@ public class JobMachineTest {
           "its tasks may go on until the lease ends", JOB_STATE_RESTARTING, story.job.getState());
       story.wait(7).is(JOB_STATE_RESTARTING).wait(1).is(JOB_STATE_RESERVING);
       assertEquals(1, story.attempt().getTasksCount());
-      assertEquals(CAUSE_KIND_NODE_LEFT, story.job.getAttempts(0).getCauseKind());
+      assertEquals(CAUSE_KIND_NODE_LEFT, story.ended.get(0).getCauseKind());
       assertEquals(0, story.job.getCrashes());
     }
   }
@@ -690,7 +701,7 @@ public class JobMachineTest {
     story.provesTermination(NODE_A, NODE_B).wait(1).is(JOB_STATE_RESTARTING);
     story.passes(1).dataMoves(NODE_C, 0).is(JOB_STATE_RESERVING);
     assertEquals(0, story.job.getCrashes());
-    assertEquals(CAUSE_KIND_DATA_MOVED, story.job.getAttempts(0).getCauseKind());
+    assertEquals(CAUSE_KIND_DATA_MOVED, story.ended.get(0).getCauseKind());
     assertEquals("", story.job.getTraceback());
   }
 
@@ -1028,9 +1039,7 @@ public class JobMachineTest {
   }
 
   private static String history(JobStory story) {
-    return story.job.getEventsList().stream()
-        .map(event -> event.getText())
-        .collect(Collectors.joining("\n"));
+    return story.events().stream().map(event -> event.getText()).collect(Collectors.joining("\n"));
   }
 
   private static void assertContains(String text, String part) {

@@ -14,6 +14,7 @@ import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.EndProgress;
+import io.tensorflowignite.v1.Event;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
@@ -25,6 +26,7 @@ import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -54,6 +56,12 @@ final class JobStory {
   private final Set<String> nodes = new HashSet<>(Arrays.asList(NODE_A, NODE_B, NODE_C));
   private final Map<String, NodeReport> reports = new HashMap<>();
   private final Set<Integer> lost = new HashSet<>();
+
+  /** The attempts that the row has no more. */
+  final List<Attempt> ended = new ArrayList<>();
+
+  private final List<Event> earlier = new ArrayList<>();
+
   private long monotonicMs = 5_000;
   private long clockMs = 1_000_000;
   private JobClock clock = newClock();
@@ -111,7 +119,33 @@ final class JobStory {
                 placement,
                 JobTimeouts.of(job.getSpec(), SETTINGS)),
             transition -> EXERCISED.add(transition.toString()));
+    forgetEarlierAttempts();
     return this;
+  }
+
+  /** As the table does: a row has the newest attempt alone, and the events since its begin. */
+  private void forgetEarlierAttempts() {
+    if (job.getAttemptsCount() < 2) {
+      return;
+    }
+    Attempt newest = attempt();
+    ended.addAll(job.getAttemptsList().subList(0, job.getAttemptsCount() - 1));
+    Job.Builder row = job.toBuilder().clearAttempts().addAttempts(newest).clearEvents();
+    for (Event event : job.getEventsList()) {
+      if (event.getAttempt() == newest.getNumber()) {
+        row.addEvents(event);
+      } else {
+        earlier.add(event);
+      }
+    }
+    job = row.build();
+  }
+
+  /** All events, also those that the row has no more. */
+  List<Event> events() {
+    List<Event> events = new ArrayList<>(earlier);
+    events.addAll(job.getEventsList());
+    return events;
   }
 
   JobStory wait(int seconds) {
