@@ -64,7 +64,13 @@ class Agent:
     """A running agent and this test's side of the conversation."""
 
     def __init__(
-        self, directory: Path, *, lease: str = "60s", log_limit: int = 1 << 20, env: dict[str, str] | None = None
+        self,
+        directory: Path,
+        *,
+        lease: str = "60s",
+        log_limit: int = 1 << 20,
+        env: dict[str, str] | None = None,
+        warm: int = 0,
     ):
         self.directory = directory
         self.work = directory / "work"
@@ -84,6 +90,7 @@ class Agent:
             "host": "127.0.0.1",
             "nodeId": "node",
             "logLimitBytes": str(log_limit),
+            "warmProcesses": warm,
         }
         self.process.stdin.write(json.dumps(start).encode() + b"\n")
         self.process.stdin.flush()

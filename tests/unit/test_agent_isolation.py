@@ -234,6 +234,14 @@ def test_limit_cannot_be_raised_by_the_task(agent: Agent) -> None:
 
 def test_bad_start_of_the_launcher_runs_nothing(tmp_path: Path) -> None:
     launcher = Path(sys.modules["tensorflow_ignite.agent"].__file__ or "").with_name("launch.py")
-    command = [sys.executable, "-IS", str(launcher), f"{os.getpid()},NOSUCH=1", "/bin/sh", "-c", f"touch {tmp_path}/x"]
+    command = [
+        sys.executable,
+        "-IS",
+        str(launcher),
+        f"{os.getpid()},NO=1:1",
+        "/bin/sh",
+        "-c",
+        f"touch {tmp_path}/x",
+    ]
     assert subprocess.run(command, check=False, capture_output=True).returncode != 0
     assert not (tmp_path / "x").exists()

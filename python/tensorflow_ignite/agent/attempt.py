@@ -12,6 +12,7 @@ from tensorflow_ignite.agent.lease import AttemptLease
 from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.ports import ReservedPort
 from tensorflow_ignite.agent.rejection import FAILED_PRECONDITION, RequestRejected
+from tensorflow_ignite.agent.spares import Spares
 from tensorflow_ignite.agent.stall import DUMP_SECONDS
 from tensorflow_ignite.agent.task import Ending, Task
 from tensorflow_ignite.agent.unpack import unpack
@@ -26,7 +27,9 @@ REPORT_SECONDS = 5.0
 class Attempt:
     """The tasks, ports and files of one attempt on this node."""
 
-    def __init__(self, job_id: str, number: int, *, work: Path, host: str, log_limit: int, notifier: Notifier) -> None:
+    def __init__(
+        self, job_id: str, number: int, *, work: Path, host: str, log_limit: int, notifier: Notifier, spares: Spares
+    ) -> None:
         """An attempt without ports and tasks."""
         self.lease = AttemptLease()
         self.stopping: asyncio.Task[None] | None = None
@@ -37,6 +40,7 @@ class Attempt:
         self._host = host
         self._log_limit = log_limit
         self._notifier = notifier
+        self._spares = spares
         # By role and index: a new incarnation of a task uses the same port.
         self._ports: dict[tuple[int, int], ReservedPort] = {}
         self._tasks: dict[str, Task] = {}
@@ -111,6 +115,7 @@ class Attempt:
             code=lambda: self._unpacked(Path(request.code_archive)),
             log_limit=self._log_limit,
             notifier=self._notifier,
+            spares=self._spares,
         )
         self._tasks[path] = task
         if self._planned_end is not None:

@@ -21,9 +21,14 @@ class BadScriptError(Exception):
     """The script cannot be run; the text has the reason."""
 
 
+def keeper_command(options: str) -> list[str]:
+    """Returns the begin of a command line: the keeper with its options, see launch.py."""
+    return [sys.executable, "-IS", str(_LAUNCHER), f"{os.getpid()}{options}"]
+
+
 def launcher(request: StartTaskRequest) -> list[str]:
     """Returns the begin of a command line: the keeper, and the limits of the task."""
-    return [sys.executable, "-IS", str(_LAUNCHER), f"{os.getpid()}{limits.launch_argument(request.limits)}"]
+    return keeper_command(limits.launch_argument(request.limits))
 
 
 def command(request: StartTaskRequest, code: Path, python: str) -> list[str]:
@@ -37,9 +42,27 @@ def command(request: StartTaskRequest, code: Path, python: str) -> list[str]:
     Raises:
         BadScriptError: The script is not in the code archive.
     """
-    if _is_server(request):
-        return [*launcher(request), python, "-u", "-m", _SERVER_MODULE]
-    return [*launcher(request), python, "-u", str(_script(request.spec.script, code)), *request.spec.args]
+    if module(request):
+        return [*launcher(request), python, "-u", "-m", module(request)]
+    return [*launcher(request), python, "-u", *script_arguments(request, code)]
+
+
+def module(request: StartTaskRequest) -> str:
+    """Returns the module that a task runs in place of the script; empty: it runs the script."""
+    return _SERVER_MODULE if _is_server(request) else ""
+
+
+def script_arguments(request: StartTaskRequest, code: Path) -> list[str]:
+    """Returns the script and its arguments.
+
+    Args:
+        request: The task.
+        code: The directory of its code.
+
+    Raises:
+        BadScriptError: The script is not in the code archive.
+    """
+    return [str(_script(request.spec.script, code)), *request.spec.args]
 
 
 def environment(

@@ -34,11 +34,12 @@ def inherited(environment: Mapping[str, str], named: Iterable[str]) -> dict[str,
         name: value
         for name, value in environment.items()
         if not _is_any(name, _NODE_VARIABLES)
-        and (_is_any(name, patterns) or (_is_any(name, USUAL) and _is_harmless(name, value)))
+        and (_is_any(name, patterns) or (_is_any(name, USUAL) and is_harmless(name, value)))
     }
 
 
-def _is_harmless(name: str, value: str) -> bool:
+def is_harmless(name: str, value: str) -> bool:
+    """Whether neither the name nor the value of a variable looks like a secret."""
     return not _SECRET.search(name) and not _PASSWORD_IN_URL.search(value)
 
 

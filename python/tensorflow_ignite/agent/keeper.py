@@ -36,6 +36,7 @@ class Keeper:
         directory: Path,
         environment: Mapping[str, str],
         output: int,
+        inherited: int | None = None,
     ) -> None:
         """Starts the keeper.
 
@@ -45,6 +46,7 @@ class Keeper:
             directory: The task's working directory.
             environment: The task's whole environment.
             output: Descriptor of the file for the task's output.
+            inherited: A further descriptor, which the command names too.
         """
         #: Pid of the script, as soon as it is known.
         self.script: int | None = None
@@ -67,6 +69,7 @@ class Keeper:
                 stdin=keepers_end.fileno(),
                 stdout=output,
                 stderr=output,
+                pass_fds=() if inherited is None else (inherited,),
                 start_new_session=True,
             )
             _started.add(self._process.pid)

@@ -1,9 +1,10 @@
 """The keeper of a task, the first program of its process: it starts the script, and ends everything that comes from it.
 
-Run as a file by `python -IS launch.py AGENT_PID[,LIMIT=NUMBER...] COMMAND ARGUMENT...`, in a process that leads its own
-session; LIMIT is the end of a name of `resource`, such as NOFILE. Its standard input is a socket to the agent
-(SOCK_SEQPACKET). The agent sends the ends of the attempt's lease, in nanoseconds of CLOCK_MONOTONIC; the keeper sends
-`pid PID`, `exit CODE` (negative: a signal), and `lease` before it kills at the end of the lease.
+Run as a file by `python -IS launch.py AGENT_PID[,LIMIT=SOFT:HARD...][,FD=NUMBER] COMMAND ARGUMENT...`, in a process
+that leads its own session; LIMIT is the end of a name of `resource`, such as NOFILE. FD is a descriptor that the script
+inherits, and the keeper closes. Its standard input is a socket to the agent (SOCK_SEQPACKET). The agent sends the ends
+of the attempt's lease, in nanoseconds of CLOCK_MONOTONIC; the keeper sends `pid PID`, `exit CODE` (negative: a signal),
+and `lease` before it kills at the end of the lease.
 
 The keeper forks, and the child becomes the script. A process of the task that loses its parent becomes a child of the
 keeper (PR_SET_CHILD_SUBREAPER), whatever its session and its environment. So nothing of the task is left when the
@@ -36,8 +37,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def main() -> None:
     """Exits with 0 when nothing of the task is left; with 125 before its start if the agent has ended."""
-    agent_argument, *limit_arguments = sys.argv[1].split(",")
-    agent, limits = int(agent_argument), [_parse_limit(argument) for argument in limit_arguments]
+    agent_argument, *arguments = sys.argv[1].split(",")
+    agent, values = int(agent_argument), [argument.partition("=")[::2] for argument in arguments]
+    limits = [_parse_limit(name, value) for name, value in values if name != "FD"]
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     # The end of the socket says the same; SIGTERM is for a socket that another process still has open.
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -54,6 +56,9 @@ def main() -> None:
         null = os.open("/dev/null", os.O_RDWR)
         os.dup2(null, 1)
         os.dup2(null, 2)
+        for name, value in values:
+            if name == "FD":
+                os.close(int(value))
         _send(f"pid {script}")
         _keep(agent, script, wakeup)
     finally:
@@ -173,7 +178,7 @@ def _catch_signals() -> int:
     return wakeup
 
 
-def _become_script(keeper: int, limits: "list[tuple[int, int]]", command: "list[str]") -> None:
+def _become_script(keeper: int, limits: "list[tuple[int, int, int]]", command: "list[str]") -> None:
     """Executes the command; exits with 127 if it cannot be executed."""
     try:
         # A signal to the groups of the script does not reach its keeper.
@@ -189,10 +194,10 @@ def _become_script(keeper: int, limits: "list[tuple[int, int]]", command: "list[
         os.umask(0o077)
         # 1 byte is too small for a core file, and is the only limit with which the kernel also pipes no core to a
         # program.
-        _limit(resource.RLIMIT_CORE, 1, hard=False)
-        for kind, amount in limits:
-            # Hard limits: the script cannot raise them.
-            _limit(kind, amount, hard=True)
+        highest = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        resource.setrlimit(resource.RLIMIT_CORE, (1 if highest == resource.RLIM_INFINITY else min(1, highest), highest))
+        for kind, soft, hard in limits:
+            resource.setrlimit(kind, (soft, hard))
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         os.execv(command[0], command)
     except OSError as error:
@@ -204,19 +209,9 @@ def _become_script(keeper: int, limits: "list[tuple[int, int]]", command: "list[
         os._exit(125)
 
 
-def _parse_limit(argument: str) -> "tuple[int, int]":
-    name, _, amount = argument.partition("=")
-    return getattr(resource, f"RLIMIT_{name}"), int(amount)
-
-
-def _limit(kind: int, requested: int, hard: bool) -> None:
-    highest = resource.getrlimit(kind)[1]
-    number = requested if highest == resource.RLIM_INFINITY else min(requested, highest)
-    # At the soft limit of processor time a process gets SIGXCPU, which names the cause; at the hard limit SIGKILL.
-    above = number + 1 if kind == resource.RLIMIT_CPU else number
-    if highest != resource.RLIM_INFINITY:
-        above = min(above, highest)
-    resource.setrlimit(kind, (number, above if hard else highest))
+def _parse_limit(name: str, value: str) -> "tuple[int, int, int]":
+    soft, _, hard = value.partition(":")
+    return getattr(resource, f"RLIMIT_{name}"), int(soft), int(hard)
 
 
 def _prctl(option: int, value: int) -> None:

@@ -7,16 +7,19 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 
 from google.protobuf import json_format
 
-from tensorflow_ignite.agent import process
+from tensorflow_ignite.agent import environment, process
 from tensorflow_ignite.agent.agent_info import agent_info
 from tensorflow_ignite.agent.lease import Lease
 from tensorflow_ignite.agent.server import AgentServer
+from tensorflow_ignite.agent.spare_key import SpareKey
+from tensorflow_ignite.agent.spares import Spares
 from tensorflow_ignite.agent.tasks import Tasks
 from tensorflow_ignite.agent.work_directory import WorkDirectory, WorkDirectoryError
-from tensorflow_ignite.v1.agent_pb2 import AgentReady, AgentStart
+from tensorflow_ignite.v1.agent_pb2 import AgentReady, AgentStart, StartTaskRequest
 
 # Between SIGTERM and SIGKILL when the service is gone.
 END_GRACE_SECONDS = 1.0
@@ -61,15 +64,19 @@ async def _live(start: AgentStart) -> int:
     threading.Thread(target=_await_end_of_input, args=(loop, end_requested), daemon=True, name="input").start()
     work = WorkDirectory(start.work_directory)
     await work.take()
+    info = agent_info()
+    spares = Spares(work.path, start.warm_processes, _first_key(start) if info.tensorflow_version else None)
     tasks = Tasks(
         work.path,
         host=start.host,
         lease=Lease(start.lease_timeout.ToTimedelta().total_seconds()),
         log_limit=start.log_limit_bytes or DEFAULT_LOG_LIMIT_BYTES,
+        spares=spares,
     )
     try:
-        server = AgentServer(tasks, start.secret)
-        _write_ready(AgentReady(port=await server.open(), info=agent_info()))
+        server = AgentServer(tasks, start.secret, spares, info)
+        _write_ready(AgentReady(port=await server.open(), info=info))
+        spares.refill()
         lease = asyncio.create_task(tasks.keep_lease())
         await asyncio.wait([lease, asyncio.create_task(end_requested.wait())], return_when=asyncio.FIRST_COMPLETED)
         if lease.done():
@@ -83,6 +90,14 @@ async def _live(start: AgentStart) -> int:
             _log.error("work directory %s could not be removed; the next agent removes it: %s", work.path, error)
             code = 1
     return code
+
+
+def _first_key(start: AgentStart) -> SpareKey:
+    """The key of a task without variables of its own."""
+    nowhere = Path("/nonexistent")
+    request = StartTaskRequest(inherited_env=start.inherited_env)
+    variables = environment.environment(request, nowhere, "", nowhere, nowhere, nowhere, nowhere, os.environ)
+    return SpareKey.of(sys.executable, variables, nowhere)
 
 
 async def _end(tasks: Tasks, server: AgentServer) -> int:

@@ -2,7 +2,9 @@
 
 import asyncio
 import re
+import resource
 import signal
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,11 +36,32 @@ class Breach:
     permanent: bool
 
 
-def launch_argument(limits: TaskLimits) -> str:
-    """Returns the limits that the kernel enforces, as an argument of launch.py: `,DATA=1073741824,NOFILE=64`."""
+def kernel_limits(limits: TaskLimits) -> dict[str, tuple[int, int]]:
+    """Returns the limits that the kernel enforces, soft and hard, by the ends of their names in `resource`.
+
+    They are hard, so that the script cannot raise them, and not above those of the agent.
+    """
     cpu = limits.cpu_time.seconds + (limits.cpu_time.nanos > 0)
     values = {"DATA": limits.memory_bytes, "NOFILE": limits.open_files, "CPU": cpu}
-    return "".join(f",{name}={value}" for name, value in values.items() if value > 0)
+    return {name: _kernel_limit(name, value) for name, value in values.items() if value > 0}
+
+
+def numbered(limits: TaskLimits) -> list[tuple[int, int, int]]:
+    """Returns the limits that the kernel enforces, each as its number, the soft and the hard limit."""
+    return [(getattr(resource, f"RLIMIT_{name}"), *values) for name, values in kernel_limits(limits).items()]
+
+
+def launch_argument(limits: TaskLimits) -> str:
+    """Returns the limits that the kernel enforces, as an argument of launch.py: `,NOFILE=64:64`."""
+    return "".join(f",{name}={soft}:{hard}" for name, (soft, hard) in kernel_limits(limits).items())
+
+
+def _kernel_limit(name: str, requested: int) -> tuple[int, int]:
+    highest = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1]
+    bound = sys.maxsize if highest == resource.RLIM_INFINITY else highest
+    soft = min(requested, bound)
+    # At the soft limit of processor time a process gets SIGXCPU, which names the cause; at the hard limit SIGKILL.
+    return soft, min(soft + 1, bound) if name == "CPU" else soft
 
 
 def is_cpu_time(exit_code: int) -> bool:

@@ -11,9 +11,11 @@ from typing import Any, TypeAlias
 import grpc
 
 from tensorflow_ignite.agent.rejection import RequestRejected
+from tensorflow_ignite.agent.spares import Spares
 from tensorflow_ignite.agent.tasks import Tasks
 from tensorflow_ignite.agent.watch import WatchStreams
 from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc
+from tensorflow_ignite.v1.job_pb2 import AgentInfo
 
 DEFAULT_GRACE_SECONDS = 5.0
 
@@ -27,16 +29,18 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 class AgentServer:
     """The agent's server, on the loopback address."""
 
-    def __init__(self, tasks: Tasks, secret: str) -> None:
+    def __init__(self, tasks: Tasks, secret: str, spares: Spares, info: AgentInfo) -> None:
         """Makes the server, without a port.
 
         Args:
             tasks: The tasks of this node.
             secret: Secret that every call must have.
+            spares: The spares of this node.
+            info: What heartbeats report, with the present spares.
         """
         # Without SO_REUSEPORT, so that no other process of this user can bind its port.
         self._server = grpc.aio.server(interceptors=[_SecretCheck(secret)], options=[("grpc.so_reuseport", 0)])
-        agent_pb2_grpc.add_AgentServiceServicer_to_server(_Service(tasks), self._server)  # type: ignore[no-untyped-call]
+        agent_pb2_grpc.add_AgentServiceServicer_to_server(_Service(tasks, spares, info), self._server)  # type: ignore[no-untyped-call]
 
     async def open(self) -> int:
         """Starts to serve at a free port; returns the port."""
@@ -76,13 +80,17 @@ async def _deny(_request: object, context: _Context) -> None:
 
 
 class _Service(agent_pb2_grpc.AgentServiceServicer):
-    def __init__(self, tasks: Tasks) -> None:
+    def __init__(self, tasks: Tasks, spares: Spares, info: AgentInfo) -> None:
         self._tasks = tasks
+        self._spares = spares
+        self._info = info
         self._watchers = WatchStreams(tasks)
 
     async def Heartbeat(self, request: agent_pb2.HeartbeatRequest, context: _Context) -> agent_pb2.HeartbeatResponse:
         self._tasks.heartbeat(request.leases)
-        return agent_pb2.HeartbeatResponse()
+        self._spares.refill()
+        self._info.warm_processes, self._info.warm_bytes = self._spares.ready
+        return agent_pb2.HeartbeatResponse(info=self._info)
 
     async def ReservePorts(
         self, request: agent_pb2.ReservePortsRequest, context: _Context

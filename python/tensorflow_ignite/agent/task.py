@@ -20,6 +20,9 @@ from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.output import Output
 from tensorflow_ignite.agent.packages import Packages, PackagesError
 from tensorflow_ignite.agent.progress import ProgressFile
+from tensorflow_ignite.agent.spare import SpareTask
+from tensorflow_ignite.agent.spare_key import SpareKey, late_variables, sets_early_variables
+from tensorflow_ignite.agent.spares import Spares, TaskStart
 from tensorflow_ignite.agent.stall import DUMP_SECONDS, StallMonitor, processor_time
 from tensorflow_ignite.agent.unpack import BadArchiveError
 from tensorflow_ignite.base.messages import to_json
@@ -61,6 +64,7 @@ class Task:
         code: Callable[[], Awaitable[Path]],
         log_limit: int,
         notifier: Notifier,
+        spares: Spares,
     ) -> None:
         """Makes the task's directory; `live` starts the task.
 
@@ -72,6 +76,7 @@ class Task:
             code: Returns the directory of the unpacked code.
             log_limit: Largest size of the output that is sent, in bytes.
             notifier: Notified of each change.
+            spares: The processes in which a task starts faster.
         """
         self.key = request.key
         self.status = job_pb2.TaskStatus(address=address)
@@ -95,7 +100,10 @@ class Task:
         # Beside the agent's own directory, which the next agent empties.
         self._environments = work.parent / "packages"
         self._packages: Packages | None = None
-        self._installing = False
+        # The keeper is that of an installation, or of a spare that does not run the script yet.
+        self._is_prepared = False
+        self._spares = spares
+        self._start_of_spares: TaskStart | None = None
         #: The process that ends all others of the task; None until the task's start.
         self.keeper: Keeper | None = None
         self._lease = lease
@@ -109,7 +117,7 @@ class Task:
 
     def request_end(self, ending: Ending, killer: Awaitable[None]) -> None:
         """Sets the final state of a task that `killer` ends; a task that has already ended keeps its result."""
-        if self.keeper is not None and not self._installing and _exit_code(self.keeper) is not None:
+        if self.keeper is not None and self._is_prepared and _exit_code(self.keeper) is not None:
             return
         self._killer = killer
         self._ending = self._ending or ending
@@ -176,11 +184,10 @@ class Task:
 
     async def _install(self, needed: Packages) -> None:
         """Makes the environment of the job's packages, in a process of this task, unless the node has it."""
-        self._installing = True
         command = await asyncio.to_thread(needed.command, environment.launcher(self._request))
         if self._ending is not None:
             return
-        self.keeper = running = self._keep(command)
+        self.keeper = running = self._keep(command, self._variables())
         while _exit_code(running) is None:
             await asyncio.sleep(TICK_SECONDS)
             if self.output.advance():
@@ -188,7 +195,6 @@ class Task:
         if self._killer is not None:
             await self._killer
         exit_code = await self._end_tree(running)
-        self._installing = False
         self.keeper = None
         if exit_code:
             self.output.complete()
@@ -199,8 +205,8 @@ class Task:
         if exit_code and self._ending is None:
             raise PackagesError(packages.explain(exit_code, self.output.tail(failure.TAIL_BYTES)))
 
-    def _keep(self, command: list[str]) -> Keeper:
-        variables = environment.environment(
+    def _variables(self) -> dict[str, str]:
+        return environment.environment(
             self._request,
             self._working,
             self.mark,
@@ -210,6 +216,8 @@ class Task:
             self._temporary,
             os.environ,
         )
+
+    def _keep(self, command: list[str], variables: dict[str, str]) -> Keeper:
         if environment.is_quiet(variables):
             self.output.skip_chatter()
         return Keeper(
@@ -221,13 +229,58 @@ class Task:
         )
 
     async def _start(self, python: str) -> None:
-        self.keeper = started = self._keep(environment.command(self._request, self._working, python))
+        variables = self._variables()
+        if self._spares.are_kept:
+            await self._start_in_spare(python, variables)
+        if self.keeper is None:
+            if self._ending is not None:
+                return
+            self._is_prepared = True
+            self.keeper = self._keep(environment.command(self._request, self._working, python), variables)
+        started = self.keeper
         while started.script is None and _exit_code(started) is None:
             await asyncio.sleep(_START_POLL_SECONDS)
         self.status.pid = started.script or 0
         self.status.state = job_pb2.TASK_STATE_RUNNING
         self.status.started_at.GetCurrentTime()
         self._changed()
+
+    async def _start_in_spare(self, python: str, variables: dict[str, str]) -> None:
+        """Starts the script in a spare, if one fits; else there is no keeper afterwards."""
+        module = environment.module(self._request)
+        arguments = [""] if module else environment.script_arguments(self._request, self._working)
+        key = SpareKey.of(python, variables, self._working)
+        self._start_of_spares = self._spares.begin_start(key)
+        if not module:
+            early = await asyncio.to_thread(sets_early_variables, self._working)
+            if early or not arguments[0].endswith(".py"):
+                return
+        spare = self._spares.take(key) if self._ending is None else None
+        if spare is None:
+            return
+        task = SpareTask(
+            arguments=arguments,
+            module=module,
+            variables=late_variables(variables),
+            code=self._working,
+            limits=limits.numbered(self._request.limits),
+            output=self.output.fd,
+        )
+        self.keeper = running = spare.keeper
+        self.extend_lease()
+        if environment.is_quiet(variables):
+            self.output.skip_chatter()
+        reason = await spare.become(task)
+        if not reason:
+            self._is_prepared = True
+            self.status.warm = True
+            self._spares.use(spare)
+            return
+        if self._killer is not None:
+            await self._killer
+        await keeper.end(lambda: [running], grace=0)
+        self.keeper = None
+        self._spares.discard(spare, "" if self._ending is not None else reason)
 
     async def _supervise(self, running: Keeper) -> int:
         next_progress = 0.0
@@ -328,13 +381,21 @@ class Task:
         self.is_final = True
         if self._packages is not None:
             self._packages.release()
+        self._end_start()
         self._changed()
+
+    def _end_start(self) -> None:
+        if self._start_of_spares is not None:
+            self._start_of_spares.end()
+            self._start_of_spares = None
 
     def _update_progress(self) -> None:
         progress = self._progress.read_new()
         dropped = self.output.dropped_bytes
         if progress is not None:
             self.status.progress.CopyFrom(progress)
+            if progress.step > progress.resumed_from_step:
+                self._end_start()
         if progress is not None or dropped != self.status.log_dropped_bytes:
             self.status.log_dropped_bytes = dropped
             self._changed()

@@ -13,6 +13,7 @@ from tensorflow_ignite.agent.attempt import Attempt
 from tensorflow_ignite.agent.lease import Lease
 from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.rejection import ABORTED, FAILED_PRECONDITION, RequestRejected
+from tensorflow_ignite.agent.spares import Spares
 from tensorflow_ignite.agent.task import Ending, Task
 from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import AttemptLease, StartTaskRequest, TaskKey
@@ -23,7 +24,7 @@ _log = logging.getLogger(__name__)
 class Tasks:
     """All attempts of this node. All methods run on one event loop."""
 
-    def __init__(self, work: Path, *, host: str, lease: Lease, log_limit: int) -> None:
+    def __init__(self, work: Path, *, host: str, lease: Lease, log_limit: int, spares: Spares) -> None:
         """Starts without attempts.
 
         Args:
@@ -31,12 +32,14 @@ class Tasks:
             host: Host of the reserved ports.
             lease: Tasks are killed when it expires.
             log_limit: Largest size of the output that is sent for a task, in bytes.
+            spares: The spares of this node.
         """
         self.notifier = Notifier()
         self._work = work
         self._host = host
         self._lease = lease
         self._log_limit = log_limit
+        self._spares = spares
         self._attempts: dict[tuple[str, int], Attempt] = {}
         # Never removed: a delayed call must not start an attempt again.
         self._stopped: set[tuple[str, int]] = set()
@@ -70,7 +73,12 @@ class Tasks:
             self._refuse_stopped(identity)
             if identity not in self._attempts:
                 self._attempts[identity] = Attempt(
-                    *identity, work=self._work, host=self._host, log_limit=self._log_limit, notifier=self.notifier
+                    *identity,
+                    work=self._work,
+                    host=self._host,
+                    log_limit=self._log_limit,
+                    notifier=self.notifier,
+                    spares=self._spares,
                 )
             ports.append(self._attempts[identity].reserve(key))
         return ports
@@ -173,7 +181,9 @@ class Tasks:
             f"its agent (pid {os.getpid()}) ended, by a signal or with its node, and ended the task. A task runs only "
             "beside its agent. See the log of the node"
         )
-        await self._kill_all(Ending(job_pb2.TASK_STATE_STOPPED, error, node_failed=True), grace)
+        await asyncio.gather(
+            self._kill_all(Ending(job_pb2.TASK_STATE_STOPPED, error, node_failed=True), grace), self._spares.end()
+        )
         await process.kill(lambda: process.find(names.mark(self._work, "")))
 
     async def _kill_all(self, ending: Ending, grace: float) -> None:

@@ -11,20 +11,24 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AgentStart(_message.Message):
-    __slots__ = ("secret", "work_directory", "lease_timeout", "host", "node_id", "log_limit_bytes")
+    __slots__ = ("secret", "work_directory", "lease_timeout", "host", "node_id", "log_limit_bytes", "warm_processes", "inherited_env")
     SECRET_FIELD_NUMBER: _ClassVar[int]
     WORK_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
     LEASE_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     LOG_LIMIT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WARM_PROCESSES_FIELD_NUMBER: _ClassVar[int]
+    INHERITED_ENV_FIELD_NUMBER: _ClassVar[int]
     secret: str
     work_directory: str
     lease_timeout: _duration_pb2.Duration
     host: str
     node_id: str
     log_limit_bytes: int
-    def __init__(self, secret: _Optional[str] = ..., work_directory: _Optional[str] = ..., lease_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., host: _Optional[str] = ..., node_id: _Optional[str] = ..., log_limit_bytes: _Optional[int] = ...) -> None: ...
+    warm_processes: int
+    inherited_env: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, secret: _Optional[str] = ..., work_directory: _Optional[str] = ..., lease_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., host: _Optional[str] = ..., node_id: _Optional[str] = ..., log_limit_bytes: _Optional[int] = ..., warm_processes: _Optional[int] = ..., inherited_env: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class AgentReady(_message.Message):
     __slots__ = ("port", "info")
@@ -71,8 +75,10 @@ class AttemptLease(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., until_nanos: _Optional[int] = ...) -> None: ...
 
 class HeartbeatResponse(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("info",)
+    INFO_FIELD_NUMBER: _ClassVar[int]
+    info: _job_pb2.AgentInfo
+    def __init__(self, info: _Optional[_Union[_job_pb2.AgentInfo, _Mapping]] = ...) -> None: ...
 
 class ReservePortsRequest(_message.Message):
     __slots__ = ("tasks",)

@@ -451,7 +451,7 @@ class Task(_message.Message):
     def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., node_address: _Optional[str] = ...) -> None: ...
 
 class TaskStatus(_message.Message):
-    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed", "stalled", "end_requested", "log_bytes")
+    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed", "stalled", "end_requested", "log_bytes", "warm")
     STATE_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -471,6 +471,7 @@ class TaskStatus(_message.Message):
     STALLED_FIELD_NUMBER: _ClassVar[int]
     END_REQUESTED_FIELD_NUMBER: _ClassVar[int]
     LOG_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WARM_FIELD_NUMBER: _ClassVar[int]
     state: TaskState
     address: str
     rows: int
@@ -490,7 +491,8 @@ class TaskStatus(_message.Message):
     stalled: bool
     end_requested: str
     log_bytes: int
-    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ..., node_failed: bool = ..., stalled: bool = ..., end_requested: _Optional[str] = ..., log_bytes: _Optional[int] = ...) -> None: ...
+    warm: bool
+    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ..., node_failed: bool = ..., stalled: bool = ..., end_requested: _Optional[str] = ..., log_bytes: _Optional[int] = ..., warm: bool = ...) -> None: ...
 
 class Progress(_message.Message):
     __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step", "busy_until_nanos", "end")
@@ -638,20 +640,24 @@ class NodeLoop(_message.Message):
     def __init__(self, name: _Optional[str] = ..., error: _Optional[str] = ..., completed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., failures: _Optional[int] = ...) -> None: ...
 
 class AgentInfo(_message.Message):
-    __slots__ = ("pid", "python", "python_version", "package_version", "tensorflow_version", "error")
+    __slots__ = ("pid", "python", "python_version", "package_version", "tensorflow_version", "error", "warm_processes", "warm_bytes")
     PID_FIELD_NUMBER: _ClassVar[int]
     PYTHON_FIELD_NUMBER: _ClassVar[int]
     PYTHON_VERSION_FIELD_NUMBER: _ClassVar[int]
     PACKAGE_VERSION_FIELD_NUMBER: _ClassVar[int]
     TENSORFLOW_VERSION_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    WARM_PROCESSES_FIELD_NUMBER: _ClassVar[int]
+    WARM_BYTES_FIELD_NUMBER: _ClassVar[int]
     pid: int
     python: str
     python_version: str
     package_version: str
     tensorflow_version: str
     error: str
-    def __init__(self, pid: _Optional[int] = ..., python: _Optional[str] = ..., python_version: _Optional[str] = ..., package_version: _Optional[str] = ..., tensorflow_version: _Optional[str] = ..., error: _Optional[str] = ...) -> None: ...
+    warm_processes: int
+    warm_bytes: int
+    def __init__(self, pid: _Optional[int] = ..., python: _Optional[str] = ..., python_version: _Optional[str] = ..., package_version: _Optional[str] = ..., tensorflow_version: _Optional[str] = ..., error: _Optional[str] = ..., warm_processes: _Optional[int] = ..., warm_bytes: _Optional[int] = ...) -> None: ...
 
 class CacheLoss(_message.Message):
     __slots__ = ("cache", "deployment_id", "partitions", "lost_at", "owners")
