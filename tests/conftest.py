@@ -52,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # No test calls in the name of whoever runs it.
     os.environ["TENSORFLOW_IGNITE_PROFILES"] = ""
+    # The nodes of most tests run few tasks, which the import of TensorFlow at their start would only delay.
+    os.environ.setdefault("TENSORFLOW_IGNITE_WARM_PROCESSES", "0")
 
 
 @pytest.fixture(scope="session")

@@ -81,6 +81,7 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   private double taskCpuHours;
   private double taskTimeLimitHours;
   private String[] taskEnvironment = {};
+  private int warmProcesses = 1;
 
   private final SecuritySettings security = new SecuritySettings();
 
@@ -286,6 +287,20 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   }
 
   /**
+   * Processes on each node that have TensorFlow imported and wait for a task, which then starts
+   * without the import: 0 to 16; 0: none.
+   */
+  public void setWarmProcesses(int processes) {
+    if (processes < 0 || processes > TaskSettings.MAX_WARM_PROCESSES) {
+      throw invalid(
+          "warmProcesses",
+          processes,
+          "It must be from 0, for none, to " + TaskSettings.MAX_WARM_PROCESSES);
+    }
+    warmProcesses = processes;
+  }
+
+  /**
    * Whether connections to the nodes' servers are encrypted: "auto": if a node has a certificate
    * (system properties tensorflow.ignite.tls.certificate and tensorflow.ignite.tls.key, or
    * IgniteConfiguration.sslContextFactory); "required": a node without one does not start its
@@ -391,7 +406,8 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
             taskOpenFiles,
             seconds(taskCpuHours * SECONDS_PER_HOUR),
             seconds(taskTimeLimitHours * SECONDS_PER_HOUR),
-            Arrays.asList(taskEnvironment)),
+            Arrays.asList(taskEnvironment),
+            warmProcesses),
         new TlsSettings(tls, clientCertificates));
   }
 

@@ -78,6 +78,9 @@ public class TensorFlowServiceTest {
             .build(),
         bean.settings().tasks.limits());
     assertEquals(Arrays.asList("https_proxy", "HADOOP_*"), bean.settings().tasks.environment());
+    assertEquals(1, bean.settings().tasks.warmProcesses);
+    bean.setWarmProcesses(0);
+    assertEquals(0, bean.settings().tasks.warmProcesses);
   }
 
   @Test
@@ -89,6 +92,8 @@ public class TensorFlowServiceTest {
     assertRejected("taskTimeLimitHours", () -> bean.setTaskTimeLimitHours(-0.1));
     assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("PATH=/bin"));
     assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("*"));
+    assertRejected("warmProcesses", () -> bean.setWarmProcesses(-1));
+    assertRejected("warmProcesses", () -> bean.setWarmProcesses(17));
   }
 
   @Test

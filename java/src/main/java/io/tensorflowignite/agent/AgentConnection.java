@@ -88,10 +88,12 @@ final class AgentConnection implements AutoCloseable {
     }
   }
 
-  void heartbeat(List<AttemptLease> leases, long timeoutMs) {
-    calls
+  /** Renews the leases; returns what the agent has now. */
+  AgentInfo heartbeat(List<AttemptLease> leases, long timeoutMs) {
+    return calls
         .withDeadlineAfter(timeoutMs, TimeUnit.MILLISECONDS)
-        .heartbeat(HeartbeatRequest.newBuilder().addAllLeases(leases).build());
+        .heartbeat(HeartbeatRequest.newBuilder().addAllLeases(leases).build())
+        .getInfo();
   }
 
   /** Returns one port for each task, in the order of the tasks. */

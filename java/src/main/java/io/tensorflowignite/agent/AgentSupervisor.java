@@ -26,7 +26,10 @@ import org.apache.ignite.IgniteLogger;
 public final class AgentSupervisor implements AutoCloseable {
   /** Called on the supervisor's threads. */
   public interface Listener {
-    /** An agent has started, or could not be started: then the information has an error. */
+    /**
+     * An agent has started, or has other spares than before, or could not be started: then the
+     * information has an error.
+     */
     void agentChanged(AgentInfo info);
 
     /** The agent has ended, and all its tasks with it. */
@@ -168,12 +171,17 @@ public final class AgentSupervisor implements AutoCloseable {
     long answeredAt = System.nanoTime();
     // After a pause of this JVM one call is late although the agent answers.
     int failures = 0;
+    AgentInfo known = agent.info();
     while (!closed && !ended) {
       try {
         loop.alive();
-        agent.heartbeat(listener.leases(), leaseMs);
+        AgentInfo now = agent.heartbeat(listener.leases(), leaseMs);
         answeredAt = System.nanoTime();
         failures = 0;
+        if (now.getPid() != 0 && !now.equals(known)) {
+          known = now;
+          listener.agentChanged(now);
+        }
       } catch (StatusRuntimeException e) {
         failures++;
         if (!closed) {

@@ -462,6 +462,8 @@ public final class NodeRuntime implements AutoCloseable {
         .setHost(host)
         .setNodeId(nodeId)
         .setLogLimitBytes(settings.logLimitBytes)
+        .setWarmProcesses(local.warmProcesses.orElse(settings.tasks.warmProcesses))
+        .addAllInheritedEnv(settings.tasks.environment())
         .build();
   }
 

@@ -1,5 +1,6 @@
 package io.tensorflowignite.node;
 
+import static io.tensorflowignite.settings.TaskSettings.MAX_WARM_PROCESSES;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -10,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Collection;
 import java.util.Locale;
+import java.util.OptionalInt;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.ignite.Ignite;
@@ -20,6 +22,8 @@ import org.apache.ignite.Ignite;
  * one node for the whole cluster.
  */
 final class NodeSettings {
+  private static final String WARM_PROCESSES = "warmProcesses";
+
   final String python;
   final String host;
   final Ports ports;
@@ -28,6 +32,9 @@ final class NodeSettings {
   final PemFiles tls;
   final OnMinority onMinority;
 
+  /** In place of the cluster's number of processes that wait for tasks. */
+  final OptionalInt warmProcesses;
+
   private NodeSettings(
       String python,
       String host,
@@ -35,7 +42,8 @@ final class NodeSettings {
       Ports rowsPorts,
       Path work,
       PemFiles tls,
-      OnMinority onMinority) {
+      OnMinority onMinority,
+      OptionalInt warmProcesses) {
     this.python = python;
     this.host = host;
     this.ports = ports;
@@ -43,6 +51,7 @@ final class NodeSettings {
     this.work = work;
     this.tls = tls;
     this.onMinority = onMinority;
+    this.warmProcesses = warmProcesses;
   }
 
   static NodeSettings of(Ignite ignite) {
@@ -64,7 +73,25 @@ final class NodeSettings {
         rowsPorts,
         directory.toAbsolutePath(),
         pemFiles(),
-        OnMinority.of(value(OnMinority.NAME, OnMinority.WAIT), value(OnMinority.SECONDS, "30")));
+        OnMinority.of(value(OnMinority.NAME, OnMinority.WAIT), value(OnMinority.SECONDS, "30")),
+        warmProcesses());
+  }
+
+  private static OptionalInt warmProcesses() {
+    String number = value(WARM_PROCESSES, "");
+    if (number.isEmpty()) {
+      return OptionalInt.empty();
+    }
+    if (number.matches("\\d{1,2}") && Integer.parseInt(number) <= MAX_WARM_PROCESSES) {
+      return OptionalInt.of(Integer.parseInt(number));
+    }
+    throw new TensorFlowIgniteException(
+        ERROR_CODE_INVALID_REQUEST,
+        String.format(
+            "tensorflow.ignite.%s is '%s'. It is the number of processes of this node that wait"
+                + " for a task, from 0, for none, to %d. Set the system property, or the"
+                + " environment variable %s, of this node to such a number.",
+            WARM_PROCESSES, number, MAX_WARM_PROCESSES, variable(WARM_PROCESSES)));
   }
 
   static PemFiles pemFiles() {

@@ -9,9 +9,14 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** The limits of each task, and the variables that it inherits from its node's environment. */
+/**
+ * The limits of each task, the variables that it inherits from its node's environment, and the
+ * processes that wait for tasks.
+ */
 public final class TaskSettings implements Serializable {
   private static final long serialVersionUID = 1L;
+
+  public static final int MAX_WARM_PROCESSES = 16;
 
   private final long memoryBytes;
   private final int processes;
@@ -19,6 +24,9 @@ public final class TaskSettings implements Serializable {
   private final Duration cpuTime;
   private final Duration runTime;
   private final ArrayList<String> environment;
+
+  /** Processes on each node that have TensorFlow imported and wait for a task. */
+  public final int warmProcesses;
 
   /**
    * Zero means no limit.
@@ -29,6 +37,7 @@ public final class TaskSettings implements Serializable {
    * @param cpuTime processor time of one process.
    * @param runTime time from a task's start to its end.
    * @param environment inherited variables: names, or prefixes of names followed by '*'.
+   * @param warmProcesses processes on each node that wait for a task; zero: none.
    */
   public TaskSettings(
       long memoryBytes,
@@ -36,13 +45,15 @@ public final class TaskSettings implements Serializable {
       int openFiles,
       Duration cpuTime,
       Duration runTime,
-      List<String> environment) {
+      List<String> environment,
+      int warmProcesses) {
     this.memoryBytes = memoryBytes;
     this.processes = processes;
     this.openFiles = openFiles;
     this.cpuTime = cpuTime;
     this.runTime = runTime;
     this.environment = new ArrayList<>(environment);
+    this.warmProcesses = warmProcesses;
   }
 
   /** Variables that a task inherits besides the usual ones. */

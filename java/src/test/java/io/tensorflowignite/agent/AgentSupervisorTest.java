@@ -1,6 +1,7 @@
 package io.tensorflowignite.agent;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Durations;
@@ -43,6 +44,7 @@ public class AgentSupervisorTest {
   private final BlockingQueue<String> calls = new LinkedBlockingQueue<>();
   private final AtomicInteger watchers = new AtomicInteger();
   private volatile boolean silent;
+  private volatile AgentInfo info = AgentInfo.getDefaultInstance();
   private Server server;
 
   @Before
@@ -78,6 +80,27 @@ public class AgentSupervisorTest {
       assertEquals("event 2", next());
     }
     assertTrue("a requested end must not be reported as a loss", calls.isEmpty());
+  }
+
+  @Test
+  public void otherSparesOfAnAgentAreReportedOnce() throws Exception {
+    BlockingQueue<Integer> spares = new LinkedBlockingQueue<>();
+    info = AgentInfo.newBuilder().setPid(7).setWarmProcesses(1).build();
+    Listener listener =
+        new Listener() {
+          @Override
+          public void agentChanged(AgentInfo changed) {
+            spares.add(changed.getWarmProcesses());
+          }
+        };
+    try (AgentSupervisor supervisor = supervisor(listener)) {
+      supervisor.start();
+      assertEquals(Integer.valueOf(0), spares.poll(TIMEOUT_S, TimeUnit.SECONDS));
+      assertEquals(Integer.valueOf(1), spares.poll(TIMEOUT_S, TimeUnit.SECONDS));
+      assertNull(spares.poll(1, TimeUnit.SECONDS));
+      info = info.toBuilder().setWarmProcesses(2).build();
+      assertEquals(Integer.valueOf(2), spares.poll(TIMEOUT_S, TimeUnit.SECONDS));
+    }
   }
 
   @Test
@@ -168,7 +191,7 @@ public class AgentSupervisorTest {
     @Override
     public void heartbeat(HeartbeatRequest request, StreamObserver<HeartbeatResponse> response) {
       if (!silent) {
-        response.onNext(HeartbeatResponse.getDefaultInstance());
+        response.onNext(HeartbeatResponse.newBuilder().setInfo(info).build());
         response.onCompleted();
       }
     }
