@@ -210,6 +210,7 @@ class TaskStatus(Value):
         agent_lost: It ended with its agent.
         node_failed: Its node or agent failed, and not the script.
         stalled: It was killed because it made no progress for too long.
+        warm: Its process was a spare, which had TensorFlow imported before the task was started.
     """
 
     state: TaskState
@@ -229,6 +230,7 @@ class TaskStatus(Value):
     agent_lost: bool
     node_failed: bool
     stalled: bool
+    warm: bool
 
     @classmethod
     def from_proto(cls, message: Any) -> TaskStatus:
@@ -441,6 +443,8 @@ class AgentInfo(Value):
         package_version: Of tensorflow-ignite there.
         tensorflow_version: Of TensorFlow there; empty: not installed.
         error: Why no agent runs.
+        warm_processes: Number of its spares, which have TensorFlow imported and wait for a task.
+        warm_bytes: Their resident memory together, without pages of libraries.
     """
 
     pid: int | None
@@ -449,6 +453,8 @@ class AgentInfo(Value):
     package_version: str
     tensorflow_version: str
     error: str
+    warm_processes: int
+    warm_bytes: int
 
 
 @dataclass(frozen=True)

@@ -357,7 +357,9 @@ def test_nodes_says_that_the_cluster_is_split_also_after_the_network_works_again
 
 
 def test_nodes_are_listed_with_their_agents(cli, node) -> None:
-    agent = job_pb2.AgentInfo(pid=42, python_version="3.11.2", tensorflow_version="2.21.0")
+    agent = job_pb2.AgentInfo(
+        pid=42, python_version="3.11.2", tensorflow_version="2.21.0", warm_processes=1, warm_bytes=266 << 20
+    )
     node.state.nodes = [
         job_pb2.Node(
             id="a" * 36,
@@ -384,7 +386,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     ]
     code, out, _ = cli("nodes")
     assert code == 0
-    assert re.search(r"^aaaaaaaa +n1 +h +h:10820 +42 +3\.11\.2 +2\.21\.0 +-$", out, re.M)
+    assert re.search(r"^aaaaaaaa +n1 +h +h:10820 +42 +3\.11\.2 +2\.21\.0 +1 \(266 MiB\) +-$", out, re.M)
     assert "node bbbbbbbb runs no tasks: no python3" in out
     assert "node bbbbbbbb is in quarantine: the end of attempt 2 of job 7f3a0000 is not proven (pids 12, 13)" in out
     assert "node bbbbbbbb: its loop 'node runner' has failed 3 times in succession" in out
@@ -396,6 +398,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     assert "node n4 at 10.0.0.4 of the baseline is missing. Start it" in out
     assert json.loads(cli("nodes", "--json")[1])[0]["losses"][0]["partitions"] == [1, 5]
     assert [found["order"] for found in json.loads(cli("nodes", "--json")[1])] == [1, 2]
+    assert json.loads(cli("nodes", "--json")[1])[0]["agent"]["warm_bytes"] == 266 << 20
 
 
 def test_json_parses_and_holds_what_the_tables_leave_out(cli, node) -> None:

@@ -15,6 +15,7 @@ from tensorflow_ignite.cli.render import age, count, fold, paint, print_json, sh
 from tensorflow_ignite.jobs import checks
 from tensorflow_ignite.spec import (
     JOB_STATES,
+    AgentInfo,
     CacheLoss,
     Job,
     JobState,
@@ -190,12 +191,13 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
             "-" if node.agent.pid is None else str(node.agent.pid),
             node.agent.python_version or "-",
             node.agent.tensorflow_version or "-",
+            _spares_text(node.agent),
             node.plugin_version or "-",
         ]
         for node in found
     ]
-    heads = ["ID", "NAME", "HOST", "ADDRESS", "AGENT", "PYTHON", "TENSORFLOW", "VERSION"]
-    print(table(heads, rows, optional=["AGENT", "HOST", "VERSION"], elastic=["NAME"]))
+    heads = ["ID", "NAME", "HOST", "ADDRESS", "AGENT", "PYTHON", "TENSORFLOW", "SPARES", "VERSION"]
+    print(table(heads, rows, optional=["AGENT", "HOST", "SPARES", "VERSION"], elastic=["NAME"]))
     for node in found:
         if node.agent.error:
             print(fold(f"node {short_id(node.id)} runs no tasks: {paint(node.agent.error, 'red')}", 2))
@@ -213,6 +215,11 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
         print(fold(paint(missing_text(missing), "red"), 2))
     if split:
         print(fold(paint(split, "red"), 2))
+
+
+def _spares_text(agent: AgentInfo) -> str:
+    """The number of an agent's spares with their memory."""
+    return f"{agent.warm_processes} ({agent.warm_bytes >> 20} MiB)" if agent.warm_processes else "-"
 
 
 def _split(context: typer.Context, address: str | None, found: Sequence[Node]) -> str:
