@@ -1,0 +1,92 @@
+"""Tasks of jobs take over spares: of two jobs in a row, and of an attempt that follows a crash."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from jobs import LIMIT, cli
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.testing import LocalCluster
+
+pytest.importorskip("tensorflow")
+
+SCRIPT = """
+import sys
+import tensorflow as tf
+import tensorflow_ignite as tfi
+context = tfi.train.context()
+strategy = tfi.train.strategy()
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Input((1,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+rows = tfi.dataset("line", columns=["x", "y"]).map(lambda row: (row["x"], row["y"])).batch(8)
+model.fit(rows, epochs=1, verbose=0)
+tfi.train.report(1)
+if "crash" in sys.argv and context.attempt == 1:
+    import time
+    time.sleep(6)
+    raise RuntimeError("a crash after the first step")
+"""
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[LocalCluster]:
+    """Two nodes with the number of spares that nodes have by default."""
+    with LocalCluster(nodes=2, environment={"TENSORFLOW_IGNITE_WARM_PROCESSES": ""}) as started:
+        rows = np.arange(64, dtype="float32")
+        tfi.load("line", {"x": rows[:, None], "y": rows}, partitions=16, address=started.address)
+        yield started
+
+
+@pytest.fixture
+def client(warm: LocalCluster) -> Iterator[tfi.Client]:
+    with tfi.connect(warm.address) as connected:
+        yield connected
+
+
+def await_spares(client: tfi.Client) -> list[int]:
+    """Waits until each node has its spare; returns the pids of the agents."""
+    deadline = time.monotonic() + LIMIT
+    while not all(node.agent.warm_processes == 1 for node in client.nodes()):
+        assert time.monotonic() < deadline, f"no spares: {[node.agent for node in client.nodes()]}"
+        time.sleep(0.1)
+    return [node.agent.pid for node in client.nodes()]
+
+
+def test_the_tasks_of_two_jobs_in_a_row_and_of_the_attempt_after_a_crash_are_spares(
+    client: tfi.Client, tmp_path: Path
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT)
+    for args in ([], ["crash"]):
+        await_spares(client)
+        job = client.submit(script, cache="line", args=args)
+        job.wait(LIMIT)
+        final = job.refresh()
+        assert [task.status.warm for attempt in final.attempts for task in attempt.tasks] == [True] * 2 * len(
+            final.attempts
+        )
+        assert len(final.attempts) == 1 + len(args)
+        assert "spare" not in "".join(line.text for line in job.logs())
+
+
+def test_nodes_show_their_spares_and_what_they_cost(warm: LocalCluster, client: tfi.Client) -> None:
+    agents = await_spares(client)
+    for node in client.nodes():
+        assert 50 << 20 < node.agent.warm_bytes < 1 << 30
+    output = cli("nodes", address=warm.address).stdout
+    assert "SPARES" in output
+    assert output.count(" MiB)") == 2
+    # Each spare and its keeper are below the agent, and at rest.
+    for agent in agents:
+        (keeper,) = psutil.Process(agent).children()
+        (spare,) = keeper.children()
+        assert spare.status() == psutil.STATUS_SLEEPING
+        assert os.getsid(spare.pid) == spare.pid
