@@ -79,7 +79,9 @@ def _import_modules() -> None:
 
 def _signatures() -> "dict[str, tuple[int, int] | None]":
     """What the imports have read: files of modules, folders of packages, and the configuration of Keras."""
-    paths = {str(path) for module in list(sys.modules.values()) if (path := getattr(module, "__file__", None))}
+    # Not by getattr, which makes some modules import what they stand for.
+    dictionaries = [getattr(module, "__dict__", {}) for module in list(sys.modules.values())]
+    paths = {str(path) for dictionary in dictionaries if (path := dictionary.get("__file__"))}
     paths |= {entry for entry in sys.path if os.path.basename(entry) in _SITE_FOLDERS}
     keras = os.environ.get("KERAS_HOME") or os.path.join(os.path.expanduser("~"), ".keras")
     paths.add(os.path.join(keras, "keras.json"))
