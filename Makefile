@@ -20,7 +20,7 @@ JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) bui
 
 .PHONY: help quickstart prepared test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
   integration integration-python integration-java test-java abuse chaos soak fuzz bench bench-read \
-  bench-storage jars proto diagram venv lock licences sbom release release-test docs format clean
+  bench-storage bench-recovery jars proto diagram venv lock licences sbom release release-test docs format clean
 
 help: ## Tell what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -102,7 +102,7 @@ soak: $(INSTALLED) $(NODES) ## Read hundreds of epochs, and show that none leave
 fuzz: $(INSTALLED) $(NODES) ## Send a node 100,000 bad messages and 20,000 bad conditions; MESSAGES=n CONDITIONS=n SEED=n.
 	MESSAGES=$(or $(MESSAGES),100000) CONDITIONS=$(or $(CONDITIONS),20000) SEED=$(or $(SEED),1) $(BIN)/pytest -s tests/fuzz
 
-bench: bench-read bench-storage ## Measure everything; wants a quiet machine.
+bench: bench-read bench-storage bench-recovery ## Measure everything; wants a quiet machine.
 
 # Ray has dependencies that would disagree with ours: it lives in an environment of its own.
 RAY_VENV := build/bench/ray-venv
@@ -113,6 +113,9 @@ bench-read: $(INSTALLED) $(NODES) $(RAY_INSTALLED) ## Measure reading and loadin
 
 bench-storage: $(INSTALLED) $(NODES) ## Measure checkpoints in the cluster, beside a local directory and pyignite.
 	$(BIN)/python benchmarks/storage.py
+
+bench-recovery: $(INSTALLED) $(NODES) $(RAY_INSTALLED) ## Measure starts, recoveries and idle nodes, beside by hand and Ray Train.
+	$(BIN)/python benchmarks/recovery.py
 
 $(RAY_INSTALLED): benchmarks/ray-requirements.txt
 	$(PYTHON) -m venv $(RAY_VENV)

@@ -46,6 +46,36 @@ STORAGE_GOALS = (
 )
 
 
+@dataclass(frozen=True)
+class Limit:
+    """A figure is to be at most another one, multiplied and with something added."""
+
+    figure: str
+    factor: float
+    of: str
+    plus: float = 0.0
+
+    def most(self, figures: Mapping[str, float]) -> float | None:
+        """The most that the figure may be; None when one of the two was not measured."""
+        return self.factor * figures[self.of] + self.plus if {self.figure, self.of} <= figures.keys() else None
+
+    def __str__(self) -> str:
+        """The rule, such as ``1 x stock + 0.85``."""
+        return f"{self.factor:g} x {self.of}" + (f" + {self.plus:g}" if self.plus else "")
+
+
+# Figures that have a number for each number of workers or nodes are named with it.
+RECOVERY_LIMITS = (
+    *(Limit(f"submit_to_step_seconds {workers}", 1, f"floor_seconds {workers}") for workers in (2, 3)),
+    *(Limit(f"recover_{what}_seconds", 1, "floor_seconds 2") for what in ("worker", "node")),
+    Limit("submit_to_step_seconds 2", 0.5, "ray_submit_to_step_seconds"),
+    *(Limit(f"recover_{what}_seconds", 0.5, "ray_recover_seconds") for what in ("worker", "node")),
+    Limit("idle_cpu_percent 3", 1, "stock_cpu_percent 3", plus=0.85),
+    # Of each node: 1.25 times as many in a cluster of three times as many nodes.
+    Limit("packets_per_second 9", 3.75, "packets_per_second 3"),
+)
+
+
 def unit(figure: str) -> str:
     """Small rows are counted, everything else is weighed."""
     return ROWS if "small" in figure else MEGABYTES
@@ -84,3 +114,50 @@ def table(figures: Mapping[str, float], passes: Mapping[str, list[float]], goals
         is_now = figures[str(verdict["figure"])]
         lines.append(f"{goal:<40} {verdict['wanted']:>12,.0f} {is_now:>12,.0f} {verdict['ratio']:>8.2f} {reached}")
     return "\n".join(lines)
+
+
+def limit_verdicts(figures: Mapping[str, float], limits: Sequence[Limit] = RECOVERY_LIMITS) -> list[dict[str, object]]:
+    """For each limit whose figures were measured: what it is, and whether the figure keeps it."""
+    return [
+        {
+            "figure": limit.figure,
+            "of": limit.of,
+            "factor": limit.factor,
+            "plus": limit.plus,
+            "most": most,
+            "reached": figures[limit.figure] <= most,
+        }
+        for limit in limits
+        if (most := limit.most(figures)) is not None
+    ]
+
+
+def limit_table(
+    figures: Mapping[str, float], passes: Mapping[str, list[float]], limits: Sequence[Limit] = RECOVERY_LIMITS
+) -> str:
+    """Figures with the spread of their passes and, beside each, its limits, in 80 columns; one line for each limit."""
+    lines = [f"{'figure':<26} {'median':>6} {'low':>6} {'high':>6} {'goal':>6}"]
+    for name, median in figures.items():
+        shown = " ".join([f"{name:<26}", *(_number(each) for each in (median, min(passes[name]), max(passes[name])))])
+        found = [
+            (limit, most) for limit in limits if limit.figure == name and (most := limit.most(figures)) is not None
+        ]
+        for limit, most in found:
+            lines.append(f"{shown:<47} {_number(most)} {'reached' if median <= most else 'missed':<7} {_short(limit)}")
+            shown = ""
+        if not found:
+            lines.append(shown)
+    return "\n".join(lines)
+
+
+def _number(value: float) -> str:
+    """In six letters."""
+    return f"{value:>6.2f}" if abs(value) < 100 else f"{value:>6.0f}"
+
+
+def _short(limit: Limit) -> str:
+    """The rule in at most 17 letters."""
+    short = str(limit).removeprefix("1 x ")
+    for long in ("_seconds", "_cpu_percent", "_per_second", "_to_step"):
+        short = short.replace(long, "")
+    return short

@@ -1,4 +1,4 @@
-"""The benchmarks run: every contender reads the same rows, each byte of them, and every figure is there."""
+"""The benchmarks run: every contender does the same, and every figure is there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+
+from namespaces import require_namespaces
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = {
@@ -18,6 +20,12 @@ FIGURES = {
     *(f"{who}_small_graph" for who in ("local", "later", "remote", "flight", "tfrecord", "loop")),
     *("thin_1mb", "tcp", "memcpy", "loop_small", "bound_load_1mb"),
     *("load_small_table", "pyignite_put_small_table"),
+}
+# For two workers or nodes, except for those that have no size.
+RECOVERY_FIGURES = {
+    *("submit_to_step_seconds 2", "floor_seconds 2", "recover_worker_seconds", "recover_node_seconds"),
+    *("idle_cpu_percent 2", "stock_cpu_percent 2", "report_cpu_percent 2"),
+    *("packets_per_second 2", "idle_packets_per_second 2"),
 }
 
 
@@ -59,3 +67,29 @@ def test_a_quick_run_saves_and_restores_in_every_way(tmp_path: Path) -> None:
     assert all(found[name] > 0 for name in figures)
     assert {goal["figure"] for goal in found["goals"]} == {"save", "restore", "save_backup", "restore_backup"}
     assert found["memory_bytes"].keys() == {name for name in figures if not name.startswith("pyignite")}
+
+
+def test_a_quick_run_starts_kills_and_counts_packets(tmp_path: Path) -> None:
+    require_namespaces("unshare")
+    output = tmp_path / "recovery.json"
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "recovery.py"), "--quick", f"--output={output}"],
+        capture_output=True,
+        text=True,
+        timeout=360,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(output.read_text())
+    assert found["passes"].keys() == RECOVERY_FIGURES
+    for figure in RECOVERY_FIGURES:
+        name, _, size = figure.partition(" ")
+        value = found[name][size] if size else found[name]
+        # What a job adds may be less than the noise of a short window.
+        assert isinstance(value, float), figure
+        assert value > 0 or name in ("report_cpu_percent", "packets_per_second"), figure
+    assert {goal["figure"] for goal in found["goals"]} == {
+        *("submit_to_step_seconds 2", "recover_worker_seconds", "recover_node_seconds")
+    }
+    assert found["phases"].keys() == {name for name in RECOVERY_FIGURES if "seconds" in name}
+    assert max(len(line) for line in ran.stdout.splitlines() if "written to" not in line) <= 80

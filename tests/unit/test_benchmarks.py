@@ -10,6 +10,7 @@ import pytest
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
+import first_step  # noqa: E402
 import goals  # noqa: E402
 import rows  # noqa: E402
 from contender import Contender  # noqa: E402
@@ -40,6 +41,44 @@ def test_every_figure_of_a_goal_is_shown_with_its_spread() -> None:
     text = goals.table({"tcp": 2_000.0, "remote_1mb": 700.0}, {"tcp": [1, 2_000, 3_000], "remote_1mb": [700]})
     assert "3,000 MB/s" in text
     assert text.splitlines()[-1].endswith("missed")
+
+
+def test_a_limit_is_a_multiple_of_another_figure_and_an_addition() -> None:
+    figures = {"idle_cpu_percent 3": 1.5, "stock_cpu_percent 3": 0.6, "packets_per_second 3": 100.0}
+    assert goals.limit_verdicts(figures) == [
+        {
+            "figure": "idle_cpu_percent 3",
+            "of": "stock_cpu_percent 3",
+            "factor": 1,
+            "plus": 0.85,
+            "most": pytest.approx(1.45),
+            "reached": False,
+        }
+    ]
+    kept = goals.limit_verdicts({**figures, "packets_per_second 9": 375.0})
+    assert [verdict["reached"] for verdict in kept] == [False, True]
+
+
+def test_each_limit_stands_beside_its_figure_in_80_columns() -> None:
+    figures = {name: 10_000.0 for limit in goals.RECOVERY_LIMITS for name in (limit.of, limit.figure)}
+    text = goals.limit_table(figures, {name: [1.0, 20_000.0] for name in figures})
+    assert text.count("missed") + text.count("reached") == len(goals.RECOVERY_LIMITS)
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert " 10001 reached stock 3 + 0.85" in text
+
+
+def test_only_first_steps_after_a_kill_of_all_workers_count(tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    assert first_step.read(marks) == []
+    lines = ["1.0 begin 0 10", "2.0 step:0 0 10", "2.1 step:0 1 11", "2.5 step:1 0 10", "7.0 begin 0 12", ""]
+    marks.write_text("\n".join(lines))
+    assert first_step.await_first_steps(marks, 2, after=0.5)[0] == pytest.approx(1.6)
+    marks.write_text("\n".join([*lines[:-1], "8.0 step:0 0 12", "8.2 step:0 1 1"]))
+    assert first_step.first_steps(marks, 2, after=3.0) is None, "the last line has no end yet"
+    marks.write_text("\n".join([*lines[:-1], "8.0 step:0 0 12", "8.2 step:0 1 13", ""]))
+    seconds, own = first_step.await_first_steps(marks, 2, after=3.0)
+    assert seconds == pytest.approx(5.2)
+    assert [(mark.name, mark.pid) for mark in own] == [("begin", 12), ("step:0", 12), ("step:0", 13)]
 
 
 def test_the_sum_of_rows_reveals_a_missing_or_repeated_row() -> None:
