@@ -87,7 +87,18 @@ def reports(job: Job) -> bool:
 def measure(
     nodes: int, settle: float, count: int, seconds: float, jvm: Sequence[str]
 ) -> dict[str, dict[str, list[float]]]:
-    """A cluster of so many nodes: without a job, and with one that has a worker on each of them."""
+    """A cluster of so many nodes: without a job, and with one that has a worker on each of them.
+
+    Args:
+        nodes: The number of nodes.
+        settle: Seconds between the start of the cluster, or of the job, and the first window.
+        count: The number of windows, without a job and with one.
+        seconds: Of a window.
+        jvm: Options of the nodes' JVMs.
+
+    Returns:
+        The windows without a job, ``idle``, and with one, ``job``.
+    """
     with LocalCluster(nodes=nodes, jvm_args=jvm) as cluster, tfi.connect(cluster.address) as client:
         tfi.load(CACHE, {"id": np.arange(1_000)}, partitions=PARTITIONS, address=cluster.address)
         time.sleep(settle)
@@ -102,6 +113,7 @@ def measure(
         tasks = running.attempts[-1].tasks
         if len(tasks) != nodes:
             raise RuntimeError(f"the job has {len(tasks)} workers on {nodes} nodes")
+        time.sleep(settle)
         scripts = [task.status.pid for task in tasks if task.status.pid is not None]
         busy = windows(count, seconds, pids, scripts)
         if len(job.refresh().attempts) != 1:
@@ -114,7 +126,7 @@ def main() -> None:
     """Measures clusters of several sizes, one after the other."""
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--nodes", type=int, nargs="+", required=True)
-    options.add_argument("--settle", type=float, required=True, help="seconds from the start of a cluster")
+    options.add_argument("--settle", type=float, required=True, help="seconds before the first window, twice")
     options.add_argument("--windows", type=int, required=True)
     options.add_argument("--seconds", type=float, required=True, help="of a window")
     options.add_argument("--jvm-arg", action="append", default=[])
