@@ -55,6 +55,7 @@ PARTITIONS = 64
 # The kill comes after this step of the process that is killed.
 KILLED_AFTER = 50
 SECONDS_TO_SETTLE = 120.0
+SECONDS_TO_END = 60.0
 _POLL_SECONDS = 0.05
 
 # In which the figures are shown.
@@ -291,16 +292,26 @@ def program(name: str, command: Sequence[str], logs: Path, environment: dict[str
     """
     log = logs / f"{name}.log"
     with log.open("ab") as errors:
-        ran = subprocess.run(
+        ran = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
             stderr=errors,
             stdin=subprocess.DEVNULL,
             env={**os.environ, **ENVIRONMENT, **(environment or {})},
             text=True,
-            check=False,
         )
-    lines = [line for line in ran.stdout.splitlines() if line.startswith("{")]
+    try:
+        printed, _ = ran.communicate()
+    except BaseException:
+        # It ends its own processes, and removes its files.
+        ran.send_signal(signal.SIGINT)
+        try:
+            ran.communicate(timeout=SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            ran.kill()
+            ran.wait()
+        raise
+    lines = [line for line in printed.splitlines() if line.startswith("{")]
     if ran.returncode != 0 or not lines:
         raise RuntimeError(
             f"{name} ended with exit code {ran.returncode}. It printed ({log}):\n{log.read_text()[-3_000:]}"
