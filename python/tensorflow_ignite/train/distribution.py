@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from tensorflow_ignite import task
 from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.net.sockets import connect
 from tensorflow_ignite.task import MULTI_WORKER_MIRRORED, PARAMETER_SERVER
 
 if TYPE_CHECKING:
     import tensorflow as tf
+
+_POLL_SECONDS = 0.02
+# Afterwards TensorFlow waits itself, and says for what.
+_FIRST_WORKER_SECONDS = 60.0
 
 _lock = threading.Lock()
 _strategy: Any = None
@@ -55,10 +63,39 @@ def _create() -> Any:
     )
 
 
+def await_first_worker(tf_config: str, seconds: float) -> bool:
+    """Waits until the TensorFlow server of worker 0 accepts connections.
+
+    All other workers call it when they create their strategy. A call that comes too early is repeated by gRPC, but only
+    a second later.
+
+    Args:
+        tf_config: The text of TF_CONFIG.
+        seconds: The longest wait.
+
+    Returns:
+        Whether it accepts connections.
+    """
+    try:
+        address = str(json.loads(tf_config)["cluster"]["worker"][0])
+    except (ValueError, LookupError, TypeError):
+        return False
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            connect(address, 1.0).close()
+            return True
+        except OSError:
+            time.sleep(_POLL_SECONDS)
+    return False
+
+
 def _multi_worker_mirrored(tf: Any) -> Any:
     """Creates the strategy, and restores the handler of SIGTERM, which TensorFlow replaces by one that ignores it."""
     main = threading.current_thread() is threading.main_thread()
     terminate = signal.getsignal(signal.SIGTERM) if main else None
+    if task.current().index > 0:
+        await_first_worker(os.environ.get("TF_CONFIG", ""), _FIRST_WORKER_SECONDS)
     try:
         created = tf.distribute.MultiWorkerMirroredStrategy()
     except RuntimeError as error:
