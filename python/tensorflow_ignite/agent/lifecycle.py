@@ -13,6 +13,7 @@ from google.protobuf import json_format
 
 from tensorflow_ignite.agent import environment, process
 from tensorflow_ignite.agent.agent_info import agent_info
+from tensorflow_ignite.agent.last_report import report_termination
 from tensorflow_ignite.agent.lease import Lease
 from tensorflow_ignite.agent.server import AgentServer
 from tensorflow_ignite.agent.spare_key import SpareKey
@@ -82,7 +83,7 @@ async def _live(start: AgentStart) -> int:
         if lease.done():
             # Without a lease, tasks could outlive their service.
             _log.error("the agent ends, because it cannot supervise its lease: %r", lease.exception())
-        code = await _end(tasks, server)
+        code = await _end(tasks, server, killed=process.is_parent_ending(service))
     finally:
         try:
             await asyncio.to_thread(work.remove)
@@ -100,9 +101,19 @@ def _first_key(start: AgentStart) -> SpareKey:
     return SpareKey.of(sys.executable, variables, nowhere)
 
 
-async def _end(tasks: Tasks, server: AgentServer) -> int:
+async def _end(tasks: Tasks, server: AgentServer, *, killed: bool) -> int:
+    """Ends all tasks.
+
+    Args:
+        tasks: The tasks.
+        server: Answers the service until then.
+        killed: The process of the service has ended, and has not waited for this: the job waits for the proof.
+    """
+    running = tasks.running
     try:
-        await asyncio.wait_for(tasks.end(END_GRACE_SECONDS), END_LIMIT_SECONDS)
+        await asyncio.wait_for(tasks.end(0 if killed else END_GRACE_SECONDS), END_LIMIT_SECONDS)
+        if killed and running:
+            await asyncio.to_thread(report_termination, tasks.peers, running)
     except asyncio.TimeoutError:
         _log.error("tasks could not be ended within %g s; the next agent ends them", END_LIMIT_SECONDS)
         return 1

@@ -18,6 +18,8 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _ENDED_STATES = frozenset("ZXx")
 _POLL_SECONDS = 0.02
+# A flag of the kernel in /proc/PID/stat.
+_PF_EXITING = 0x4
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,21 @@ def is_stopped(pid: int) -> bool:
     """Whether a process stands still because of SIGSTOP."""
     entry = _entry(pid)
     return entry is not None and entry.state == "T"
+
+
+def is_parent_ending(pid: int) -> bool:
+    """Whether the parent of this process, as it was, has ended or is about to: it cannot go back any more.
+
+    The kernel closes the files of a process before its children get another parent: after the end of a pipe only this
+    says whether the other end was closed by a living process.
+    """
+    if os.getppid() != pid:
+        return True
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return True
+    return fields[0].decode() in _ENDED_STATES or bool(int(fields[6]) & _PF_EXITING)
 
 
 async def end_gently(find_all: Callable[[], set[ProcessId]], grace: float, first: signal.Signals) -> None:

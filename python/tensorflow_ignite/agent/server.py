@@ -87,7 +87,7 @@ class _Service(agent_pb2_grpc.AgentServiceServicer):
         self._watchers = WatchStreams(tasks)
 
     async def Heartbeat(self, request: agent_pb2.HeartbeatRequest, context: _Context) -> agent_pb2.HeartbeatResponse:
-        self._tasks.heartbeat(request.leases)
+        self._tasks.heartbeat(request.leases, request.peers)
         self._spares.refill()
         self._info.warm_processes, self._info.warm_bytes = self._spares.ready
         return agent_pb2.HeartbeatResponse(info=self._info)

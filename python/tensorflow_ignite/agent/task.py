@@ -86,7 +86,7 @@ class Task:
         self.is_listed = True
         path = names.task_path(self.key)
         self.mark = names.mark(work, path)
-        self._request = request
+        self.request = request
         self._directory = work / path
         self._code = code
         self._notifier = notifier
@@ -129,7 +129,7 @@ class Task:
         try:
             code = await self._code()
             await asyncio.to_thread(self._prepare_directories, code)
-            self._packages = await asyncio.to_thread(Packages, self._request.spec, self._working, self._environments)
+            self._packages = await asyncio.to_thread(Packages, self.request.spec, self._working, self._environments)
             if self._packages.is_needed and self._ending is None:
                 await self._install(self._packages)
             python = await asyncio.to_thread(self._packages.use) if self._ending is None else ""
@@ -180,11 +180,11 @@ class Task:
         # The file contains the task's token.
         fd = os.open(self._context, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="utf-8") as opened:
-            opened.write(to_json(self._request.context))
+            opened.write(to_json(self.request.context))
 
     async def _install(self, needed: Packages) -> None:
         """Makes the environment of the job's packages, in a process of this task, unless the node has it."""
-        command = await asyncio.to_thread(needed.command, environment.launcher(self._request))
+        command = await asyncio.to_thread(needed.command, environment.launcher(self.request))
         if self._ending is not None:
             return
         self.keeper = running = self._keep(command, self._variables())
@@ -207,7 +207,7 @@ class Task:
 
     def _variables(self) -> dict[str, str]:
         return environment.environment(
-            self._request,
+            self.request,
             self._working,
             self.mark,
             self._context,
@@ -236,7 +236,7 @@ class Task:
             if self._ending is not None:
                 return
             self._is_prepared = True
-            self.keeper = self._keep(environment.command(self._request, self._working, python), variables)
+            self.keeper = self._keep(environment.command(self.request, self._working, python), variables)
         started = self.keeper
         while started.script is None and _exit_code(started) is None:
             await asyncio.sleep(_START_POLL_SECONDS)
@@ -247,8 +247,8 @@ class Task:
 
     async def _start_in_spare(self, python: str, variables: dict[str, str]) -> None:
         """Starts the script in a spare, if one fits; else there is no keeper afterwards."""
-        module = environment.module(self._request)
-        arguments = [""] if module else environment.script_arguments(self._request, self._working)
+        module = environment.module(self.request)
+        arguments = [""] if module else environment.script_arguments(self.request, self._working)
         key = SpareKey.of(python, variables, self._working)
         self._start_of_spares = self._spares.begin_start(key)
         if not module:
@@ -263,7 +263,7 @@ class Task:
             module=module,
             variables=late_variables(variables),
             code=self._working,
-            limits=limits.numbered(self._request.limits),
+            limits=limits.numbered(self.request.limits),
             output=self.output.fd,
         )
         self.keeper = running = spare.keeper
@@ -284,8 +284,8 @@ class Task:
 
     async def _supervise(self, running: Keeper) -> int:
         next_progress = 0.0
-        monitor = LimitMonitor(names.task(self.key), self._request.limits, lambda: keeper.below([running]))
-        stalls = StallMonitor(names.task(self.key), self._request)
+        monitor = LimitMonitor(names.task(self.key), self.request.limits, lambda: keeper.below([running]))
+        stalls = StallMonitor(names.task(self.key), self.request)
         while True:
             # Read before the output, so that the output is read once more after the end.
             ended = _exit_code(running) is not None
@@ -359,7 +359,7 @@ class Task:
         else:
             tail = self.output.tail(failure.TAIL_BYTES)
             error, traceback = failure.describe(names.task(self.key), exit_code, tail)
-            limit = limits.explanation(self._request.limits, exit_code, f"{error}\n{traceback}")
+            limit = limits.explanation(self.request.limits, exit_code, f"{error}\n{traceback}")
             self.status.failed_permanently = bool(limit) and limits.is_cpu_time(exit_code)
             self._finish(job_pb2.TASK_STATE_FAILED, exit_code, f"{error}; {limit}" if limit else error, traceback)
 

@@ -35,6 +35,8 @@ class Tasks:
             spares: The spares of this node.
         """
         self.notifier = Notifier()
+        #: ``host:port`` of other nodes, by the last heartbeat.
+        self.peers: tuple[str, ...] = ()
         self._work = work
         self._host = host
         self._lease = lease
@@ -51,9 +53,19 @@ class Tasks:
         """Every task of every attempt that has not been stopped."""
         return [task for attempt in self._attempts.values() for task in attempt.tasks]
 
-    def heartbeat(self, leases: Iterable[AttemptLease] = ()) -> None:
-        """Renews the lease of this agent, and extends those of attempts."""
+    @property
+    def running(self) -> list[StartTaskRequest]:
+        """One task of each attempt that has a task which was started and has not ended."""
+        return [
+            next(task.request for task in attempt.tasks if not task.is_final)
+            for attempt in self._attempts.values()
+            if not all(task.is_final for task in attempt.tasks)
+        ]
+
+    def heartbeat(self, leases: Iterable[AttemptLease] = (), peers: Iterable[str] = ()) -> None:
+        """Renews the lease of this agent, and extends those of attempts; `peers` are other nodes."""
         self._lease.renew()
+        self.peers = tuple(peers)
         for lease in leases:
             attempt = self._attempts.get((lease.job_id, lease.attempt))
             if attempt is not None:

@@ -59,10 +59,12 @@ class StoredOutput(_message.Message):
     def __init__(self, tasks: _Optional[_Iterable[_Union[TaskKey, _Mapping]]] = ...) -> None: ...
 
 class HeartbeatRequest(_message.Message):
-    __slots__ = ("leases",)
+    __slots__ = ("leases", "peers")
     LEASES_FIELD_NUMBER: _ClassVar[int]
+    PEERS_FIELD_NUMBER: _ClassVar[int]
     leases: _containers.RepeatedCompositeFieldContainer[AttemptLease]
-    def __init__(self, leases: _Optional[_Iterable[_Union[AttemptLease, _Mapping]]] = ...) -> None: ...
+    peers: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, leases: _Optional[_Iterable[_Union[AttemptLease, _Mapping]]] = ..., peers: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class AttemptLease(_message.Message):
     __slots__ = ("job_id", "attempt", "until_nanos")

@@ -849,6 +849,16 @@ class DrainNodeResponse(_message.Message):
     node: Node
     def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ...) -> None: ...
 
+class ReportTerminationRequest(_message.Message):
+    __slots__ = ("token",)
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    token: str
+    def __init__(self, token: _Optional[str] = ...) -> None: ...
+
+class ReportTerminationResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
 class AcceptDataLossRequest(_message.Message):
     __slots__ = ("cache",)
     CACHE_FIELD_NUMBER: _ClassVar[int]

@@ -99,6 +99,11 @@ class NodeApiServiceStub(object):
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeResponse.FromString,
                 _registered_method=True)
+        self.ReportTermination = channel.unary_unary(
+                '/tensorflow_ignite.v1.NodeApiService/ReportTermination',
+                request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationResponse.FromString,
+                _registered_method=True)
 
 
 class NodeApiServiceServicer(object):
@@ -209,6 +214,15 @@ class NodeApiServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReportTermination(self, request, context):
+        """The proof that no process of an attempt is left on a node that was killed: its agent has survived it, has ended the
+        tasks, and calls another node with the token of one of them. So the next attempt need not wait for the end of the lease.
+        ATTEMPT_SUPERSEDED: the token is of no task of the newest attempt of a job that is not over.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_NodeApiServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -276,6 +290,11 @@ def add_NodeApiServiceServicer_to_server(servicer, server):
                     servicer.DrainNode,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeResponse.SerializeToString,
+            ),
+            'ReportTermination': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportTermination,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -629,6 +648,33 @@ class NodeApiService(object):
             '/tensorflow_ignite.v1.NodeApiService/DrainNode',
             tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportTermination(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.NodeApiService/ReportTermination',
+            tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -12,7 +12,6 @@ import io.grpc.stub.MetadataUtils;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentServiceGrpc;
 import io.tensorflowignite.v1.AgentStart;
-import io.tensorflowignite.v1.AttemptLease;
 import io.tensorflowignite.v1.HeartbeatRequest;
 import io.tensorflowignite.v1.PlanEndRequest;
 import io.tensorflowignite.v1.PlannedEnd;
@@ -89,11 +88,8 @@ final class AgentConnection implements AutoCloseable {
   }
 
   /** Renews the leases; returns what the agent has now. */
-  AgentInfo heartbeat(List<AttemptLease> leases, long timeoutMs) {
-    return calls
-        .withDeadlineAfter(timeoutMs, TimeUnit.MILLISECONDS)
-        .heartbeat(HeartbeatRequest.newBuilder().addAllLeases(leases).build())
-        .getInfo();
+  AgentInfo heartbeat(HeartbeatRequest request, long timeoutMs) {
+    return calls.withDeadlineAfter(timeoutMs, TimeUnit.MILLISECONDS).heartbeat(request).getInfo();
   }
 
   /** Returns one port for each task, in the order of the tasks. */

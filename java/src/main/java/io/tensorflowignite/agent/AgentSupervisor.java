@@ -8,12 +8,11 @@ import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentStart;
-import io.tensorflowignite.v1.AttemptLease;
+import io.tensorflowignite.v1.HeartbeatRequest;
 import io.tensorflowignite.v1.WatchResponse;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.IgniteLogger;
@@ -37,8 +36,8 @@ public final class AgentSupervisor implements AutoCloseable {
 
     void event(WatchResponse event);
 
-    /** The leases of all attempts with tasks on this node, for the next heartbeat. */
-    List<AttemptLease> leases();
+    /** The next heartbeat: the leases of all attempts with tasks on this node, and other nodes. */
+    HeartbeatRequest heartbeat();
   }
 
   private static final Duration RESTART_PAUSE = Duration.ofSeconds(2);
@@ -175,7 +174,7 @@ public final class AgentSupervisor implements AutoCloseable {
     while (!closed && !ended) {
       try {
         loop.alive();
-        AgentInfo now = agent.heartbeat(listener.leases(), leaseMs);
+        AgentInfo now = agent.heartbeat(listener.heartbeat(), leaseMs);
         answeredAt = System.nanoTime();
         failures = 0;
         if (now.getPid() != 0 && !now.equals(known)) {

@@ -1,5 +1,6 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ATTEMPT_SUPERSEDED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_JOB_FINISHED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_JOB_NOT_FINISHED;
@@ -27,6 +28,7 @@ import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.ObservedJobs;
 import io.tensorflowignite.job.OutputNews;
+import io.tensorflowignite.job.ReportInbox;
 import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.job.decide.Members;
@@ -35,6 +37,7 @@ import io.tensorflowignite.job.decide.RetentionPolicy;
 import io.tensorflowignite.lease.Departures;
 import io.tensorflowignite.rpc.StreamCallThread;
 import io.tensorflowignite.security.Guard;
+import io.tensorflowignite.security.TaskTokens;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.storage.tree.FilePath;
 import io.tensorflowignite.table.JobHistory;
@@ -68,8 +71,11 @@ import io.tensorflowignite.v1.LostNode;
 import io.tensorflowignite.v1.MissingNode;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeApiServiceGrpc;
+import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.RemoveJobRequest;
 import io.tensorflowignite.v1.RemoveJobResponse;
+import io.tensorflowignite.v1.ReportTerminationRequest;
+import io.tensorflowignite.v1.ReportTerminationResponse;
 import io.tensorflowignite.v1.StopJobRequest;
 import io.tensorflowignite.v1.StopJobResponse;
 import io.tensorflowignite.v1.StreamLogsRequest;
@@ -110,6 +116,8 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   private final JobIndex index;
   private final JobHistory history;
   private final ObservedJobs observed;
+  private final TaskTokens tokens;
+  private final ReportInbox inbox;
   private final NodeTable nodes;
   private final CodeStore code;
   private final LogTable logs;
@@ -156,6 +164,8 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     this.index = index;
     this.history = new JobHistory(ignite);
     this.observed = observed;
+    this.tokens = new TaskTokens(jobs);
+    this.inbox = ReportInbox.of(ignite);
     this.nodes = nodes;
     this.code = new CodeStore(files);
     this.logs = new LogTable(ignite);
@@ -521,6 +531,32 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
 
   private static boolean isReadable(Job job) {
     return job.getState() != JOB_STATE_UNREADABLE;
+  }
+
+  @Override
+  public void reportTermination(
+      ReportTerminationRequest request, StreamObserver<ReportTerminationResponse> response) {
+    guard.proveEnd(TaskTokens.jobOf(request.getToken()));
+    NodeReport proof =
+        tokens
+            .proofOfEnd(request.getToken())
+            .orElseThrow(
+                () ->
+                    new TensorFlowIgniteException(
+                        ERROR_CODE_ATTEMPT_SUPERSEDED,
+                        "The end of an attempt was not taken: the token is of no task of the newest"
+                            + " attempt of a job that is not over. An agent proves the end of such"
+                            + " an attempt after its node was killed. End this process."));
+    log.warning(
+        "An agent has proved the end of an attempt whose node was killed [" + text(proof) + "]");
+    inbox.forward(proof, jobs.row(proof.getJobId()).map(Job::getServiceNodeId).orElse(""));
+    answer(response, ReportTerminationResponse.getDefaultInstance());
+  }
+
+  private static String text(NodeReport proof) {
+    return String.format(
+        "job=%s, attempt=%d, node=%s",
+        proof.getJobId(), proof.getAttempt(), MessageText.shortId(proof.getNodeId()));
   }
 
   private static void requireReadable(Job job) {

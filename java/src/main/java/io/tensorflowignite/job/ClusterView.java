@@ -14,6 +14,7 @@ import io.tensorflowignite.v1.NodeReport;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.ClusterNode;
@@ -36,9 +37,14 @@ final class ClusterView {
 
   /**
    * @param reported the reports of nodes on the newest attempt, by node
+   * @param terminated the nodes whose agents have proved its end after the nodes left
    */
   Observation observe(
-      Job job, Map<String, NodeReport> reported, String serviceNode, JobClock clock) {
+      Job job,
+      Map<String, NodeReport> reported,
+      Set<String> terminated,
+      String serviceNode,
+      JobClock clock) {
     Collection<ClusterNode> topology = ignite.cluster().forServers().nodes();
     return new Observation(
         Timestamps.fromMillis(System.currentTimeMillis()),
@@ -46,6 +52,7 @@ final class ClusterView {
         topology.stream().map(node -> node.id().toString()).collect(Collectors.toSet()),
         topology.stream().map(node -> node.consistentId().toString()).collect(Collectors.toSet()),
         departures.inOrder(),
+        terminated,
         known(reported),
         losses.permanent(job.getSpec().getCache()),
         assignments.read(job.getSpec(), serviceNode),

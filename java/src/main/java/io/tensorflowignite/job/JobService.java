@@ -26,6 +26,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
@@ -120,7 +121,9 @@ public final class JobService implements Service {
           continue;
         }
         Map<String, NodeReport> reports = reports(row.get(), inbox, earlierReports);
-        Observation observation = cluster.observe(row.get(), reports, localNode(), clock);
+        Set<String> terminated = inbox.terminated(JobMachine.attemptNumber(row.get()));
+        Observation observation =
+            cluster.observe(row.get(), reports, terminated, localNode(), clock);
         Job after = decide(jobs, row.get(), observation);
         inbox.observed(after);
         if (JobMachine.isFinal(after)) {

@@ -9,8 +9,11 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.cluster.ClusterNode;
@@ -25,16 +28,24 @@ public final class ReportInbox {
   /** The topic of messages with a report. */
   public static final String REPORTS = "tensorflow-ignite-reports";
 
+  /** The topic of messages with a proof of an agent whose node was killed, as a report. */
+  private static final String TERMINATIONS = "tensorflow-ignite-terminations";
+
   /** The topic of messages with a receipt. */
   public static final String RECEIPTS = "tensorflow-ignite-receipts";
 
   /** A job is watched for this time after the last call that observed it. */
   private static final Duration WATCHED = Duration.ofSeconds(10);
 
+  private static final Duration REPEATED = Duration.ofSeconds(30);
+
   private static final String KEY = "tensorflow-ignite-report-inbox";
 
   private final Ignite ignite;
   private final Map<String, ServedJob> jobs = new ConcurrentHashMap<>();
+
+  /** The proofs that this node forwards, with the moment until which it repeats each of them. */
+  private final Map<NodeReport, Long> proofs = new ConcurrentHashMap<>();
 
   private ReportInbox(Ignite ignite) {
     this.ignite = ignite;
@@ -58,6 +69,14 @@ public final class ReportInbox {
               inbox.add(sender, message);
               return true;
             });
+    ignite
+        .message()
+        .localListen(
+            TERMINATIONS,
+            (sender, message) -> {
+              inbox.addProof(message);
+              return true;
+            });
     return inbox;
   }
 
@@ -68,6 +87,9 @@ public final class ReportInbox {
 
     /** By node. */
     private final Map<String, NodeReport> reports = new ConcurrentHashMap<>();
+
+    /** By node: the attempt whose end its agent has proved. */
+    private final Map<String, Integer> terminated = new ConcurrentHashMap<>();
 
     private volatile Job observed;
     private volatile long watchedAt = System.nanoTime() - WATCHED.toNanos();
@@ -81,6 +103,15 @@ public final class ReportInbox {
     Map<String, NodeReport> of(Attempt attempt) {
       reports.values().removeIf(report -> report.getAttempt() < attempt.getNumber());
       return new HashMap<>(reports);
+    }
+
+    /** The nodes whose agents have proved the end of an attempt after the nodes were killed. */
+    Set<String> terminated(int attempt) {
+      terminated.values().removeIf(number -> number < attempt);
+      return terminated.entrySet().stream()
+          .filter(entry -> entry.getValue() == attempt)
+          .map(Map.Entry::getKey)
+          .collect(Collectors.toSet());
     }
 
     /** Sets the job with what its service knows from reports, for callers who observe it. */
@@ -141,6 +172,52 @@ public final class ReportInbox {
       if (job != null && report.getNodeId().equals(sender.toString())) {
         job.add(report);
         confirm(sender, report, job.isWatched());
+      }
+    } catch (InvalidProtocolBufferException | ClassCastException e) {
+      // No node of this version sends such a message.
+      return;
+    }
+  }
+
+  /**
+   * Forwards the proof of an agent, whose node was killed, to the node that serves the job. The
+   * service may have been on the killed node: so {@link #repeatProofs} does it again for a while.
+   */
+  public void forward(NodeReport proof, String servingNode) {
+    proofs.put(proof, System.nanoTime() + REPEATED.toNanos());
+    send(proof, servingNode);
+  }
+
+  /**
+   * Sends the proofs of the last seconds again.
+   *
+   * @param servingNode the id of the node that serves a job; empty: none
+   */
+  public void repeatProofs(UnaryOperator<String> servingNode) {
+    proofs.values().removeIf(end -> System.nanoTime() - end > 0);
+    proofs.keySet().forEach(proof -> send(proof, servingNode.apply(proof.getJobId())));
+  }
+
+  private void send(NodeReport proof, String servingNode) {
+    ClusterNode node =
+        servingNode.isEmpty() ? null : ignite.cluster().node(UUID.fromString(servingNode));
+    try {
+      if (node != null) {
+        ignite.message(ignite.cluster().forNode(node)).send(TERMINATIONS, proof.toByteArray());
+      }
+    } catch (IgniteException e) {
+      // The node leaves.
+      return;
+    }
+  }
+
+  private void addProof(Object message) {
+    try {
+      NodeReport proof = NodeReport.parseFrom((byte[]) message);
+      ServedJob job = jobs.get(proof.getJobId());
+      if (job != null) {
+        job.terminated.merge(proof.getNodeId(), proof.getAttempt(), Math::max);
+        job.wake.run();
       }
     } catch (InvalidProtocolBufferException | ClassCastException e) {
       // No node of this version sends such a message.

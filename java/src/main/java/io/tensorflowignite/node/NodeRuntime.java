@@ -28,6 +28,7 @@ import io.tensorflowignite.job.ObservedJobs;
 import io.tensorflowignite.job.OutputNews;
 import io.tensorflowignite.job.PartitionMapAge;
 import io.tensorflowignite.job.Reconciler;
+import io.tensorflowignite.job.ReportInbox;
 import io.tensorflowignite.job.TopologyEvents;
 import io.tensorflowignite.lease.ContactRounds;
 import io.tensorflowignite.lease.Contacts;
@@ -52,7 +53,9 @@ import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentStart;
-import io.tensorflowignite.v1.AttemptLease;
+import io.tensorflowignite.v1.HeartbeatRequest;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.WatchResponse;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -80,6 +83,9 @@ public final class NodeRuntime implements AutoCloseable {
   private static final Duration ERROR_PAUSE = Duration.ofSeconds(1);
   private static final Duration PASS_LIMIT = Duration.ofMinutes(1);
   private static final long CLOSE_TIMEOUT_MS = 30_000;
+
+  /** The nodes that an agent may call when its own was killed, and with it others. */
+  private static final int MAX_PEERS = 8;
 
   /** For the change of this node's row, before its tasks are waited for. */
   private static final Duration LEAVE_MARGIN = Duration.ofSeconds(5);
@@ -430,6 +436,8 @@ public final class NodeRuntime implements AutoCloseable {
 
   private void reconcile(Reconciler reconciler) throws InterruptedException {
     age.observe();
+    ReportInbox.of(ignite)
+        .repeatProofs(id -> index.current(id).map(Job::getServiceNodeId).orElse(""));
     loop.part("lost partitions", this::storeLosses);
     loop.part("services of jobs", reconciler::reconcile);
     loop.part("minority", this::endInMinority);
@@ -490,8 +498,16 @@ public final class NodeRuntime implements AutoCloseable {
     }
 
     @Override
-    public List<AttemptLease> leases() {
-      return runner.leases();
+    public HeartbeatRequest heartbeat() {
+      return HeartbeatRequest.newBuilder()
+          .addAllLeases(runner.leases())
+          .addAllPeers(
+              nodes.live().stream()
+                  .filter(node -> !node.getId().equals(nodeId))
+                  .map(Node::getAddress)
+                  .limit(MAX_PEERS)
+                  .collect(Collectors.toList()))
+          .build();
     }
   }
 }

@@ -94,6 +94,14 @@ public final class Guard {
     requireOf(job, Permission.STOP, mayStop(job));
   }
 
+  /** Permission to prove the end of a job's tasks: only the token of one of them gives it. */
+  public void proveEnd(String jobId) {
+    boolean may =
+        caller().principal().kind() == Principal.Kind.ANYONE
+            || caller().task().map(task -> task.hasJob(jobId)).orElse(false);
+    requireOf(Job.newBuilder().setId(jobId).build(), Permission.STOP, may);
+  }
+
   /** Permission to drain a node, which ends attempts of all jobs there. */
   public void drain() {
     require(Permission.STOP, null, SERVICE_CANCEL, SERVICE);

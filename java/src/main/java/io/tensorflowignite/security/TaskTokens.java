@@ -1,7 +1,7 @@
 package io.tensorflowignite.security;
 
+import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
-import static io.tensorflowignite.v1.TaskState.TASK_STATE_LOST;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_STOPPED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_SUCCEEDED;
 
@@ -10,6 +10,7 @@ import io.tensorflowignite.security.decide.TaskScope;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskState;
@@ -23,8 +24,12 @@ import java.util.Set;
  * has ended or was replaced, its token is invalid on all nodes.
  */
 public final class TaskTokens {
+  /**
+   * A task whose node is lost may run until the end of its lease, and after that the node's agent
+   * proves with the token that it has ended.
+   */
   private static final Set<TaskState> ENDED =
-      EnumSet.of(TASK_STATE_SUCCEEDED, TASK_STATE_FAILED, TASK_STATE_STOPPED, TASK_STATE_LOST);
+      EnumSet.of(TASK_STATE_SUCCEEDED, TASK_STATE_FAILED, TASK_STATE_STOPPED);
 
   private final JobTable jobs;
 
@@ -37,7 +42,40 @@ public final class TaskTokens {
     return jobs.row(token.task().getJobId()).flatMap(job -> verify(token, job));
   }
 
+  /** The id of the job whose task has the token, before it is verified; empty: it is malformed. */
+  public static String jobOf(String text) {
+    return TaskToken.parse(text).map(token -> token.task().getJobId()).orElse("");
+  }
+
+  /**
+   * The node's report that an attempt has terminated, as the token of a task on the node proves it;
+   * empty: the token is of no task of the newest attempt of a job that is not over.
+   */
+  public Optional<NodeReport> proofOfEnd(String text) {
+    return TaskToken.parse(text)
+        .flatMap(token -> jobs.row(token.task().getJobId()).flatMap(job -> proofOfEnd(token, job)));
+  }
+
+  static Optional<NodeReport> proofOfEnd(TaskToken token, Job job) {
+    return newestTask(token, job)
+        .map(
+            task ->
+                NodeReport.newBuilder()
+                    .setJobId(job.getId())
+                    .setAttempt(token.task().getAttempt())
+                    .setNodeId(task.getNodeId())
+                    .setReached(ATTEMPT_PHASE_STOP)
+                    .build());
+  }
+
   static Optional<TaskScope> verify(TaskToken token, Job job) {
+    // A task that was requested to stop may still save its state.
+    return newestTask(token, job)
+        .filter(task -> !ENDED.contains(task.getStatus().getState()))
+        .map(task -> TaskScope.of(token.task(), job));
+  }
+
+  private static Optional<Task> newestTask(TaskToken token, Job job) {
     if (job.hasFinishedAt() || job.getAttemptsCount() == 0) {
       return Optional.empty();
     }
@@ -45,12 +83,10 @@ public final class TaskTokens {
     if (newest.getNumber() != token.task().getAttempt()) {
       return Optional.empty();
     }
-    // A task that was requested to stop may still save its state.
     return newest.getTasksList().stream()
-        .filter(task -> isSame(task, token.task()) && !ENDED.contains(task.getStatus().getState()))
+        .filter(task -> isSame(task, token.task()))
         .filter(task -> matches(token, task.getStatus().getTokenDigest()))
-        .findFirst()
-        .map(task -> TaskScope.of(token.task(), job));
+        .findFirst();
   }
 
   private static boolean matches(TaskToken token, ByteString digest) {

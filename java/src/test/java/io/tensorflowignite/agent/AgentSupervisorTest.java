@@ -12,7 +12,6 @@ import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentServiceGrpc;
 import io.tensorflowignite.v1.AgentStart;
-import io.tensorflowignite.v1.AttemptLease;
 import io.tensorflowignite.v1.HeartbeatRequest;
 import io.tensorflowignite.v1.HeartbeatResponse;
 import io.tensorflowignite.v1.TaskKey;
@@ -23,7 +22,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -181,8 +179,8 @@ public class AgentSupervisorTest {
     }
 
     @Override
-    public List<AttemptLease> leases() {
-      return List.of();
+    public HeartbeatRequest heartbeat() {
+      return HeartbeatRequest.getDefaultInstance();
     }
   }
 

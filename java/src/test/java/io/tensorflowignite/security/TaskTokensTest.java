@@ -4,6 +4,7 @@ import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RESERVE;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RUN;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_LOST;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_STOPPED;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
@@ -17,6 +18,7 @@ import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskStatus;
@@ -95,6 +97,24 @@ public class TaskTokensTest {
     Attempt.Builder stopped = stopping.toBuilder();
     stopped.getTasksBuilder(0).getStatusBuilder().setState(TASK_STATE_STOPPED);
     assertFalse(opens(job(stopped.build())));
+  }
+
+  @Test
+  public void theTokenOfALostTaskProvesTheEndOfItsAttemptUntilTheNextOne() {
+    Attempt.Builder lost = attempt(2, ATTEMPT_PHASE_STOP, 3, token.digest()).toBuilder();
+    lost.getTasksBuilder(0).setNodeId("a node").getStatusBuilder().setState(TASK_STATE_LOST);
+    NodeReport proof = TaskTokens.proofOfEnd(token, job(lost.build())).get();
+    assertEquals("3f2a1b00", proof.getJobId());
+    assertEquals(2, proof.getAttempt());
+    assertEquals("a node", proof.getNodeId());
+    assertEquals(ATTEMPT_PHASE_STOP, proof.getReached());
+    assertTrue(opens(job(lost.build())));
+
+    Attempt next = attempt(3, ATTEMPT_PHASE_RESERVE, 3, token.digest());
+    assertFalse(TaskTokens.proofOfEnd(token, job(lost.build(), next)).isPresent());
+    assertFalse(TaskTokens.proofOfEnd(TaskToken.create(KEY), job(lost.build())).isPresent());
+    assertEquals("3f2a1b00", TaskTokens.jobOf(token.text()));
+    assertEquals("", TaskTokens.jobOf("no token"));
   }
 
   @Test

@@ -26,6 +26,11 @@ public final class Observation {
   /** Ids of nodes that have left because they were stopped, after the end of their tasks. */
   final Set<String> leftInOrder;
 
+  /**
+   * Ids of nodes whose agents have proved, after the nodes left, that the attempt has terminated.
+   */
+  final Set<String> terminated;
+
   private final Map<String, NodeReport> reports;
 
   /** Partitions of the job's cache that have lost all their copies. */
@@ -42,6 +47,7 @@ public final class Observation {
       Set<String> nodes,
       Set<String> consistentIds,
       Set<String> leftInOrder,
+      Set<String> terminated,
       Map<String, NodeReport> reports,
       Set<Integer> lostPartitions,
       PlacementResult placement,
@@ -51,6 +57,7 @@ public final class Observation {
     this.nodes = nodes;
     this.consistentIds = consistentIds;
     this.leftInOrder = leftInOrder;
+    this.terminated = terminated;
     this.reports = reports;
     this.lostPartitions = lostPartitions;
     this.placement = placement;

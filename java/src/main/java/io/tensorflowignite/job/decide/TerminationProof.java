@@ -15,8 +15,9 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Whether the processes of an attempt have terminated: the agent has proved it, or the node was
- * stopped in order, or the node has left and the lease of the attempt there has ended.
+ * Whether the processes of an attempt have terminated: the agent has proved it, to its node or,
+ * after that was killed, to another one; or the node was stopped in order; or the node has left and
+ * the lease of the attempt there has ended.
  */
 final class TerminationProof {
   /**
@@ -111,6 +112,9 @@ final class TerminationProof {
     if (observation.nodes.contains(node)) {
       NodeReport report = observation.report(node, attempt);
       return report != null && report.getReached() == ATTEMPT_PHASE_STOP;
+    }
+    if (observation.terminated.contains(node)) {
+      return true;
     }
     Duration limit =
         observation.leftInOrder.contains(node) ? MARGIN : observation.timeouts.lease.plus(MARGIN);

@@ -615,6 +615,18 @@ public class JobMachineTest {
   }
 
   @Test
+  public void agentThatHasOutlivedItsNodeProvesTheEndOfItsTasksBeforeTheLeaseEnds() {
+    JobStory story = running();
+    story.owners.remove(JobStory.node(NODE_B));
+    story.terminated.add(NODE_B);
+    story.wait(1).is(JOB_STATE_RUNNING);
+    story.nodeLeaves(NODE_B).is(JOB_STATE_RESTARTING).provesTermination(NODE_A);
+    story.is(JOB_STATE_RESERVING);
+    story.startAndRun().nodeFails(NODE_A, "no").is(JOB_STATE_RESTARTING);
+    story.wait(2).is(JOB_STATE_RESTARTING);
+  }
+
+  @Test
   public void leaseOfALostNodeCountsFromItsLossAndNotFromAnEarlierCrash() {
     JobStory story = running().crashes(ROLE_WORKER, 0).provesTermination(NODE_A).wait(20);
     story.owners.remove(JobStory.node(NODE_B));

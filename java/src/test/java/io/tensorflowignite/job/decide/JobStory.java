@@ -53,6 +53,10 @@ final class JobStory {
   final Map<Node, List<Integer>> owners = new LinkedHashMap<>();
   private final List<Node> members = Arrays.asList(node(NODE_A), node(NODE_B), node(NODE_C));
   private final Set<String> leftInOrder = new HashSet<>();
+
+  /** Nodes whose agents have proved the end of the attempt after the nodes were killed. */
+  final Set<String> terminated = new HashSet<>();
+
   private final Set<String> nodes = new HashSet<>(Arrays.asList(NODE_A, NODE_B, NODE_C));
   private final Map<String, NodeReport> reports = new HashMap<>();
   private final Set<Integer> lost = new HashSet<>();
@@ -114,6 +118,7 @@ final class JobStory {
                 nodes,
                 nodes.stream().map(JobStory::consistentId).collect(Collectors.toSet()),
                 leftInOrder,
+                terminated,
                 reports,
                 lost,
                 placement,
