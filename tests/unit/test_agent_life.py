@@ -291,3 +291,42 @@ def test_tasks_live_as_long_as_heartbeats_come_and_their_ports_longer(start_agen
     with pytest.raises(grpc.RpcError) as refused:
         agent.call("StartTask", request(late, archive(agent.directory / "late.zip", {"main.py": ""})))
     assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+
+
+_CHILD = """
+import os, sys
+from tensorflow_ignite.agent import process
+parent = os.getppid()
+print(process.is_parent_ending(parent), flush=True)
+sys.stdin.read()
+open(sys.argv[1], "w").write(str(process.is_parent_ending(parent)))
+"""
+# Has a child that waits for the end of its input, which ends with this process.
+_PARENT = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", sys.argv[1], sys.argv[2]], stdin=subprocess.PIPE)
+if sys.stdin.readline() == "close\\n":
+    child.stdin.close()
+    child.wait()
+"""
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_the_end_of_input_of_a_killed_parent_is_known_from_one_that_a_parent_has_closed(
+    tmp_path: Path, killed: bool
+) -> None:
+    answer = tmp_path / "answer"
+    command = [sys.executable, "-c", _PARENT, _CHILD, str(answer)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "False\n"
+        if killed:
+            parent.kill()
+        else:
+            print("close", file=parent.stdin, flush=True)
+        parent.wait()
+    deadline = time.monotonic() + 30
+    while not (answer.exists() and answer.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert answer.read_text() == str(killed)
