@@ -21,6 +21,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 
 /** The tasks of one attempt on this node, and their state. */
@@ -48,12 +49,21 @@ final class LocalAttempt {
   /** Set when the attempt's job has ended, until its end on this node is proven. */
   private volatile UnprovenAttempt unproven;
 
+  private final LongSupplier clockMillis;
   private final Set<TaskKey> started = new HashSet<>();
   private String error = "";
   private final Map<TaskKey, Task> tasks = new LinkedHashMap<>();
   private final Map<TaskKey, TaskToken> tokens = new HashMap<>();
 
   LocalAttempt(Job job, int number) {
+    this(job, number, System::currentTimeMillis);
+  }
+
+  /**
+   * @param clockMillis the time of failures, in milliseconds since 1970
+   */
+  LocalAttempt(Job job, int number, LongSupplier clockMillis) {
+    this.clockMillis = clockMillis;
     this.jobId = job.getId();
     this.number = number;
     this.job = job;
@@ -172,12 +182,12 @@ final class LocalAttempt {
     }
   }
 
-  private static TaskStatus.Builder failed(String error) {
+  private TaskStatus.Builder failed(String error) {
     return TaskStatus.newBuilder()
         .setState(TASK_STATE_FAILED)
         .setExitCode(1)
         .setError(error)
-        .setFinishedAt(Timestamps.fromMillis(System.currentTimeMillis()));
+        .setFinishedAt(Timestamps.fromMillis(clockMillis.getAsLong()));
   }
 
   /** The attempt's job has ended, and its end here is not proven. */

@@ -7,12 +7,12 @@ import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
-import io.tensorflowignite.job.decide.DecidingPart;
 import io.tensorflowignite.job.decide.JobClock;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.JobObserver;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.job.decide.Observation;
+import io.tensorflowignite.job.decide.RowWrites;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LocalFeed;
@@ -52,9 +52,6 @@ public final class JobService implements Service {
   /** The interval between reads of the partition map while the job waits for a placement. */
   private static final long PLACEMENT_TICK_MS = 100;
 
-  /** The interval between changes of the row that no transition needs. */
-  private static final Duration WRITE_INTERVAL = Duration.ofSeconds(1);
-
   private static final Duration ERROR_PAUSE = Duration.ofSeconds(1);
   private static final Duration PASS_LIMIT = Duration.ofSeconds(60);
 
@@ -66,7 +63,7 @@ public final class JobService implements Service {
 
   private transient Semaphore changes;
   private transient JobClock clock;
-  private transient long writtenAt;
+  private transient RowWrites writes;
   private transient volatile boolean cancelled;
   private transient volatile boolean jobEnded;
 
@@ -83,7 +80,7 @@ public final class JobService implements Service {
   public void init() {
     changes = new Semaphore(1);
     clock = new JobClock(System::nanoTime);
-    writtenAt = System.nanoTime() - WRITE_INTERVAL.toNanos();
+    writes = new RowWrites(System.nanoTime());
   }
 
   @Override
@@ -151,23 +148,17 @@ public final class JobService implements Service {
   }
 
   /**
-   * Writes the row that follows from the observation. A transaction over all nodes is only needed
-   * for a change that decides: progress is not stored, and the state of single tasks at most once a
-   * second, since after a failure of this node the others report again. If the row of this node's
-   * copy is old, its successor wakes this loop again.
+   * Writes the row that follows from the observation, if {@link RowWrites} says so. If the row of
+   * this node's copy is old, its successor wakes this loop again.
    *
    * @return the job as it is now, with what is not stored
    */
   private Job decide(JobTable jobs, Job row, Observation observation) {
     List<JobMachine.Transition> transitions = new ArrayList<>();
     Job observed = JobObserver.step(hostedHere(row), observation, transitions::add);
-    boolean mayWait = transitions.isEmpty() && !DecidingPart.isUrgent(row, observed);
-    if (mayWait
-        && (System.nanoTime() - writtenAt < WRITE_INTERVAL.toNanos()
-            || DecidingPart.of(observed).equals(DecidingPart.of(row)))) {
+    if (!writes.isDue(row, observed, !transitions.isEmpty(), System.nanoTime())) {
       return observed;
     }
-    writtenAt = System.nanoTime();
     Job after =
         jobs.update(
                 jobId,

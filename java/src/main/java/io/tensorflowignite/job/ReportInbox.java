@@ -1,6 +1,7 @@
 package io.tensorflowignite.job;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import io.tensorflowignite.job.decide.ReportThrottle;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
@@ -126,7 +127,9 @@ public final class ReportInbox {
     private void add(NodeReport report) {
       NodeReport newest =
           reports.merge(
-              report.getNodeId(), report, (known, added) -> isNewer(added, known) ? added : known);
+              report.getNodeId(),
+              report,
+              (known, added) -> ReportThrottle.isNewer(added, known) ? added : known);
       if (newest == report) {
         wake.run();
       }
@@ -136,12 +139,6 @@ public final class ReportInbox {
     public void close() {
       jobs.remove(jobId, this);
     }
-  }
-
-  private static boolean isNewer(NodeReport report, NodeReport known) {
-    return report.getAttempt() != known.getAttempt()
-        ? report.getAttempt() > known.getAttempt()
-        : report.getRevision() > known.getRevision();
   }
 
   /**

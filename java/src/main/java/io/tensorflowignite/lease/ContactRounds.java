@@ -29,9 +29,6 @@ public final class ContactRounds implements AutoCloseable {
   /** Slow answers are awaited for a quarter of a lease. */
   private static final int WAITS_IN_A_LEASE = 4;
 
-  /** So that not all nodes of a large cluster begin, when the network is cut. */
-  private static final int MAX_POSITION = 5;
-
   /** Silent nodes keep a thread each until their time is over, and the others must not wait. */
   private static final int MAX_THREADS = 256;
 
@@ -117,12 +114,7 @@ public final class ContactRounds implements AutoCloseable {
     List<Node> live = nodes.live();
     departures.observe(live);
     List<String> ids = live.stream().map(Node::getConsistentId).collect(Collectors.toList());
-    int position = ids.indexOf(self);
-    Set<String> older = Set.copyOf(ids.subList(0, Math.max(0, position)));
-    Duration silence = contacts.sinceCallOf(older);
-    if (position < 0
-        || position > MAX_POSITION
-        || silence.compareTo(interval.multipliedBy(position + 1L)) < 0) {
+    if (!contacts.isCaller(ids, interval)) {
       answered = Set.of();
       return;
     }

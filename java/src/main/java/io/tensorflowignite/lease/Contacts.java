@@ -25,6 +25,9 @@ import java.util.function.LongSupplier;
  * message was under way.
  */
 public final class Contacts {
+  /** So that not all nodes of a large cluster begin, when the network is cut. */
+  private static final int MAX_POSITION = 5;
+
   private static final class Proof {
     final long at;
     final Set<String> connected;
@@ -68,6 +71,22 @@ public final class Contacts {
     calls.beforeLast.ifPresent(at -> proofs.add(new Proof(at, connected)));
     calls.beforeLast = calls.last;
     calls.last = OptionalLong.of(now);
+  }
+
+  /**
+   * Whether this node is to call all nodes now: node n of the order does so when no older node has
+   * called it for n + 1 rounds.
+   *
+   * @param consistentIds the nodes of the cluster, in the order in which they joined
+   * @param interval the time between two rounds
+   */
+  public boolean isCaller(List<String> consistentIds, Duration interval) {
+    int position = consistentIds.indexOf(self);
+    if (position < 0 || position > MAX_POSITION) {
+      return false;
+    }
+    Duration silence = sinceCallOf(Set.copyOf(consistentIds.subList(0, position)));
+    return silence.compareTo(interval.multipliedBy(position + 1L)) >= 0;
   }
 
   /** The time since the last call of any of the callers; the longest one if there was none. */

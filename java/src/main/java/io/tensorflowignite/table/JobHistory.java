@@ -42,7 +42,6 @@ public final class JobHistory {
     if (job.getAttemptsCount() < 2) {
       return job;
     }
-    int newest = job.getAttempts(job.getAttemptsCount() - 1).getNumber();
     int first = job.getAttempts(0).getNumber();
     for (Attempt attempt : job.getAttemptsList().subList(0, job.getAttemptsCount() - 1)) {
       int number = attempt.getNumber();
@@ -54,11 +53,20 @@ public final class JobHistory {
               .build();
       rows.put(Purpose.DECISION, key(job.getId(), number), row.toByteArray(), "an attempt");
     }
+    return withNewestAttempt(job);
+  }
+
+  /** The job with the newest attempt alone, and the events since its begin: its row. */
+  public static Job withNewestAttempt(Job job) {
+    if (job.getAttemptsCount() < 2) {
+      return job;
+    }
+    Attempt newest = job.getAttempts(job.getAttemptsCount() - 1);
     return job.toBuilder()
         .clearAttempts()
-        .addAttempts(job.getAttempts(job.getAttemptsCount() - 1))
+        .addAttempts(newest)
         .clearEvents()
-        .addAllEvents(events(job, of -> of >= newest))
+        .addAllEvents(events(job, of -> of >= newest.getNumber()))
         .build();
   }
 

@@ -103,4 +103,20 @@ public class ContactsTest {
     assertEquals(
         List.of(true, false), List.of(hasLease(job("b", "c", "d")), hasLease(job("a", "b"))));
   }
+
+  @Test
+  public void theNextOldestNodeCallsWhenTheOlderOnesAreSilent() {
+    Duration interval = Duration.ofMillis(500);
+    assertTrue("the oldest always", contacts.isCaller(List.of("b", "a"), interval));
+    assertTrue("none of the nodes", !contacts.isCaller(List.of("a", "c"), interval));
+    call("a", 100_000);
+    nowMs = 100_999;
+    assertTrue(!contacts.isCaller(List.of("a", "b", "c"), interval));
+    nowMs = 101_000;
+    assertTrue(contacts.isCaller(List.of("a", "b", "c"), interval));
+    assertTrue(!contacts.isCaller(List.of("a", "c", "b"), interval));
+    nowMs = 200_000;
+    List<String> many = List.of("a", "c", "d", "e", "f", "g", "b");
+    assertTrue("not all of many nodes", !contacts.isCaller(many, interval));
+  }
 }
