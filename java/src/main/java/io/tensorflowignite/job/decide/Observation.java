@@ -2,6 +2,7 @@ package io.tensorflowignite.job.decide;
 
 import com.google.protobuf.Timestamp;
 import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.AttemptOrBuilder;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import java.time.Duration;
@@ -80,7 +81,7 @@ public final class Observation {
   }
 
   /** The node's report of the attempt; null when it has not reported. */
-  NodeReport report(String node, Attempt attempt) {
+  NodeReport report(String node, AttemptOrBuilder attempt) {
     NodeReport report = reports.get(node);
     return report != null && report.getAttempt() == attempt.getNumber() ? report : null;
   }

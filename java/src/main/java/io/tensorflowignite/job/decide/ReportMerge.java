@@ -28,7 +28,7 @@ final class ReportMerge {
     }
     Attempt.Builder attempt = merged.getAttemptsBuilder(merged.getAttemptsCount() - 1);
     for (Task.Builder task : attempt.getTasksBuilderList()) {
-      mergeStatus(task, observation.report(task.getNodeId(), attempt.build()), observation);
+      mergeStatus(task, observation.report(task.getNodeId(), attempt), observation);
     }
     mergeProgress(attempt);
     EndPlan.merge(job, attempt);
