@@ -49,7 +49,7 @@ final class ClusterView {
     return new Observation(
         Timestamps.fromMillis(System.currentTimeMillis()),
         clock,
-        topology.stream().map(node -> node.id().toString()).collect(Collectors.toSet()),
+        ids(topology),
         topology.stream().map(node -> node.consistentId().toString()).collect(Collectors.toSet()),
         departures.inOrder(),
         terminated,
@@ -57,6 +57,15 @@ final class ClusterView {
         losses.permanent(job.getSpec().getCache()),
         assignments.read(job.getSpec(), serviceNode),
         JobTimeouts.of(job.getSpec(), settings));
+  }
+
+  /** Whether the nodes are still those of an observation. */
+  boolean isCurrent(Observation observation) {
+    return observation.isOf(ids(ignite.cluster().forServers().nodes()));
+  }
+
+  private static Set<String> ids(Collection<ClusterNode> nodes) {
+    return nodes.stream().map(node -> node.id().toString()).collect(Collectors.toSet());
   }
 
   /** A report with values of a later version is waited for, until this service knows its values. */

@@ -121,7 +121,7 @@ public final class JobService implements Service {
         Set<String> terminated = inbox.terminated(JobMachine.attemptNumber(row.get()));
         Observation observation =
             cluster.observe(row.get(), reports, terminated, localNode(), clock);
-        Job after = decide(jobs, row.get(), observation);
+        Job after = decide(jobs, cluster, row.get(), observation);
         inbox.observed(after);
         if (JobMachine.isFinal(after)) {
           if (!JobLayout.isCurrent(after)) {
@@ -149,11 +149,12 @@ public final class JobService implements Service {
 
   /**
    * Writes the row that follows from the observation, if {@link RowWrites} says so. If the row of
-   * this node's copy is old, its successor wakes this loop again.
+   * this node's copy is old, its successor wakes this loop again. So does the change of a topology
+   * for which the transaction has waited.
    *
    * @return the job as it is now, with what is not stored
    */
-  private Job decide(JobTable jobs, Job row, Observation observation) {
+  private Job decide(JobTable jobs, ClusterView cluster, Job row, Observation observation) {
     List<JobMachine.Transition> transitions = new ArrayList<>();
     Job observed = JobObserver.step(hostedHere(row), observation, transitions::add);
     if (!writes.isDue(row, observed, !transitions.isEmpty(), System.nanoTime())) {
@@ -164,7 +165,7 @@ public final class JobService implements Service {
                 jobId,
                 job -> {
                   transitions.clear();
-                  return KnownValues.areAll(job)
+                  return KnownValues.areAll(job) && cluster.isCurrent(observation)
                       ? JobObserver.step(hostedHere(job), observation, transitions::add)
                       : job;
                 })

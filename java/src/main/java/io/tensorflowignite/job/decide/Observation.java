@@ -65,6 +65,15 @@ public final class Observation {
     this.timeouts = timeouts;
   }
 
+  /**
+   * Whether the topology is still the same. A transaction waits for a node that does not answer
+   * until that node has left: what was observed before then decides nothing any more, since on the
+   * other side of a cut network another attempt may start.
+   */
+  public boolean isOf(Set<String> nodesNow) {
+    return nodes.equals(nodesNow);
+  }
+
   /** Measures the moments of the job's row, see {@link JobClock}. */
   void measure(Job job) {
     clock.observe(job, nodes);
