@@ -95,8 +95,9 @@ TESTED_FAULTS := 4
 chaos: $(INSTALLED) $(NODES) ## Kill, freeze, cut and fill nodes of real trainings by a schedule; SEED=n FAULTS=n.
 	SEED=$(or $(SEED),1) FAULTS=$(or $(FAULTS),30) $(BIN)/pytest tests/chaos
 
-soak: $(INSTALLED) $(NODES) ## Read hundreds of epochs, and show that none leaves memory, threads, files or segments.
+soak: $(INSTALLED) $(NODES) ## Read hundreds of epochs, and simulate 20,000 small clusters (SEEDS=n) and 10,000 jobs.
 	$(BIN)/pytest -s tests/soak
+	SIMULATION_SEEDS=$(or $(SEEDS),20000) SIMULATION_JOBS=10000 $(GRADLE) test --rerun-tasks --tests '*.simulation.*'
 
 # The same SEED sends the same messages.
 fuzz: $(INSTALLED) $(NODES) ## Send a node 100,000 bad messages and 20,000 bad conditions; MESSAGES=n CONDITIONS=n SEED=n.

@@ -1,0 +1,694 @@
+package io.tensorflowignite.simulation;
+
+import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
+
+import com.google.protobuf.util.Durations;
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.TensorFlowService;
+import io.tensorflowignite.base.JobLayout;
+import io.tensorflowignite.job.decide.JobMachine;
+import io.tensorflowignite.job.decide.Members;
+import io.tensorflowignite.job.decide.Placement;
+import io.tensorflowignite.job.decide.PlacementResult;
+import io.tensorflowignite.settings.ClusterSettings;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobKind;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.OnJoin;
+import io.tensorflowignite.v1.TaskKey;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/**
+ * A few hosts with nodes, one to three jobs, and faults at random moments for 40 s. Then the hosts
+ * are repaired, and the jobs must reach their final states. The history follows from the seed.
+ */
+final class SimulatedCluster {
+  static final ClusterSettings SETTINGS = new TensorFlowService().settings();
+
+  /** Rules of the simulated world that a test may break, to show that the simulation finds it. */
+  enum World {
+    SOUND,
+
+    /** Agents do not end tasks at the end of a lease. */
+    LEASES_ARE_IGNORED,
+
+    /** A service writes what it has observed before its transaction waited for a lost node. */
+    COMMITS_ARE_LATE,
+
+    /**
+     * Nodes of the smaller side of a cut are restarted one after the other, while the rest of that
+     * side still runs.
+     */
+    ROLLING_RESTARTS
+  }
+
+  private static final int PARTITIONS = 8;
+  private static final long FAULTS_END_MS = 40_000;
+  private static final long QUIET_MS = 400_000;
+  private static final long REASON_MS = 10_000;
+  private static final long DETECTION_MS = 10_000;
+
+  /** A lease, and the time for what may come late. */
+  private static final long LEASE_IS_OVER_MS = 8_000;
+
+  private static final class Host {
+    SimulatedNode node;
+    SimulatedAgent agent;
+
+    /** The cluster that its next node joins. */
+    SimulatedCell cell;
+
+    int side;
+    boolean restarts;
+
+    /** It was on the smaller side of a cut. */
+    boolean moves;
+  }
+
+  private final Simulation simulation;
+  private final World world;
+  private final ProcessBooks books;
+  private final List<Host> hosts = new ArrayList<>();
+  private final List<String> jobs = new ArrayList<>();
+  private final Map<String, List<Integer>> dataHosts = new LinkedHashMap<>();
+
+  /** The cluster that goes on after a cut. */
+  private SimulatedCell main;
+
+  private SimulatedCell other;
+  private boolean cut;
+  private boolean merging;
+  private long healsAt;
+  private int nextOrder = 1;
+  private int shift;
+  private long mapChangedAt;
+  private double lossOfReports = 0.02;
+  private boolean faultsAreOver;
+  private String fault = "";
+
+  /** By job: since when its row waits without a reason. */
+  private final Map<String, Long> withoutReason = new LinkedHashMap<>();
+
+  SimulatedCluster(Simulation simulation, World world) {
+    this.simulation = simulation;
+    this.world = world;
+    this.books = new ProcessBooks(simulation);
+    this.main = new SimulatedCell(simulation, this);
+    int count = simulation.between(3, 9);
+    for (int i = 0; i < count; i++) {
+      Host host = new Host();
+      host.cell = main;
+      hosts.add(host);
+      start(host);
+    }
+    int jobCount = simulation.between(1, 3);
+    for (int i = 0; i < jobCount; i++) {
+      submit("job" + i);
+    }
+    simulation.after(1_000, this::reconcile);
+    simulation.after(1_000, this::checkReasons);
+    int faults = simulation.between(2, 9);
+    for (int i = 0; i < faults; i++) {
+      simulation.after(simulation.between(1_000, (int) FAULTS_END_MS), this::randomFault);
+    }
+    simulation.after(FAULTS_END_MS, this::repair);
+  }
+
+  /** Runs until all is quiet; returns what is wrong, or an empty text. */
+  String run() {
+    while (fault().isEmpty() && simulation.millis() < FAULTS_END_MS + QUIET_MS) {
+      simulation.next();
+      if (faultsAreOver && other == null && main.rows().isEmpty()) {
+        return afterwards();
+      }
+    }
+    if (fault().isEmpty()) {
+      fault = "jobs are stuck: " + main.rows().values();
+    }
+    return fault();
+  }
+
+  /** Nothing is left of jobs that are over. */
+  private String afterwards() {
+    long end = simulation.millis() + 20_000;
+    while (fault().isEmpty() && simulation.millis() < end) {
+      simulation.next();
+    }
+    for (String job : jobs) {
+      if (books.running(job) > 0) {
+        fault = "processes of " + job + " run after its end";
+      }
+    }
+    for (SimulatedNode member : main.members) {
+      if (member.runner.attempts() > 0) {
+        fault = member.id() + " still has an attempt";
+      }
+    }
+    return fault();
+  }
+
+  private String fault() {
+    return fault.isEmpty() ? books.fault() : fault;
+  }
+
+  // The jobs.
+
+  private void submit(String id) {
+    boolean servers = simulation.chance(0.3);
+    JobSpec.Builder spec =
+        JobSpec.newBuilder()
+            .setKind(
+                servers
+                    ? JobKind.JOB_KIND_PARAMETER_SERVER
+                    : JobKind.JOB_KIND_MULTI_WORKER_MIRRORED)
+            .setCache(id)
+            .setPsCount(servers ? simulation.between(1, 2) : 0)
+            .setOnJoin(simulation.chance(0.5) ? OnJoin.ON_JOIN_RESTART : OnJoin.ON_JOIN_IGNORE)
+            .setWaitTimeout(Durations.fromSeconds(90))
+            .setStartTimeout(Durations.fromSeconds(30));
+    List<Integer> data = new ArrayList<>();
+    for (int i = 0; i < hosts.size(); i++) {
+      if (simulation.chance(0.7)) {
+        data.add(i);
+      }
+    }
+    if (data.isEmpty()) {
+      data.add(0);
+    }
+    dataHosts.put(id, data);
+    jobs.add(id);
+    simulation.after(
+        simulation.between(200, 12_000),
+        () -> {
+          Job.Builder job =
+              Job.newBuilder()
+                  .setId(id)
+                  .setLayout(JobLayout.CURRENT)
+                  .setState(JOB_STATE_PENDING)
+                  .setCreatedAt(Timestamps.fromMillis(simulation.millis()))
+                  .setSpec(spec);
+          Members.set(job, nodes(main.here()));
+          main.put(id, job.build());
+        });
+  }
+
+  private static List<Node> nodes(List<SimulatedNode> members) {
+    return members.stream().map(SimulatedNode::node).collect(Collectors.toList());
+  }
+
+  /** What {@code AssignmentReader} reads. */
+  PlacementResult placement(Job job, SimulatedNode service) {
+    long stable =
+        Math.max(service.viewChangedAt, mapChangedAt) + TimeUnit.MILLISECONDS.toNanos(800);
+    if (simulation.nanos() < stable) {
+      return PlacementResult.waitFor("the partition map to stay the same for 0.8 s");
+    }
+    List<SimulatedNode> live = service.live();
+    List<SimulatedNode> owners =
+        live.stream()
+            .filter(node -> dataHosts.get(job.getId()).contains(node.host))
+            .collect(Collectors.toList());
+    if (owners.isEmpty()) {
+      return PlacementResult.waitFor("an owner of partition 0");
+    }
+    Map<Node, List<Integer>> partitions = new LinkedHashMap<>();
+    for (SimulatedNode owner : owners) {
+      if (owner.runner.isInQuarantine()) {
+        return PlacementResult.waitFor("node " + owner.id() + " to leave its quarantine");
+      }
+      if (owner.leaving) {
+        return PlacementResult.waitFor("node " + owner.id() + " to stop");
+      }
+      if (!owner.hasAgent()) {
+        return PlacementResult.waitFor("node " + owner.id() + " to have an agent");
+      }
+      partitions.put(owner.node(), new ArrayList<>());
+    }
+    List<List<Integer>> lists = new ArrayList<>(partitions.values());
+    for (int i = 0; i < Math.max(PARTITIONS, lists.size()); i++) {
+      lists.get((i + shift) % lists.size()).add(i);
+    }
+    boolean canRunClient = service.hasAgent() && !service.runner.isInQuarantine();
+    Node client =
+        canRunClient && !service.leaving ? service.node() : partitions.keySet().iterator().next();
+    return PlacementResult.of(Placement.of(job.getSpec(), partitions, client, nodes(live)));
+  }
+
+  /** As {@code Reconciler}: each job has a service, a finished one has none. */
+  private void reconcile() {
+    for (SimulatedCell cell : cells()) {
+      SimulatedNode oldest = oldest(cell);
+      if (oldest == null) {
+        continue;
+      }
+      for (String job : jobs) {
+        Job row = cell.row(job);
+        boolean over = row == null || JobMachine.isFinal(row);
+        List<SimulatedNode> serving =
+            cell.here().stream().filter(node -> node.serves(job)).collect(Collectors.toList());
+        if (over) {
+          serving.forEach(node -> node.after(1, () -> node.cancelService(job)));
+          if (row != null) {
+            finish(cell, oldest, job);
+          }
+        } else if (serving.isEmpty()) {
+          deploy(cell, job);
+        } else {
+          serving.stream().skip(1).forEach(node -> node.after(1, () -> node.cancelService(job)));
+        }
+      }
+    }
+    simulation.after(500, this::reconcile);
+  }
+
+  private void deploy(SimulatedCell cell, String job) {
+    List<SimulatedNode> able =
+        cell.here().stream()
+            .filter(node -> node.isAlive() && !node.leaving)
+            .collect(Collectors.toList());
+    if (!able.isEmpty()) {
+      SimulatedNode node = able.get(simulation.random.nextInt(able.size()));
+      node.after(simulation.between(20, 300), () -> node.serve(job));
+    }
+  }
+
+  private static SimulatedNode oldest(SimulatedCell cell) {
+    return cell.here().stream()
+        .filter(node -> node.isAlive() && !node.isFrozen())
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** The job moves to the history when its output has been stored. */
+  private void finish(SimulatedCell cell, SimulatedNode oldest, String job) {
+    if (!cell.isBlocked(oldest) && simulation.chance(0.4)) {
+      simulation.log(
+          "job %s is over: %s %s", job, cell.row(job).getState(), cell.row(job).getCause());
+      cell.put(job, null);
+    }
+  }
+
+  /** A job that is not over says what it waits for. */
+  private void checkReasons() {
+    for (String id : jobs) {
+      Job row = main.row(id);
+      boolean explained =
+          row == null
+              || row.getState() == JOB_STATE_RUNNING
+              || JobMachine.isFinal(row)
+              || !row.getWaitingFor().isEmpty();
+      SimulatedNode service =
+          main.here().stream().filter(node -> node.serves(id)).findFirst().orElse(null);
+      if (explained || service == null || main.isBlocked(service)) {
+        withoutReason.remove(id);
+      } else {
+        long since = withoutReason.computeIfAbsent(id, any -> simulation.millis());
+        if (simulation.millis() - since > REASON_MS) {
+          fault = "a job waits without a reason: " + row;
+        }
+      }
+    }
+    simulation.after(1_000, this::checkReasons);
+  }
+
+  // The nodes.
+
+  private List<SimulatedCell> cells() {
+    return other == null ? List.of(main) : List.of(main, other);
+  }
+
+  private void start(Host host) {
+    host.restarts = false;
+    host.node = new SimulatedNode(simulation, this, hosts.indexOf(host), nextOrder);
+    nextOrder++;
+    simulation.log("%s joins", host.node.id());
+    host.cell.join(host.node);
+  }
+
+  /** The next agent of a host ends what is left of the one before. */
+  SimulatedAgent newAgent(SimulatedNode node) {
+    Host host = hosts.get(node.host);
+    if (host.agent != null) {
+      host.agent.endNow();
+    }
+    host.agent = new SimulatedAgent(simulation, books, node, world == World.LEASES_ARE_IGNORED);
+    return host.agent;
+  }
+
+  void peersFail(SimulatedNode from, TaskKey task, String attempt) {
+    for (Host host : hosts) {
+      if (host.agent != null && host.node != from && !isCut(from, host.node)) {
+        host.agent.peerFailed(task, attempt);
+      }
+    }
+  }
+
+  private void restart(Host host, long millis) {
+    host.restarts = true;
+    simulation.after(millis, () -> tryStart(host));
+  }
+
+  private void tryStart(Host host) {
+    String consistentId = host.node.consistentId();
+    boolean here =
+        host.cell.members.stream().anyMatch(node -> node.consistentId().equals(consistentId));
+    if (here || (merging && host.moves && world != World.ROLLING_RESTARTS)) {
+      simulation.after(300, () -> tryStart(host));
+    } else {
+      start(host);
+    }
+  }
+
+  // The network.
+
+  boolean isCut(SimulatedNode one, SimulatedNode two) {
+    return cut && hosts.get(one.host).side != hosts.get(two.host).side;
+  }
+
+  /** How long a message is under way, in milliseconds; negative: it is lost. */
+  long delay(SimulatedNode from, SimulatedNode to) {
+    if (isCut(from, to)) {
+      // The host sends it again until the connection is closed, or the network is whole.
+      return simulation.chance(0.5) ? healsAt - simulation.millis() + 50 : -1;
+    }
+    return simulation.chance(0.01) ? simulation.between(100, 4_000) : simulation.between(1, 20);
+  }
+
+  boolean commitsLate() {
+    return world == World.COMMITS_ARE_LATE;
+  }
+
+  double lossOfReports() {
+    return lossOfReports;
+  }
+
+  // The faults.
+
+  private void randomFault() {
+    Host host = hosts.get(simulation.random.nextInt(hosts.size()));
+    SimulatedNode node = host.node;
+    boolean starts = node.lastAgent() == null;
+    boolean up =
+        node.isAlive() && node.cell != null && !node.isFrozen() && !node.leaving && !starts;
+    String job = jobs.get(simulation.random.nextInt(jobs.size()));
+    if (!up) {
+      return;
+    }
+    switch (simulation.between(0, 13)) {
+      case 0:
+      case 1:
+        kill(host, false);
+        break;
+      case 2:
+        kill(host, true);
+        break;
+      case 3:
+        leave(host);
+        break;
+      case 4:
+      case 5:
+        freeze(host, simulation.between(500, 25_000));
+        break;
+      case 6:
+        freezeAgent(host, simulation.between(500, 20_000));
+        break;
+      case 7:
+        simulation.log("the agent of %s ends", node.id());
+        node.lastAgent().endNow();
+        break;
+      case 8:
+        node.lastAgent().crash();
+        break;
+      case 9:
+        cut(simulation.between(2_000, 35_000));
+        break;
+      case 10:
+        simulation.log("partitions move");
+        shift++;
+        mapChangedAt = simulation.nanos();
+        break;
+      case 11:
+        stop(host, job);
+        break;
+      case 12:
+        simulation.log("the runner of %s pauses", node.id());
+        node.pauseRunner(simulation.between(500, 12_000));
+        break;
+      default:
+        moveService(job);
+    }
+  }
+
+  private void kill(Host host, boolean withMachine) {
+    SimulatedNode node = host.node;
+    SimulatedCell cell = node.cell;
+    if (living(cell) < 2) {
+      return;
+    }
+    simulation.log("%s is killed%s", node.id(), withMachine ? " with its machine" : "");
+    if (simulation.chance(0.2)) {
+      freezeAgent(host, simulation.between(500, 20_000));
+    }
+    node.end(withMachine);
+    int detection = withMachine ? simulation.between(5_000, 10_000) : simulation.between(50, 1_500);
+    removeAfter(node, detection);
+    restart(host, simulation.between(2_000, 30_000));
+  }
+
+  private void removeAfter(SimulatedNode node, long millis) {
+    simulation.after(
+        millis,
+        () -> {
+          for (SimulatedCell cell : cells()) {
+            cell.remove(node, false);
+          }
+        });
+  }
+
+  private static long living(SimulatedCell cell) {
+    return cell.here().stream().filter(SimulatedNode::isAlive).count();
+  }
+
+  private void leave(Host host) {
+    SimulatedNode node = host.node;
+    if (living(node.cell) < 2) {
+      return;
+    }
+    simulation.log("%s is stopped in order", node.id());
+    node.leaving = true;
+    node.runner.leave();
+    node.wake();
+    long end = simulation.millis() + 7_000;
+    leaveWhenIdle(host, node, end);
+  }
+
+  private void leaveWhenIdle(Host host, SimulatedNode node, long end) {
+    node.after(
+        200,
+        () -> {
+          if (node.runner.isActive() && simulation.millis() < end) {
+            leaveWhenIdle(host, node, end);
+            return;
+          }
+          node.end(true);
+          simulation.after(
+              simulation.between(10, 300),
+              () -> {
+                for (SimulatedCell cell : cells()) {
+                  cell.remove(node, true);
+                }
+              });
+          restart(host, simulation.between(2_000, 20_000));
+        });
+  }
+
+  private void freeze(Host host, int millis) {
+    SimulatedNode node = host.node;
+    if (living(node.cell) < 2) {
+      return;
+    }
+    simulation.log("%s stands still for %d ms", node.id(), millis);
+    node.freeze(millis);
+    if (simulation.chance(0.3)) {
+      freezeAgent(host, millis + simulation.between(-500, 3_000));
+    }
+    simulation.after(
+        DETECTION_MS - simulation.between(0, 2_000),
+        () -> {
+          if (node.isAlive() && node.isFrozen() && node.cell != null) {
+            for (SimulatedCell cell : cells()) {
+              cell.remove(node, false);
+            }
+            node.after(simulation.between(100, 3_000), () -> endSegmented(host, node));
+          }
+        });
+  }
+
+  /** A node that has learned that the others have removed it ends itself. */
+  private void endSegmented(Host host, SimulatedNode node) {
+    if (node.isAlive()) {
+      simulation.log("%s ends, since it was removed", node.id());
+      node.end(false);
+      restart(host, simulation.between(2_000, 20_000));
+    }
+  }
+
+  private void freezeAgent(Host host, int millis) {
+    if (host.agent != null && millis > 0) {
+      simulation.log("the agent of %s stands still for %d ms", host.node.id(), millis);
+      host.agent.freeze(millis);
+    }
+  }
+
+  private void cut(int millis) {
+    if (cut || other != null) {
+      return;
+    }
+    int first = 0;
+    for (Host host : hosts) {
+      host.side = simulation.random.nextInt(2);
+      first += host.side;
+    }
+    if (first == 0 || first == hosts.size()) {
+      hosts.get(0).side = 1 - hosts.get(0).side;
+    }
+    cut = true;
+    healsAt = simulation.millis() + millis;
+    if (millis <= DETECTION_MS) {
+      simulation.log("the network is cut for %d ms, which nobody notices", millis);
+      simulation.after(
+          millis,
+          () -> {
+            simulation.log("the network is whole");
+            cut = false;
+          });
+      return;
+    }
+    other = main.copy();
+    for (Host host : hosts) {
+      if (host.side != hosts.get(0).side) {
+        host.cell = other;
+        if (host.node.cell == main) {
+          host.node.cell = other;
+        }
+      }
+    }
+    simulation.log(
+        "the network is cut for %d ms: %s",
+        millis,
+        hosts.stream().map(host -> host.node.id() + "=" + host.side).collect(Collectors.toList()));
+    // Each side notices it at another moment, one lost node after the other.
+    for (SimulatedCell cell : cells()) {
+      int detection = simulation.between(500, 8_500);
+      for (SimulatedNode member : cell.members) {
+        if (hosts.get(member.host).cell != cell) {
+          simulation.after(
+              detection + simulation.between(0, 1_500), () -> cell.remove(member, false));
+        }
+      }
+    }
+    simulation.after(millis, this::heal);
+  }
+
+  /** Ignite does not unite two clusters: somebody restarts the nodes of the smaller one. */
+  private void heal() {
+    simulation.log("the network is whole");
+    cut = false;
+    int pause = simulation.between(12_000, 15_000);
+    simulation.after(pause, this::merge);
+  }
+
+  private void merge() {
+    long here = living(main);
+    long there = living(other);
+    if (there > here) {
+      SimulatedCell larger = other;
+      other = main;
+      main = larger;
+    }
+    merging = true;
+    boolean rolling = world == World.ROLLING_RESTARTS;
+    simulation.log("%s of the smaller cluster are restarted", other.members.size());
+    long delay = rolling ? 100 : LEASE_IS_OVER_MS;
+    for (Host host : hosts) {
+      host.moves = host.cell == other;
+      host.cell = main;
+      if (host.moves && host.node.isAlive()) {
+        SimulatedNode node = host.node;
+        long stopsAt = rolling ? delay : 0;
+        simulation.after(
+            stopsAt,
+            () -> {
+              node.end(false);
+              if (!host.restarts) {
+                restart(host, rolling ? 100 : LEASE_IS_OVER_MS + simulation.between(0, 5_000));
+              }
+            });
+        delay += 2_500;
+      }
+    }
+    long gone = rolling ? delay : LEASE_IS_OVER_MS;
+    simulation.after(
+        gone,
+        () -> {
+          other = null;
+          merging = false;
+        });
+  }
+
+  private void stop(Host host, String job) {
+    SimulatedNode node = host.node;
+    boolean force = simulation.chance(0.4);
+    boolean save = !force && simulation.chance(0.5);
+    node.after(
+        10,
+        () -> {
+          if (node.cell == null || node.cell.isBlocked(node)) {
+            return;
+          }
+          simulation.log("a stop of job %s is requested, force=%s, save=%s", job, force, save);
+          node.cell.update(
+              job,
+              row ->
+                  JobMachine.isFinal(row)
+                      ? row
+                      : row.toBuilder()
+                          .setStopRequested(true)
+                          .setForceStopRequested(force || row.getForceStopRequested())
+                          .setSaveRequested(save)
+                          .build());
+        });
+  }
+
+  private void moveService(String job) {
+    for (SimulatedNode node : main.here()) {
+      if (node.serves(job)) {
+        simulation.log("the service of job %s moves", job);
+        deploy(main, job);
+        node.after(simulation.between(0, 500), () -> node.cancelService(job));
+        return;
+      }
+    }
+  }
+
+  private void repair() {
+    simulation.log("no further faults");
+    lossOfReports = 0;
+    long end = cut || other != null ? Math.max(0, healsAt - simulation.millis()) + 1_000 : 0;
+    simulation.after(end, this::repaired);
+  }
+
+  private void repaired() {
+    faultsAreOver = other == null && !cut;
+    if (!faultsAreOver) {
+      simulation.after(1_000, this::repaired);
+    }
+  }
+}
