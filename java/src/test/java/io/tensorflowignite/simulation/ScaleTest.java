@@ -165,6 +165,7 @@ public class ScaleTest {
               nodes,
               consistentIds,
               Set.of(),
+              Set.of(),
               reports,
               Set.of(),
               PlacementResult.of(placement),

@@ -159,6 +159,7 @@ final class SimulatedService {
         nodes,
         consistentIds,
         new HashSet<>(node.leftInOrder),
+        Set.of(),
         new HashMap<>(reports),
         Set.of(),
         cluster.placement(job, node),
