@@ -12,10 +12,17 @@ import java.util.stream.Collectors;
 public final class Members {
   private Members() {}
 
-  /** Makes the nodes the members of the job. */
+  /** Makes the nodes the members of the job: what names each of them, since every row has all. */
   public static void set(Job.Builder job, List<Node> nodes) {
     job.clearMembers();
-    nodes.forEach(node -> job.addMembers(node.toBuilder().clearAgent().clearLoops()));
+    for (Node node : nodes) {
+      job.addMembers(
+          Node.newBuilder()
+              .setId(node.getId())
+              .setConsistentId(node.getConsistentId())
+              .setOrder(node.getOrder())
+              .setAddress(node.getAddress()));
+    }
   }
 
   /**
