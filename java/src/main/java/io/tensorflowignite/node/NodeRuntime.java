@@ -209,7 +209,7 @@ public final class NodeRuntime implements AutoCloseable {
     local = NodeSettings.of(ignite);
     SocketBuffers.check(ignite, log);
     NodeTls tls = opened(tls());
-    nodes = new NodeTable(ignite);
+    nodes = opened(NodeTable.copied(ignite));
     departures = Departures.of(ignite);
     JobTable jobs = new JobTable(ignite);
     JobChangeBus jobChanges = new JobChangeBus();
@@ -318,6 +318,7 @@ public final class NodeRuntime implements AutoCloseable {
             ignite,
             () -> {
               index.compare();
+              nodes.compare();
               changes.release();
             }));
     NodeRow row = opened(new NodeRow(ignite, nodes, loops, copies, runner::quarantine, address));

@@ -10,10 +10,10 @@ import org.apache.ignite.Ignite;
 
 /** The jobs that this node knows, from its copies of the tables: no call of another node. */
 public final class JobIndex implements AutoCloseable {
-  private final LocalCopy rows;
-  private final LocalCopy finished;
+  private final LocalCopy<JobRow> rows;
+  private final LocalCopy<JobRow> finished;
 
-  private JobIndex(LocalCopy rows, LocalCopy finished) {
+  private JobIndex(LocalCopy<JobRow> rows, LocalCopy<JobRow> finished) {
     this.rows = rows;
     this.finished = finished;
   }
@@ -26,8 +26,8 @@ public final class JobIndex implements AutoCloseable {
    */
   public static JobIndex open(Ignite ignite, Consumer<String> listener) {
     return new JobIndex(
-        new LocalCopy(new Rows(ignite, SystemCache.JOBS), listener),
-        new LocalCopy(new Rows(ignite, SystemCache.FINISHED), listener));
+        new LocalCopy<>(new Rows(ignite, SystemCache.JOBS), JobRow::new, listener),
+        new LocalCopy<>(new Rows(ignite, SystemCache.FINISHED), JobRow::new, listener));
   }
 
   /**
@@ -36,6 +36,11 @@ public final class JobIndex implements AutoCloseable {
    */
   public List<Job> current() {
     return rows.all().stream().map(JobRow::job).collect(Collectors.toCollection(ArrayList::new));
+  }
+
+  /** Whether there is any of {@link #current}. */
+  public boolean hasCurrent() {
+    return !rows.keys().isEmpty();
   }
 
   /** One of {@link #current}. */

@@ -4,24 +4,41 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.apache.ignite.cache.CachePeekMode;
 
 /**
- * This node's copy of a table of jobs, whose rows are parsed once after each change. Ignite calls
- * back during the commit, when the new value may not be readable yet: so a changed row is read
- * again for a while. Rows that arrive when partitions are copied to this node come without an
- * event: so all rows are compared when their number differs, and from time to time.
+ * This node's copy of a table, whose rows are parsed once after each change. Ignite calls back
+ * during the commit, when the new value may not be readable yet: so a changed row is read again for
+ * a while. Rows that arrive when partitions are copied to this node come without an event: so all
+ * rows are compared when their number differs, and from time to time.
+ *
+ * @param <R> a parsed row
  */
-final class LocalCopy implements AutoCloseable {
+final class LocalCopy<R> implements AutoCloseable {
   private static final Duration SETTLED = Duration.ofSeconds(2);
   private static final Duration SCAN_INTERVAL = Duration.ofSeconds(30);
 
+  private static final class Parsed<R> {
+    final Object value;
+    final R row;
+
+    Parsed(Object value, R row) {
+      this.value = value;
+      this.row = row;
+    }
+  }
+
   private final Rows rows;
+  private final BiFunction<Object, Object, R> parser;
   private final LocalFeed feed;
-  private final Map<Object, JobRow> parsed = new ConcurrentHashMap<>();
+  private final Map<Object, Parsed<R>> parsed = new ConcurrentHashMap<>();
 
   /** The moment of the last change of a row, which was less than {@link #SETTLED} ago. */
   private final Map<Object, Long> changed = new ConcurrentHashMap<>();
@@ -29,8 +46,13 @@ final class LocalCopy implements AutoCloseable {
   private long scannedAt;
   private volatile boolean outdated = true;
 
-  LocalCopy(Rows rows, Consumer<String> listener) {
+  /**
+   * @param parser makes a row of its key and its value
+   * @param listener gets the key of each row that was put or removed, see {@link LocalFeed}
+   */
+  LocalCopy(Rows rows, BiFunction<Object, Object, R> parser, Consumer<String> listener) {
     this.rows = rows;
+    this.parser = parser;
     this.feed =
         LocalFeed.open(
             rows.cache(),
@@ -41,7 +63,25 @@ final class LocalCopy implements AutoCloseable {
   }
 
   /** All rows, in no order. */
-  synchronized Collection<JobRow> all() {
+  Collection<R> all() {
+    refresh();
+    return parsed.values().stream().map(known -> known.row).collect(Collectors.toList());
+  }
+
+  /** The keys of all rows, in no order. */
+  Collection<Object> keys() {
+    refresh();
+    return List.copyOf(parsed.keySet());
+  }
+
+  /** The row of a key; null: there is none. */
+  R get(Object key) {
+    refresh();
+    Parsed<R> known = parsed.get(key);
+    return known == null ? null : known.row;
+  }
+
+  private synchronized void refresh() {
     long now = System.nanoTime();
     if (outdated
         || now - scannedAt > SCAN_INTERVAL.toNanos()
@@ -58,13 +98,6 @@ final class LocalCopy implements AutoCloseable {
       }
       read(change.getKey(), rows.cache().localPeek(change.getKey(), CachePeekMode.ALL));
     }
-    return parsed.values();
-  }
-
-  /** The row of a key; null: there is none. */
-  JobRow get(Object key) {
-    all();
-    return parsed.get(key);
   }
 
   /** Compares all rows at the next call: partitions have moved. */
@@ -80,11 +113,11 @@ final class LocalCopy implements AutoCloseable {
   }
 
   private void read(Object key, Object value) {
-    JobRow known = parsed.get(key);
+    Parsed<R> known = parsed.get(key);
     if (value == null) {
       parsed.remove(key);
-    } else if (known == null || !known.isOf(value)) {
-      parsed.put(key, new JobRow(key, value));
+    } else if (known == null || !Objects.deepEquals(known.value, value)) {
+      parsed.put(key, new Parsed<>(value, parser.apply(key, value)));
     }
   }
 

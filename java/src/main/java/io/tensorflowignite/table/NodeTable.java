@@ -10,13 +10,30 @@ import java.util.UUID;
 import org.apache.ignite.Ignite;
 
 /** The nodes that run the service, and their addresses. */
-public final class NodeTable {
+public final class NodeTable implements AutoCloseable {
   private final Ignite ignite;
   private final Rows rows;
 
-  public NodeTable(Ignite ignite) {
+  /** Null: {@link #live} reads the cache. */
+  private final LocalCopy<Optional<Node>> copy;
+
+  private NodeTable(Ignite ignite, Rows rows, LocalCopy<Optional<Node>> copy) {
     this.ignite = ignite;
-    this.rows = new Rows(ignite, SystemCache.NODES);
+    this.rows = rows;
+    this.copy = copy;
+  }
+
+  /** The table for a few calls. */
+  public NodeTable(Ignite ignite) {
+    this(ignite, new Rows(ignite, SystemCache.NODES), null);
+  }
+
+  /**
+   * The table for repeated calls: its rows are parsed once after each change, until it is closed.
+   */
+  public static NodeTable copied(Ignite ignite) {
+    Rows rows = new Rows(ignite, SystemCache.NODES);
+    return new NodeTable(ignite, rows, new LocalCopy<>(rows, NodeTable::read, key -> {}));
   }
 
   public void put(Node node) {
@@ -25,20 +42,27 @@ public final class NodeTable {
 
   /** The row of a node; empty unless the node is in the topology now, and its row is readable. */
   public Optional<Node> get(String nodeId) {
-    return inTopology(nodeId) ? read(nodeId, rows.get(nodeId)) : Optional.empty();
+    if (!inTopology(nodeId)) {
+      return Optional.empty();
+    }
+    Optional<Node> copied = copy == null ? null : copy.get(nodeId);
+    return copied == null ? read(nodeId, rows.get(nodeId)) : copied;
   }
 
   /** The rows of the nodes that are in the topology now, in the order in which they joined. */
   public List<Node> live() {
     List<Node> live = new ArrayList<>();
-    rows.forEachLocal(
-        (key, value) -> {
-          if (inTopology(key)) {
-            read(key, value).ifPresent(live::add);
-          }
-        });
+    for (Optional<Node> row : copy == null ? all() : copy.all()) {
+      row.filter(node -> inTopology(node.getId())).ifPresent(live::add);
+    }
     live.sort(Comparator.comparingLong(Node::getOrder));
     return live;
+  }
+
+  private List<Optional<Node>> all() {
+    List<Optional<Node>> all = new ArrayList<>();
+    rows.forEachLocal((key, value) -> all.add(read(key, value)));
+    return all;
   }
 
   /** Whether a node is the first that joined, among the nodes that run the service now. */
@@ -49,14 +73,27 @@ public final class NodeTable {
 
   /** Removes the rows of nodes that have left, and rows of no node. */
   public void removeDeparted() {
-    List<Object> departed = new ArrayList<>();
-    rows.forEachLocal(
-        (key, value) -> {
-          if (!inTopology(key)) {
-            departed.add(key);
-          }
-        });
-    departed.forEach(rows.cache()::remove);
+    List<Object> keys = new ArrayList<>();
+    if (copy == null) {
+      rows.forEachLocal((key, value) -> keys.add(key));
+    } else {
+      keys.addAll(copy.keys());
+    }
+    keys.stream().filter(key -> !inTopology(key)).forEach(rows.cache()::remove);
+  }
+
+  /** Compares all rows at the next call, since partitions have moved. */
+  public void compare() {
+    if (copy != null) {
+      copy.compare();
+    }
+  }
+
+  @Override
+  public void close() {
+    if (copy != null) {
+      copy.close();
+    }
   }
 
   private static Optional<Node> read(Object key, Object value) {

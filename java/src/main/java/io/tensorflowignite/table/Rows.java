@@ -61,6 +61,10 @@ final class Rows {
 
   /** All keys and values of this node's copy of the cache, in no order. */
   void forEachLocal(BiConsumer<Object, Object> row) {
+    if (cache.localSize(CachePeekMode.ALL) == 0) {
+      // The entries of each partition would be opened: there are hundreds.
+      return;
+    }
     cache
         .localEntries(CachePeekMode.ALL)
         .forEach(entry -> row.accept(entry.getKey(), entry.getValue()));
