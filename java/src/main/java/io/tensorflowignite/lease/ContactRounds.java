@@ -8,23 +8,32 @@ import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.Node;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 
 /**
  * The oldest node calls all nodes, about twice a second, so that each knows who is connected. If it
  * is silent, the next oldest does so: node n of the order begins when no older node has called it
- * for n + 1 rounds. Two at once do no harm.
+ * for n + 1 rounds. Two at once do no harm. While there is no job, nobody needs a lease, and nobody
+ * calls; the first rounds for a job follow one another at once, so that its tasks do not wait.
  */
 public final class ContactRounds implements AutoCloseable {
   private static final int ROUNDS_IN_A_LEASE = 12;
+
+  /** A lease begins with the third call, see {@link Contacts}. */
+  private static final int FIRST_ROUNDS = 3;
+
+  private static final Duration FIRST_INTERVAL = Duration.ofMillis(10);
 
   /** Slow answers are awaited for a quarter of a lease. */
   private static final int WAITS_IN_A_LEASE = 4;
@@ -41,6 +50,7 @@ public final class ContactRounds implements AutoCloseable {
   private final NodeTable nodes;
   private final Contacts contacts;
   private final Departures departures;
+  private final BooleanSupplier hasJobs;
   private final Duration interval;
   private final Duration wait;
   private final String self;
@@ -48,7 +58,16 @@ public final class ContactRounds implements AutoCloseable {
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-contacts");
   private final ThreadPoolExecutor calls;
   private final Set<String> pending = ConcurrentHashMap.newKeySet();
+  private final Semaphore changes = new Semaphore(0);
   private volatile boolean closed;
+
+  /** The moment since which there is a job. */
+  private OptionalLong neededSince = OptionalLong.empty();
+
+  /** Of this node, since then. */
+  private int rounds;
+
+  private List<Node> live = List.of();
 
   /** Who answered the last round; empty unless this node has just called the others. */
   private Set<String> answered = Set.of();
@@ -56,12 +75,14 @@ public final class ContactRounds implements AutoCloseable {
   /**
    * @param serviceName the name under which the service is deployed, which implements {@link
    *     NodeContact}
+   * @param hasJobs whether there is a job that is not over
    */
   public ContactRounds(
       Ignite ignite,
       String serviceName,
       NodeTable nodes,
       Contacts contacts,
+      BooleanSupplier hasJobs,
       Duration lease,
       Loops loops) {
     this.ignite = ignite;
@@ -69,6 +90,7 @@ public final class ContactRounds implements AutoCloseable {
     this.nodes = nodes;
     this.contacts = contacts;
     this.departures = Departures.of(ignite);
+    this.hasJobs = hasJobs;
     this.interval = lease.dividedBy(ROUNDS_IN_A_LEASE);
     this.wait = lease.dividedBy(WAITS_IN_A_LEASE);
     this.self = ignite.cluster().localNode().consistentId().toString();
@@ -99,26 +121,56 @@ public final class ContactRounds implements AutoCloseable {
     Uninterruptibles.joinUninterruptibly(thread, CLOSE_TIMEOUT);
   }
 
+  /** The jobs have changed. */
+  public void wake() {
+    changes.release();
+  }
+
   private void run() {
     loop.run(
         ERROR_PAUSE,
         () -> {
           long begin = System.nanoTime();
-          round();
-          long rest = interval.toNanos() - (System.nanoTime() - begin);
-          TimeUnit.NANOSECONDS.sleep(Math.max(0, rest));
+          boolean calls = isCaller();
+          if (calls) {
+            round();
+          }
+          if (neededSince.isPresent()) {
+            Duration pause = calls && rounds < FIRST_ROUNDS ? FIRST_INTERVAL : interval;
+            TimeUnit.NANOSECONDS.sleep(begin + pause.toNanos() - System.nanoTime());
+          } else {
+            changes.tryAcquire(2 * interval.toNanos(), TimeUnit.NANOSECONDS);
+          }
+          changes.drainPermits();
         });
   }
 
-  private void round() throws InterruptedException {
-    List<Node> live = nodes.live();
+  /** Compares the nodes; returns whether this node is to call the others now. */
+  private boolean isCaller() {
+    live = nodes.live();
     departures.observe(live);
-    List<String> ids = live.stream().map(Node::getConsistentId).collect(Collectors.toList());
-    if (!contacts.isCaller(ids, interval)) {
-      answered = Set.of();
-      return;
+    if (!hasJobs.getAsBoolean()) {
+      neededSince = OptionalLong.empty();
+    } else if (neededSince.isEmpty()) {
+      neededSince = OptionalLong.of(System.nanoTime());
+      rounds = 0;
     }
+    List<String> ids = live.stream().map(Node::getConsistentId).collect(Collectors.toList());
+    if (neededSince.isPresent() && contacts.isCaller(ids, interval, needed())) {
+      return true;
+    }
+    answered = Set.of();
+    return false;
+  }
+
+  /** The time for which calls are needed. */
+  private Duration needed() {
+    return Duration.ofNanos(System.nanoTime() - neededSince.getAsLong());
+  }
+
+  private void round() throws InterruptedException {
     contacts.add(self, answered);
+    rounds++;
     callAll(live);
   }
 

@@ -5,6 +5,7 @@ import io.tensorflowignite.job.decide.QuorumRule;
 import io.tensorflowignite.v1.Job;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -79,14 +80,16 @@ public final class Contacts {
    *
    * @param consistentIds the nodes of the cluster, in the order in which they joined
    * @param interval the time between two rounds
+   * @param needed the time for which rounds are needed: before, no node has called
    */
-  public boolean isCaller(List<String> consistentIds, Duration interval) {
+  public boolean isCaller(List<String> consistentIds, Duration interval, Duration needed) {
     int position = consistentIds.indexOf(self);
-    if (position < 0 || position > MAX_POSITION) {
-      return false;
+    if (position <= 0 || position > MAX_POSITION) {
+      return position == 0;
     }
     Duration silence = sinceCallOf(Set.copyOf(consistentIds.subList(0, position)));
-    return silence.compareTo(interval.multipliedBy(position + 1L)) >= 0;
+    return Collections.min(List.of(silence, needed)).compareTo(interval.multipliedBy(position + 1L))
+        >= 0;
   }
 
   /** The time since the last call of any of the callers; the longest one if there was none. */

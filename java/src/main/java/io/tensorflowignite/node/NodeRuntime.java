@@ -111,6 +111,7 @@ public final class NodeRuntime implements AutoCloseable {
   private JobIndex index;
   private volatile ObservedJobs observed;
   private volatile NodeRunner runner;
+  private volatile ContactRounds rounds;
   private LossDetector detector;
   private RestoredCopies copies;
   private Storage storage;
@@ -223,6 +224,10 @@ public final class NodeRuntime implements AutoCloseable {
                   if (started != null) {
                     started.wake();
                   }
+                  ContactRounds calling = rounds;
+                  if (calling != null) {
+                    calling.wake();
+                  }
                   changes.release();
                 }));
     observed = opened(new ObservedJobs(ignite, serviceName));
@@ -324,8 +329,17 @@ public final class NodeRuntime implements AutoCloseable {
     NodeRow row = opened(new NodeRow(ignite, nodes, loops, copies, runner::quarantine, address));
     row.start();
     self = row;
-    opened(new ContactRounds(ignite, serviceName, nodes, contacts, settings.leaseTimeout, loops))
-        .start();
+    rounds =
+        opened(
+            new ContactRounds(
+                ignite,
+                serviceName,
+                nodes,
+                contacts,
+                index::hasCurrent,
+                settings.leaseTimeout,
+                loops));
+    rounds.start();
     opened(supervisor).start();
     opened(runner).start();
     opened(StopHook.install(ignite, this::leave));

@@ -107,16 +107,18 @@ public class ContactsTest {
   @Test
   public void theNextOldestNodeCallsWhenTheOlderOnesAreSilent() {
     Duration interval = Duration.ofMillis(500);
-    assertTrue("the oldest always", contacts.isCaller(List.of("b", "a"), interval));
-    assertTrue("none of the nodes", !contacts.isCaller(List.of("a", "c"), interval));
+    assertTrue(
+        "the oldest always", contacts.isCaller(List.of("b", "a"), interval, Duration.ofDays(1)));
+    assertTrue(
+        "none of the nodes", !contacts.isCaller(List.of("a", "c"), interval, Duration.ofDays(1)));
     call("a", 100_000);
     nowMs = 100_999;
-    assertTrue(!contacts.isCaller(List.of("a", "b", "c"), interval));
+    assertTrue(!contacts.isCaller(List.of("a", "b", "c"), interval, Duration.ofDays(1)));
     nowMs = 101_000;
-    assertTrue(contacts.isCaller(List.of("a", "b", "c"), interval));
-    assertTrue(!contacts.isCaller(List.of("a", "c", "b"), interval));
+    assertTrue(contacts.isCaller(List.of("a", "b", "c"), interval, Duration.ofDays(1)));
+    assertTrue(!contacts.isCaller(List.of("a", "c", "b"), interval, Duration.ofDays(1)));
     nowMs = 200_000;
     List<String> many = List.of("a", "c", "d", "e", "f", "g", "b");
-    assertTrue("not all of many nodes", !contacts.isCaller(many, interval));
+    assertTrue("not all of many nodes", !contacts.isCaller(many, interval, Duration.ofDays(1)));
   }
 }

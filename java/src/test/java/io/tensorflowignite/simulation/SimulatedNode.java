@@ -363,7 +363,7 @@ final class SimulatedNode {
   private void round() {
     List<SimulatedNode> live = live();
     List<String> ids = live.stream().map(SimulatedNode::consistentId).collect(Collectors.toList());
-    if (!contacts.isCaller(ids, ROUND)) {
+    if (!contacts.isCaller(ids, ROUND, Duration.ofDays(1))) {
       answered = Set.of();
       after(ROUND.toMillis(), this::round);
       return;
