@@ -52,6 +52,10 @@ public final class AgentSupervisor implements AutoCloseable {
   private static final int LEASES_WITHOUT_ANSWER = 2;
 
   private static final int HEARTBEATS_IN_A_LEASE = 5;
+
+  /** An agent without tasks gets each third heartbeat: its lease does not end. */
+  private static final int HEARTBEAT_WITHOUT_TASKS = 3;
+
   private static final int SECRET_BYTES = 32;
 
   private final String python;
@@ -171,10 +175,17 @@ public final class AgentSupervisor implements AutoCloseable {
     // After a pause of this JVM one call is late although the agent answers.
     int failures = 0;
     AgentInfo known = agent.info();
-    while (!closed && !ended) {
+    for (int number = 0; !closed && !ended; number++) {
+      loop.alive();
+      HeartbeatRequest heartbeat = listener.heartbeat();
+      if (heartbeat.getLeasesCount() == 0
+          && failures == 0
+          && number % HEARTBEAT_WITHOUT_TASKS != 0) {
+        ended = agent.awaitEnd(leaseMs / HEARTBEATS_IN_A_LEASE);
+        continue;
+      }
       try {
-        loop.alive();
-        AgentInfo now = agent.heartbeat(listener.heartbeat(), leaseMs);
+        AgentInfo now = agent.heartbeat(heartbeat, leaseMs);
         answeredAt = System.nanoTime();
         failures = 0;
         if (now.getPid() != 0 && !now.equals(known)) {

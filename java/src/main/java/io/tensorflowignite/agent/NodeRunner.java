@@ -63,10 +63,11 @@ import org.apache.ignite.IgniteLogger;
 /**
  * Makes this node's tasks follow the job table: compares the phase of every current attempt with
  * the agent's tasks, takes the missing steps, and reports. One thread does this after every event,
- * and every second.
+ * and every second; every three seconds while no attempt is here.
  */
 public final class NodeRunner implements AutoCloseable {
   private static final long TICK_MS = 1_000;
+  private static final long IDLE_TICK_MS = 3_000;
   private static final java.time.Duration ERROR_PAUSE = java.time.Duration.ofSeconds(1);
 
   private static final java.time.Duration CLOSE_TIMEOUT = java.time.Duration.ofSeconds(10);
@@ -113,6 +114,7 @@ public final class NodeRunner implements AutoCloseable {
       ClusterSettings settings,
       AgentSupervisor supervisor,
       JobIndex jobs,
+      NodeTable nodes,
       String nodeAddress,
       Supplier<Map<String, String>> tlsEnvironment,
       CodeStore code,
@@ -133,7 +135,7 @@ public final class NodeRunner implements AutoCloseable {
     this.jobs = jobs;
     this.sender = new ReportSender(ignite);
     this.reports = new ReportTable(ignite);
-    this.nodeTable = new NodeTable(ignite);
+    this.nodeTable = nodes;
     this.output =
         new OutputStore(
             new LogTable(ignite), log, settings.logLimitBytes, this::nodes, news::stored);
@@ -261,7 +263,8 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   private void pass() throws InterruptedException {
-    Runnable event = events.poll(TICK_MS, TimeUnit.MILLISECONDS);
+    long tick = attempts.isEmpty() ? IDLE_TICK_MS : TICK_MS;
+    Runnable event = events.poll(tick, TimeUnit.MILLISECONDS);
     while (event != null) {
       loop.part("event", event::run);
       event = events.poll();

@@ -24,12 +24,15 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.ClusterNode;
 
 /**
- * This node's row in the node table. A thread compares the row every second with what the node is:
- * its agent, its loops that have failed or are silent, and its quarantine. It writes the row if
- * they differ, so the row is also mended if a write was lost, or another client has changed it.
+ * This node's row in the node table. A thread compares the row with what the node is: its agent,
+ * its loops that have failed or are silent, and its quarantine. It writes the row if they differ,
+ * so the row is also mended if a write was lost, or another client has changed it. Every second it
+ * observes the loops and the quarantine, which report no changes; it compares the whole row after a
+ * change, and every five seconds.
  */
 final class NodeRow implements AutoCloseable {
   private static final Duration INTERVAL = Duration.ofSeconds(1);
+  private static final Duration COMPARE_INTERVAL = Duration.ofSeconds(5);
   private static final Duration PASS_LIMIT = Duration.ofSeconds(30);
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
@@ -41,6 +44,9 @@ final class NodeRow implements AutoCloseable {
   private final Semaphore changes = new Semaphore(0);
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-row");
   private volatile Node self;
+  private List<UnprovenAttempt> published = List.of();
+  private boolean due;
+  private long comparedAt;
   private volatile boolean closed;
 
   NodeRow(
@@ -101,27 +107,43 @@ final class NodeRow implements AutoCloseable {
     loop.run(
         INTERVAL,
         () -> {
-          publish();
-          changes.tryAcquire(INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
+          boolean changed = changes.tryAcquire(INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
           changes.drainPermits();
+          if (changed || isDue()) {
+            publish();
+          }
         });
   }
 
+  private synchronized boolean isDue() {
+    return due
+        || System.nanoTime() - comparedAt >= COMPARE_INTERVAL.toNanos()
+        || !loops.faults().isEmpty()
+        || !quarantine.get().equals(published);
+  }
+
   private synchronized void publish() {
+    // Also if it fails.
+    due = true;
     Node stored = nodes.get(self.getId()).orElse(Node.getDefaultInstance());
     if (self.getAvailability() != NODE_AVAILABILITY_STOPPING) {
       // Any node may have drained this one.
       self = self.toBuilder().setAvailability(stored.getAvailability()).build();
     }
+    List<NodeLoop> faults = loops.faults();
+    List<UnprovenAttempt> unproven = quarantine.get();
     Node now =
         self.toBuilder()
-            .addAllLoops(loops.faults())
-            .addAllQuarantine(quarantine.get())
+            .addAllLoops(faults)
+            .addAllQuarantine(unproven)
             .addAllRestoredCaches(copies.here())
             .build();
-    if (!lasting(now).equals(lasting(stored))) {
+    if (!now.equals(stored) && !lasting(now).equals(lasting(stored))) {
       nodes.put(now);
     }
+    due = !faults.isEmpty();
+    published = unproven;
+    comparedAt = System.nanoTime();
   }
 
   /** The row without what changes with each failed pass. */

@@ -80,6 +80,10 @@ import org.apache.ignite.lang.IgnitePredicate;
 /** All parts of the service on one node: starts them in order, and closes them in reverse order. */
 public final class NodeRuntime implements AutoCloseable {
   private static final long RECONCILE_MS = 1_000;
+
+  /** While there is no job, and a majority of the nodes is here. */
+  private static final long IDLE_RECONCILE_MS = 3_000;
+
   private static final Duration ERROR_PAUSE = Duration.ofSeconds(1);
   private static final Duration PASS_LIMIT = Duration.ofMinutes(1);
   private static final long CLOSE_TIMEOUT_MS = 30_000;
@@ -191,7 +195,8 @@ public final class NodeRuntime implements AutoCloseable {
           ERROR_PAUSE,
           () -> {
             reconcile(reconciler);
-            changes.tryAcquire(RECONCILE_MS, TimeUnit.MILLISECONDS);
+            boolean idle = !index.hasCurrent() && departures.minority().isEmpty();
+            changes.tryAcquire(idle ? IDLE_RECONCILE_MS : RECONCILE_MS, TimeUnit.MILLISECONDS);
             changes.drainPermits();
           });
     } catch (Throwable e) {
@@ -298,6 +303,7 @@ public final class NodeRuntime implements AutoCloseable {
             settings,
             supervisor,
             index,
+            nodes,
             address,
             tls::taskEnvironment,
             code,
