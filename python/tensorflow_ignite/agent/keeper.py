@@ -58,6 +58,7 @@ class Keeper:
         self.was_killed = False
         self._control, keepers_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setblocking(False)
+        self._received: asyncio.Event | None = None
         if lease_until_nanos is not None:
             # Before the start: an agent that is stopped just afterwards could not send it.
             self.extend_lease(lease_until_nanos)
@@ -98,10 +99,28 @@ class Keeper:
             return
         except OSError:
             pass
+        if self._received is not None:
+            asyncio.get_running_loop().remove_reader(self._control.fileno())
+            self._received.set()
         self._control.close()
         if self.exit_code is None:
             self.exit_code = -signal.SIGKILL
             self.was_killed = True
+
+    async def wait(self, seconds: float) -> None:
+        """Returns after some seconds, or as soon as the keeper has sent a message or has ended."""
+        if self._received is None:
+            self._received = asyncio.Event()
+            if self._control.fileno() >= 0:
+                asyncio.get_running_loop().add_reader(self._control.fileno(), self._receive)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._received.wait(), seconds)
+        self._received.clear()
+
+    def _receive(self) -> None:
+        self.poll()
+        if self._received is not None:
+            self._received.set()
 
     def _take(self, message: str) -> None:
         kind, _, value = message.partition(" ")

@@ -30,7 +30,11 @@ from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest
 
 TICK_SECONDS = 0.05
+# Between reads of the output of a script that runs; its end is noticed at once.
+_SUPERVISE_SECONDS = 0.2
 PROGRESS_SECONDS = 0.5
+# Between reports of progress alone: the node sends no more of them.
+_REPORT_SECONDS = 0.9
 _START_POLL_SECONDS = 0.005
 
 _log = logging.getLogger(__name__)
@@ -106,6 +110,8 @@ class Task:
         self._start_of_spares: TaskStart | None = None
         #: The process that ends all others of the task; None until the task's start.
         self.keeper: Keeper | None = None
+        self._is_unreported = False
+        self._reported_at = 0.0
         self._lease = lease
         self._ending: Ending | None = None
         self._killer: Awaitable[None] | None = None
@@ -302,7 +308,7 @@ class Task:
             if ended:
                 break
             await self._enforce_limits(monitor, running)
-            await asyncio.sleep(TICK_SECONDS)
+            await running.wait(TICK_SECONDS if self.command.has_plan else _SUPERVISE_SECONDS)
         if self._killer is not None:
             await self._killer
         exit_code = await self._end_tree(running)
@@ -392,12 +398,17 @@ class Task:
     def _update_progress(self) -> None:
         progress = self._progress.read_new()
         dropped = self.output.dropped_bytes
+        decides = self.command.has_plan
         if progress is not None:
+            decides |= progress.checkpoint_step != self.status.progress.checkpoint_step
             self.status.progress.CopyFrom(progress)
             if progress.step > progress.resumed_from_step:
                 self._end_start()
-        if progress is not None or dropped != self.status.log_dropped_bytes:
-            self.status.log_dropped_bytes = dropped
+        self._is_unreported |= progress is not None or dropped != self.status.log_dropped_bytes
+        self.status.log_dropped_bytes = dropped
+        now = time.monotonic()
+        if self._is_unreported and (decides or now - self._reported_at >= _REPORT_SECONDS):
+            self._is_unreported, self._reported_at = False, now
             self._changed()
 
     def _changed(self) -> None:
