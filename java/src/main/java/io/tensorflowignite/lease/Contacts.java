@@ -1,6 +1,7 @@
 package io.tensorflowignite.lease;
 
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Iterables;
 import io.tensorflowignite.job.decide.QuorumRule;
 import io.tensorflowignite.v1.Job;
 import java.time.Duration;
@@ -19,11 +20,12 @@ import java.util.function.LongSupplier;
  * majority of the job's members was connected. The others start no attempt before, see {@code
  * TerminationProof}.
  *
- * <p>The moment: a caller calls all nodes in rounds, and a node again only after its answer. Call k
- * to this node brings the nodes that answered the round of call k-1, or a later one. That round
- * began after this node had answered call k-2. So these nodes, the caller and this node were
- * connected at the time of call k-2, or later; the earlier moment is the safe one, however long a
- * message was under way.
+ * <p>The moment: a caller calls all nodes in rounds. Call k to this node brings the nodes that
+ * answered the round of call k-1, or a later one. That round began after this node had answered
+ * call k-2 if call k-1 names this node among those that have answered. So these nodes, the caller
+ * and this node were connected at the time of call k-2, or later; the earlier moment is the safe
+ * one, however long a message was under way. Calls that have waited for this node, since it stood
+ * still, come at once; they do not name it, and prove nothing.
  */
 public final class Contacts {
   /** So that not all nodes of a large cluster begin, when the network is cut. */
@@ -43,6 +45,9 @@ public final class Contacts {
   private static final class Calls {
     OptionalLong last = OptionalLong.empty();
     OptionalLong beforeLast = OptionalLong.empty();
+
+    /** The last call was made after the answer to the one before it. */
+    boolean lastNamesSelf;
   }
 
   private final String self;
@@ -69,9 +74,12 @@ public final class Contacts {
     Calls calls = callers.computeIfAbsent(caller, key -> new Calls());
     Set<String> connected =
         ImmutableSet.<String>builder().addAll(answered).add(caller).add(self).build();
-    calls.beforeLast.ifPresent(at -> proofs.add(new Proof(at, connected)));
+    if (calls.lastNamesSelf) {
+      calls.beforeLast.ifPresent(at -> proofs.add(new Proof(at, connected)));
+    }
     calls.beforeLast = calls.last;
     calls.last = OptionalLong.of(now);
+    calls.lastNamesSelf = caller.equals(self) || Iterables.contains(answered, self);
   }
 
   /**

@@ -59,14 +59,26 @@ public class ContactsTest {
 
   @Test
   public void aMessageThatWasLongUnderWayExtendsNothing() {
-    call("a", 100_000).call("a", 100_500).call("a", 106_100, "a", "b", "c");
+    call("a", 100_000).call("a", 100_500, "b").call("a", 106_100, "a", "b", "c");
     assertTrue(!hasLease(job("a", "b", "c")));
+  }
+
+  @Test
+  public void callsThatHaveWaitedForANodeThatStoodStillProveNothing() {
+    Job three = job("a", "b", "c");
+    call("a", 100_000).call("a", 100_500, "a", "b").call("a", 101_000, "a", "b", "c");
+    assertEquals(106_000, leaseEndMs(three));
+    // It stood still from here on; these calls were made without its answer.
+    call("a", 105_000, "a", "b", "c").call("a", 105_001, "a", "c").call("a", 105_002, "a", "c");
+    assertEquals("of the answer before it stood still", 107_000, leaseEndMs(three));
+    call("a", 105_500, "a", "b", "c").call("a", 106_000, "a", "b", "c");
+    assertEquals(111_002, leaseEndMs(three));
   }
 
   @Test
   public void theLeaseEndsWithoutAnswersOfAMajority() {
     Job five = job("a", "b", "c", "d", "e");
-    call("a", 100_000).call("a", 100_500).call("a", 101_000, "b", "c");
+    call("a", 100_000).call("a", 100_500, "b").call("a", 101_000, "b", "c");
     for (long at = 101_500; at < 106_000; at += 500) {
       call("a", at, "b");
       assertEquals(106_000, leaseEndMs(five));
@@ -78,7 +90,7 @@ public class ContactsTest {
 
   @Test
   public void eachJobHasItsOwnMembers() {
-    call("a", 100_000).call("a", 100_500).call("a", 101_000, "a");
+    call("a", 100_000).call("a", 100_500, "b").call("a", 101_000, "a");
     assertTrue(hasLease(job("a", "b", "c")));
     assertTrue(!hasLease(job("a", "b", "c", "d", "e")));
   }
@@ -93,9 +105,9 @@ public class ContactsTest {
 
   @Test
   public void anotherCallerTakesOver() {
-    call("a", 100_000).call("a", 100_500).call("a", 101_000, "a", "c");
+    call("a", 100_000).call("a", 100_500, "b").call("a", 101_000, "a", "c");
     assertEquals(Duration.ZERO, contacts.sinceCallOf(Set.of("a", "c")));
-    call("c", 103_000).call("c", 103_500).call("c", 104_000, "c", "d");
+    call("c", 103_000).call("c", 103_500, "b").call("c", 104_000, "b", "c", "d");
     assertEquals(Duration.ofSeconds(3), contacts.sinceCallOf(Set.of("a")));
     assertEquals(109_000, leaseEndMs(job("a", "b", "c", "d")));
     call("c", 108_000, "c", "d");
