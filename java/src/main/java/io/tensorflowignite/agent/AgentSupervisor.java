@@ -53,8 +53,8 @@ public final class AgentSupervisor implements AutoCloseable {
 
   private static final int HEARTBEATS_IN_A_LEASE = 5;
 
-  /** An agent without tasks gets each third heartbeat: its lease does not end. */
-  private static final int HEARTBEAT_WITHOUT_TASKS = 3;
+  /** An agent without tasks gets each second heartbeat: its lease does not end. */
+  private static final int HEARTBEAT_WITHOUT_TASKS = 2;
 
   private static final int SECRET_BYTES = 32;
 

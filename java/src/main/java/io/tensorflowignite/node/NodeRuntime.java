@@ -115,6 +115,7 @@ public final class NodeRuntime implements AutoCloseable {
   private JobIndex index;
   private volatile ObservedJobs observed;
   private volatile NodeRunner runner;
+  private volatile List<String> peers = List.of();
   private volatile ContactRounds rounds;
   private LossDetector detector;
   private RestoredCopies copies;
@@ -455,7 +456,18 @@ public final class NodeRuntime implements AutoCloseable {
     detector.store();
   }
 
+  /** A heartbeat must not wait for a cache, as it would while nodes leave. */
+  private void updatePeers() {
+    peers =
+        nodes.live().stream()
+            .filter(node -> !node.getId().equals(nodeId))
+            .map(Node::getAddress)
+            .limit(MAX_PEERS)
+            .collect(Collectors.toList());
+  }
+
   private void reconcile(Reconciler reconciler) throws InterruptedException {
+    updatePeers();
     age.observe();
     ReportInbox.of(ignite)
         .repeatProofs(id -> index.current(id).map(Job::getServiceNodeId).orElse(""));
@@ -520,15 +532,7 @@ public final class NodeRuntime implements AutoCloseable {
 
     @Override
     public HeartbeatRequest heartbeat() {
-      return HeartbeatRequest.newBuilder()
-          .addAllLeases(runner.leases())
-          .addAllPeers(
-              nodes.live().stream()
-                  .filter(node -> !node.getId().equals(nodeId))
-                  .map(Node::getAddress)
-                  .limit(MAX_PEERS)
-                  .collect(Collectors.toList()))
-          .build();
+      return HeartbeatRequest.newBuilder().addAllLeases(runner.leases()).addAllPeers(peers).build();
     }
   }
 }
