@@ -1,5 +1,6 @@
 package io.tensorflowignite.lease;
 
+import com.google.common.collect.Sets;
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.Loop;
@@ -69,8 +70,11 @@ public final class ContactRounds implements AutoCloseable {
 
   private List<Node> live = List.of();
 
-  /** Who answered the last round; empty unless this node has just called the others. */
-  private Set<String> answered = Set.of();
+  /** The nodes that have answered the last round; answers come until the next one begins. */
+  private Set<String> answers = ConcurrentHashMap.newKeySet();
+
+  /** The nodes of the last round. For those that have not answered it, the next does not wait. */
+  private Set<String> called = Set.of();
 
   /**
    * @param serviceName the name under which the service is deployed, which implements {@link
@@ -159,7 +163,9 @@ public final class ContactRounds implements AutoCloseable {
     if (neededSince.isPresent() && contacts.isCaller(ids, interval, needed())) {
       return true;
     }
-    answered = Set.of();
+    answers = ConcurrentHashMap.newKeySet();
+    // If this node begins to call, older ones have been silent.
+    called = Set.copyOf(ids.subList(0, Math.max(0, ids.indexOf(self))));
     return false;
   }
 
@@ -169,35 +175,43 @@ public final class ContactRounds implements AutoCloseable {
   }
 
   private void round() throws InterruptedException {
+    Set<String> answered = Set.copyOf(answers);
+    Set<String> silent = Set.copyOf(Sets.difference(called, answered));
     contacts.add(self, answered);
     rounds++;
-    callAll(live);
+    callAll(answered.toArray(new String[0]), silent);
   }
 
-  private void callAll(List<Node> live) throws InterruptedException {
-    String[] last = answered.toArray(new String[0]);
-    Set<String> answers = ConcurrentHashMap.newKeySet();
+  private void callAll(String[] answered, Set<String> silent) throws InterruptedException {
+    Set<String> now = ConcurrentHashMap.newKeySet();
+    answers = now;
     List<Node> others =
         live.stream()
-            .filter(node -> !node.getConsistentId().equals(self) && pending.add(node.getId()))
+            .filter(node -> !node.getConsistentId().equals(self))
             .collect(Collectors.toList());
-    CountDownLatch open = new CountDownLatch(others.size());
+    called = others.stream().map(Node::getConsistentId).collect(Collectors.toSet());
+    // A node gets the next call after its answer, or when the time for that is over.
+    others.removeIf(node -> !pending.add(node.getId()));
+    CountDownLatch open =
+        new CountDownLatch(
+            (int) others.stream().filter(node -> !silent.contains(node.getConsistentId())).count());
     for (Node node : others) {
       calls.execute(
           () -> {
             try {
-              call(node, last);
-              answers.add(node.getConsistentId());
+              call(node, answered);
+              now.add(node.getConsistentId());
             } catch (RuntimeException e) {
               // The node is leaving, or its service is not deployed yet: it has not answered.
             } finally {
               pending.remove(node.getId());
-              open.countDown();
+              if (!silent.contains(node.getConsistentId())) {
+                open.countDown();
+              }
             }
           });
     }
     open.await(wait.toMillis(), TimeUnit.MILLISECONDS);
-    answered = Set.copyOf(answers);
   }
 
   private void call(Node node, String[] last) {
