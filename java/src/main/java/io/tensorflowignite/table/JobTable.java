@@ -246,8 +246,9 @@ public final class JobTable {
 
   /** Removes a job with its attempts. */
   public void remove(Job job) {
-    history.remove(job);
+    // First, so that the job cannot be moved to the history afterwards.
     remove(job.getId());
+    history.remove(job);
   }
 
   /** Removes the rows of a job whose row is readable or not, and the job's fence. */
