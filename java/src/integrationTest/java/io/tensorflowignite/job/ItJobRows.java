@@ -11,10 +11,12 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Timestamp;
 import io.grpc.StatusRuntimeException;
 import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.table.LogReader;
 import io.tensorflowignite.table.LogTable;
@@ -155,16 +157,16 @@ public class ItJobRows {
     put(phase);
     for (int other = 0; other < OTHERS; other++) {
       put(
-          job("report0" + other)
+          job("other0" + other)
               .setState(JOB_STATE_RESERVING)
               .addAttempts(attempt(AttemptPhase.ATTEMPT_PHASE_RESERVE_VALUE))
               .build());
     }
     for (int other = 0; other < OTHERS; other++) {
-      String key = "report0" + other + "/1/" + node.self().getId();
+      String id = "other0" + other;
       Await.until(
-          "the node has reported about " + key,
-          () -> node.raw(SystemCache.REPORTS).containsKey(key));
+          "the row of " + id + ", of the earlier layout, is converted",
+          () -> layout(node.raw(SystemCache.JOBS).get(id)) == JobLayout.CURRENT);
     }
     assertOthersGoOn();
     assertEquals(LATER, node.listed("later000").orElseThrow().getStateValue());
@@ -219,6 +221,14 @@ public class ItJobRows {
     assertEquals(2, read.get(2).getSequence());
     logs.remove(task);
     assertEquals(0, node.raw(SystemCache.LOGS).size());
+  }
+
+  private static int layout(Object row) {
+    try {
+      return Job.parseFrom((byte[]) row).getLayout();
+    } catch (InvalidProtocolBufferException e) {
+      throw new AssertionError(e);
+    }
   }
 
   private static int nodeCount() {
