@@ -1,6 +1,7 @@
 package io.tensorflowignite.agent;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import io.tensorflowignite.job.NodeMessages;
 import io.tensorflowignite.job.ReportInbox;
 import io.tensorflowignite.job.decide.ReportThrottle;
 import io.tensorflowignite.v1.NodeReport;
@@ -10,8 +11,6 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteException;
-import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.lang.IgniteBiPredicate;
 
 /**
@@ -55,22 +54,8 @@ final class ReportSender {
             id(report.getJobId(), report.getAttempt()), id -> new ReportThrottle());
     // Revisions are higher than those of an earlier service of this node too.
     if (throttle.isDue(report, receiver, System.nanoTime())) {
-      send(throttle.report(), receiver);
-    }
-  }
-
-  private void send(NodeReport report, String receiver) {
-    ClusterNode node = ignite.cluster().node(UUID.fromString(receiver));
-    if (node == null) {
-      return;
-    }
-    try {
-      ignite
-          .message(ignite.cluster().forNode(node))
-          .send(ReportInbox.REPORTS, report.toByteArray());
-    } catch (IgniteException e) {
-      // The node leaves; without a receipt the report is sent again.
-      return;
+      NodeMessages.send(
+          ignite, UUID.fromString(receiver), ReportInbox.REPORTS, throttle.report().toByteArray());
     }
   }
 

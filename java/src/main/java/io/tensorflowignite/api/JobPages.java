@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
  * so that jobs that come or go meanwhile move no other job to another page.
  */
 final class JobPages {
-  static final int MAX_SIZE = 1000;
+  private static final int MAX_SIZE = 1000;
   private static final int DEFAULT_SIZE = 100;
   private static final Pattern TOKEN = Pattern.compile("(\\d{1,19})\\.(\\d{1,9})/(.*)");
 

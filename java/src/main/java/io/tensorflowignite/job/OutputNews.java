@@ -20,8 +20,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteException;
-import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.lang.IgniteBiPredicate;
 
 /**
@@ -39,7 +37,6 @@ public final class OutputNews implements AutoCloseable {
   private static final Duration FORGET = Duration.ofSeconds(15);
 
   private final Ignite ignite;
-  private final UUID self;
 
   /** By job, the streams of this node. */
   private final Map<String, Set<Follower>> streams = new ConcurrentHashMap<>();
@@ -61,7 +58,6 @@ public final class OutputNews implements AutoCloseable {
 
   private OutputNews(Ignite ignite) {
     this.ignite = ignite;
-    this.self = ignite.cluster().localNode().id();
     this.followListener =
         (node, job) -> {
           nodes
@@ -105,7 +101,7 @@ public final class OutputNews implements AutoCloseable {
       }
       renewed = desired;
       renewedAt = System.nanoTime();
-      desired.forEach(node -> send(UUID.fromString(node), FOLLOW, jobId));
+      desired.forEach(node -> NodeMessages.send(ignite, UUID.fromString(node), FOLLOW, jobId));
     }
 
     @Override
@@ -169,7 +165,8 @@ public final class OutputNews implements AutoCloseable {
       }
       collected.clear();
     }
-    messages.forEach((node, message) -> send(node, STORED, message.build().toByteArray()));
+    messages.forEach(
+        (node, message) -> NodeMessages.send(ignite, node, STORED, message.build().toByteArray()));
   }
 
   private void announce(Object message) {
@@ -181,22 +178,6 @@ public final class OutputNews implements AutoCloseable {
       }
     } catch (InvalidProtocolBufferException | ClassCastException e) {
       // No node of this version sends such a message.
-      return;
-    }
-  }
-
-  private void send(UUID nodeId, String topic, Object message) {
-    if (nodeId.equals(self)) {
-      (topic.equals(FOLLOW) ? followListener : storedListener).apply(self, message);
-      return;
-    }
-    ClusterNode node = ignite.cluster().node(nodeId);
-    try {
-      if (node != null) {
-        ignite.message(ignite.cluster().forNode(node)).send(topic, message);
-      }
-    } catch (IgniteException e) {
-      // The node leaves. Streams read everything from time to time.
       return;
     }
   }

@@ -16,8 +16,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteException;
-import org.apache.ignite.cluster.ClusterNode;
 
 /**
  * The reports of nodes on the jobs that this node serves, and the jobs as their services observe
@@ -196,15 +194,8 @@ public final class ReportInbox {
   }
 
   private void send(NodeReport proof, String servingNode) {
-    ClusterNode node =
-        servingNode.isEmpty() ? null : ignite.cluster().node(UUID.fromString(servingNode));
-    try {
-      if (node != null) {
-        ignite.message(ignite.cluster().forNode(node)).send(TERMINATIONS, proof.toByteArray());
-      }
-    } catch (IgniteException e) {
-      // The node leaves.
-      return;
+    if (!servingNode.isEmpty()) {
+      NodeMessages.send(ignite, UUID.fromString(servingNode), TERMINATIONS, proof.toByteArray());
     }
   }
 
@@ -223,10 +214,6 @@ public final class ReportInbox {
   }
 
   private void confirm(UUID sender, NodeReport report, boolean watched) {
-    ClusterNode node = ignite.cluster().node(sender);
-    if (node == null) {
-      return;
-    }
     ReportReceipt receipt =
         ReportReceipt.newBuilder()
             .setJobId(report.getJobId())
@@ -234,11 +221,6 @@ public final class ReportInbox {
             .setRevision(report.getRevision())
             .setWatched(watched)
             .build();
-    try {
-      ignite.message(ignite.cluster().forNode(node)).send(RECEIPTS, receipt.toByteArray());
-    } catch (IgniteException e) {
-      // The node leaves, or sends the report again.
-      return;
-    }
+    NodeMessages.send(ignite, sender, RECEIPTS, receipt.toByteArray());
   }
 }
