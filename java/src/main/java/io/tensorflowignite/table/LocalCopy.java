@@ -3,7 +3,6 @@ package io.tensorflowignite.table;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -90,9 +89,7 @@ final class LocalCopy<R> implements AutoCloseable {
       scannedAt = now;
       scan();
     }
-    Iterator<Map.Entry<Object, Long>> keys = changed.entrySet().iterator();
-    while (keys.hasNext()) {
-      Map.Entry<Object, Long> change = keys.next();
+    for (Map.Entry<Object, Long> change : changed.entrySet()) {
       if (now - change.getValue() > SETTLED.toNanos()) {
         changed.remove(change.getKey(), change.getValue());
       }

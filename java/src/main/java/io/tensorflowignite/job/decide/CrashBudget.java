@@ -83,7 +83,7 @@ final class CrashBudget {
   }
 
   private static boolean progressed(JobOrBuilder job) {
-    return JobMachine.attempt(job).getTasksList().stream().anyMatch(CrashBudget::hasDoneAStep);
+    return JobMachine.attempt(job).getTasksList().stream().anyMatch(task -> hasDoneAStep(task));
   }
 
   /**
@@ -135,7 +135,7 @@ final class CrashBudget {
     Matcher found = exception(task);
     return !found.find()
             || MAY_PASS.matcher(found.group(2)).matches()
-            || attempt.getTasksList().stream().anyMatch(CrashBudget::hasDoneAStep)
+            || attempt.getTasksList().stream().anyMatch(other -> hasDoneAStep(other))
         ? ""
         : found.group(1);
   }
@@ -157,7 +157,11 @@ final class CrashBudget {
   }
 
   private static boolean hasDoneAStep(Task task) {
-    Progress progress = task.getStatus().getProgress();
+    return hasDoneAStep(task.getStatus().getProgress());
+  }
+
+  /** Whether a step was done after the checkpoint from which the attempt has resumed. */
+  static boolean hasDoneAStep(Progress progress) {
     return progress.getStep() > progress.getResumedFromStep();
   }
 

@@ -13,11 +13,11 @@ import io.tensorflowignite.v1.TaskStatus;
  * The part of a job and of a report on which decisions depend. The rest, which is progress, informs
  * callers: it need not be stored, nor be sent at once.
  */
-public final class DecidingPart {
+final class DecidingPart {
   private DecidingPart() {}
 
   /** The job with the deciding part of its newest attempt. */
-  public static Job of(Job job) {
+  static Job of(Job job) {
     if (job.getAttemptsCount() == 0) {
       return job;
     }
@@ -29,22 +29,14 @@ public final class DecidingPart {
   }
 
   /** The report with the deciding part of its tasks. */
-  public static NodeReport of(NodeReport report) {
+  static NodeReport of(NodeReport report) {
     NodeReport.Builder part = report.toBuilder().clearRevision();
     part.getTasksBuilderList().forEach(DecidingPart::reduce);
     return part.build();
   }
 
-  /** The step of the newest checkpoint of a report: a job may wait for one. */
-  public static long checkpointStep(NodeReport report) {
-    return report.getTasksList().stream()
-        .mapToLong(task -> task.getStatus().getProgress().getCheckpointStep())
-        .max()
-        .orElse(0);
-  }
-
   /** Whether the change of a job's row must be stored before anything else happens. */
-  public static boolean isUrgent(Job row, Job observed) {
+  static boolean isUrgent(Job row, Job observed) {
     if (!row.getServiceNodeId().equals(observed.getServiceNodeId())) {
       return true;
     }
@@ -79,9 +71,10 @@ public final class DecidingPart {
       return;
     }
     Progress progress = status.getProgress();
-    Progress.Builder part = Progress.newBuilder().setEnd(progress.getEnd());
     // Whether a step was done, and not which.
-    part.setStep(progress.getStep() > progress.getResumedFromStep() ? 1 : 0);
-    status.setProgress(part);
+    status.setProgress(
+        Progress.newBuilder()
+            .setEnd(progress.getEnd())
+            .setStep(CrashBudget.hasDoneAStep(progress) ? 1 : 0));
   }
 }

@@ -109,7 +109,8 @@ final class EndPlan {
 
   /** The last step of an attempt, and the step from which the next one resumes, for people. */
   static String steps(Attempt attempt) {
-    long saved = Math.max(ReportMerge.checkpointStep(attempt), attempt.getResumedFromStep());
+    long saved =
+        Math.max(ReportMerge.checkpointStep(attempt.getTasksList()), attempt.getResumedFromStep());
     return String.format(
         "attempt %d ended at step %d, %s",
         attempt.getNumber(),

@@ -396,7 +396,8 @@ public final class JobObserver {
     OnJoin onJoin = job.getSpec().getOnJoin();
     Duration quiet = observation.since(attempt.getMovedAt());
     Duration limit = observation.timeouts.quiet;
-    boolean saved = ReportMerge.checkpointStep(attempt) > attempt.getMovedCheckpointStep();
+    boolean saved =
+        ReportMerge.checkpointStep(attempt.getTasksList()) > attempt.getMovedCheckpointStep();
     return eventIf(
         !attempt.getMovedDigest().isEmpty()
             && onJoin != ON_JOIN_IGNORE

@@ -9,6 +9,7 @@ import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -36,9 +37,9 @@ final class ReportMerge {
     return merged.build();
   }
 
-  /** The step of the newest checkpoint that a task of the attempt has reported. */
-  static long checkpointStep(Attempt attempt) {
-    return attempt.getTasksList().stream()
+  /** The step of the newest checkpoint that one of the tasks has reported. */
+  static long checkpointStep(List<Task> tasks) {
+    return tasks.stream()
         .mapToLong(task -> task.getStatus().getProgress().getCheckpointStep())
         .max()
         .orElse(0);
@@ -93,7 +94,7 @@ final class ReportMerge {
       attempt
           .setMovedDigest(digest)
           .setMovedAt(observation.now)
-          .setMovedCheckpointStep(checkpointStep(attempt.build()));
+          .setMovedCheckpointStep(checkpointStep(attempt.getTasksList()));
     }
   }
 }

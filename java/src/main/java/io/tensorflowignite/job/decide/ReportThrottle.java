@@ -48,7 +48,8 @@ public final class ReportThrottle {
 
   private boolean isSoon(NodeReport next) {
     return confirmed < report.getRevision()
-        || DecidingPart.checkpointStep(next) > DecidingPart.checkpointStep(report)
+        || ReportMerge.checkpointStep(next.getTasksList())
+            > ReportMerge.checkpointStep(report.getTasksList())
         || (watched && !next.equals(report.toBuilder().clearRevision().build()));
   }
 
