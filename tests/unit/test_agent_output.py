@@ -122,6 +122,13 @@ def test_beyond_the_limit_the_last_part_is_kept_and_the_disk_given_back(output: 
     assert limit - CHUNK_BYTES <= sum(map(len, chunks)) <= limit
 
 
+def test_output_waits_until_it_is_read(output: Output) -> None:
+    os.write(output.fd, b"x" * 1000)
+    assert output.waiting_bytes == 1000
+    output.advance()
+    assert output.waiting_bytes == 0
+
+
 def test_limit_smaller_than_a_chunk_still_keeps_the_last_part(tmp_path: Path) -> None:
     output = Output(tmp_path / "log", limit=8)
     os.write(output.fd, b"abcdefghijklmnop")

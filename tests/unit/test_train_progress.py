@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -38,6 +39,29 @@ def test_a_report_replaces_the_file_with_all_its_values(path: Path) -> None:
     assert report.metrics["accuracy"] != report.metrics["accuracy"]
     assert report.HasField("reported_at")
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_full_disk_ends_no_training_and_the_report_comes_when_there_is_room(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replace = progress.replace
+
+    def is_full(_: str, text: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(progress, "replace", is_full)
+    train.report(1)
+    train.report(2, force=True)
+    error = capsys.readouterr().err
+    assert error.count("progress cannot be reported to the job; it is tried again") == 1
+    assert "No space left on device" in error
+    assert not path.exists()
+    monkeypatch.setattr(progress, "replace", replace)
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert read(path).step == 2
 
 
 def test_reports_in_quick_succession_are_few_writes_and_the_last_is_among_them(

@@ -46,6 +46,7 @@ class Output:
         self._position = 0
         self._partial_line_at = -1
         self._punched = 0
+        self._seen = 0
         # Chatter before this chunk is in no chunk.
         self._quiet_at = -1
         self._skipped = 0
@@ -66,6 +67,11 @@ class Output:
     def bytes(self) -> int:
         """Bytes in chunks and dropped before them; after `complete`, of the whole output without skipped lines."""
         return self._position - self._skipped
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes that have been written since the last `advance`."""
+        return os.fstat(self._fd).st_size - self._seen
 
     @property
     def dropped_bytes(self) -> int:
@@ -93,6 +99,7 @@ class Output:
         prompts do not end their line.
         """
         before = self.count
+        self._seen = os.fstat(self._fd).st_size
         self._cut(self._live_limit, last=False)
         if self._position >= self._live_limit:
             self._free_disk()

@@ -32,6 +32,8 @@ from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest
 TICK_SECONDS = 0.05
 # Between reads of the output of a script that runs; its end is noticed at once.
 _SUPERVISE_SECONDS = 0.2
+# Output that is read at once.
+_WAITING_BYTES = 1 << 20
 PROGRESS_SECONDS = 0.5
 # Between reports of progress alone: the node sends no more of them.
 _REPORT_SECONDS = 0.9
@@ -308,13 +310,20 @@ class Task:
             if ended:
                 break
             await self._enforce_limits(monitor, running)
-            await running.wait(TICK_SECONDS if self.command.has_plan else _SUPERVISE_SECONDS)
+            await self._pause(running)
         if self._killer is not None:
             await self._killer
         exit_code = await self._end_tree(running)
         self.output.complete()
         self._update_progress()
         return exit_code
+
+    async def _pause(self, running: Keeper) -> None:
+        """Waits for the next pass; not for long while the script prints fast, since a pass frees its disk space."""
+        end = time.monotonic() + (0 if self.command.has_plan else _SUPERVISE_SECONDS)
+        while not await running.wait(TICK_SECONDS):
+            if time.monotonic() >= end or self.output.waiting_bytes >= _WAITING_BYTES:
+                return
 
     async def _enforce_limits(self, monitor: LimitMonitor, running: Keeper) -> None:
         breach = None if self._ending is not None else await monitor.breach()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -123,6 +124,7 @@ class _Writer:
         self._resumed_from_step = 0
         self._checkpoint_step = 0
         self._end = job_pb2.EndProgress()
+        self._is_failing = False
 
     def end(self, path: str, end: job_pb2.EndProgress) -> None:
         with self._lock:
@@ -168,29 +170,48 @@ class _Writer:
             self._pending = (path, progress)
             wait = self._written_at + SECONDS_BETWEEN_WRITES - time.monotonic()
             if force or wait <= 0:
-                self._write()
+                self._write_or_retry()
             elif self._timer is None:
-                self._timer = threading.Timer(wait, self.flush)
-                self._timer.daemon = True
-                self._timer.start()
+                self._write_after(wait)
 
-    def flush(self) -> None:
+    def close(self) -> None:
+        """Writes the last report."""
+        with self._lock, contextlib.suppress(OSError):
+            self._write()
+
+    def _write_after(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._write_late)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _write_late(self) -> None:
         with self._lock:
             self._timer = None
-            # An error of a delayed write must not end the script.
-            with contextlib.suppress(OSError):
-                self._write()
+            self._write_or_retry()
+
+    def _write_or_retry(self) -> None:
+        """A report must not end the training: the node's disk may be full for a moment."""
+        try:
+            self._write()
+            self._is_failing = False
+        except OSError as error:
+            if not self._is_failing:
+                self._is_failing = True
+                # The output of a task is on the same disk.
+                with contextlib.suppress(OSError):
+                    print(f"progress cannot be reported to the job; it is tried again: {error}", file=sys.stderr)
+            self._write_after(SECONDS_BETWEEN_WRITES)
 
     def _write(self) -> None:
-        if self._pending is None:
-            return
-        path, progress = self._pending
-        self._pending = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._pending is None:
+            return
+        path, progress = self._pending
         self._written_at = time.monotonic()
         replace(path, json_format.MessageToJson(progress, indent=None))
+        self._pending = None
 
 
 def replace(path: str, text: str) -> None:
@@ -207,4 +228,4 @@ def replace(path: str, text: str) -> None:
 
 
 _writer = _Writer()
-atexit.register(_writer.flush)
+atexit.register(_writer.close)
