@@ -127,6 +127,7 @@ class JobSpec(Value):
         requirements: Requirements of pip, as a path inside the archive; empty: none.
         wheels: Wheels to install, as paths inside the archive.
         python: The interpreter of the tasks on every node; empty: that of the node.
+        priority: From -100 to 100: each unit moves the job ten minutes forward in the queue.
     """
 
     cache: str
@@ -154,6 +155,7 @@ class JobSpec(Value):
     requirements: str = ""
     wheels: tuple[str, ...] = ()
     python: str = ""
+    priority: int = 0
 
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""
@@ -350,6 +352,8 @@ class Job(Value):
         kept_until: When the cluster removes it with all that it has left; None: it is not over, or it is kept until
             somebody removes it.
         owner: The user who submitted it; empty: the cluster has no authentication.
+        admitted_at: When the queue admitted it; None: it waits.
+        queue_position: Its position among the jobs that wait in the queue, from 1; 0: it does not wait there.
     """
 
     id: str
@@ -375,6 +379,8 @@ class Job(Value):
     idle_restarts: int = 0
     force_stop_requested: bool = False
     earlier_attempts: int = 0
+    admitted_at: datetime | None = None
+    queue_position: int = 0
 
     @property
     def is_over(self) -> bool:
@@ -395,7 +401,9 @@ class Job(Value):
 
     @property
     def state_text(self) -> str:
-        """The state; while the job is ending, with its outcome."""
+        """The state; while the job is ending, with its outcome; in the queue, with its position."""
+        if self.queue_position:
+            return f"{self.state} (queue {self.queue_position})"
         return f"ending ({self.outcome})" if self.state == "ending" and self.outcome else self.state
 
     def __repr__(self) -> str:
@@ -586,6 +594,8 @@ class Node(Value):
         quarantine: Attempts of ended jobs whose processes may still run on the node: it gets no task meanwhile.
         availability: Whether it gets tasks; None: yes. ``"stopping"``: its tasks end, and then the node.
         missing_nodes: The nodes of the baseline that are not in the cluster; the same for all nodes.
+        max_tasks: Tasks that the queue admits on the node at one time; 0: any number.
+        tasks: Tasks of jobs that are not over on the node.
     """
 
     id: str
@@ -601,3 +611,5 @@ class Node(Value):
     quarantine: tuple[UnprovenAttempt, ...] = ()
     availability: NodeAvailability | None = None
     missing_nodes: tuple[MissingNode, ...] = ()
+    max_tasks: int = 0
+    tasks: int = 0

@@ -150,6 +150,25 @@ def test_ps_lists_the_jobs(cli, node) -> None:
     assert "\x1b" not in out
 
 
+def test_ps_shows_the_positions_of_waiting_jobs_and_their_reasons(cli, node) -> None:
+    node.state.add(
+        running_job(
+            "aaaa1111",
+            state=job_pb2.JOB_STATE_PENDING,
+            attempts=[],
+            queue_position=2,
+            waiting_for="a place in the queue (position 2): room on node bbbbbbbb (4 of 4 tasks, 1 more needed)",
+        )
+    )
+    code, out, _ = cli("ps")
+    assert code == 0
+    assert "pending (queue 2)" in out
+    assert (
+        "job aaaa1111 is waiting for a place in the queue (position 2): room on node bbbbbbbb (4 of 4 tasks, 1 more "
+        "needed)"
+    ) in " ".join(out.split())
+
+
 def failed_job():
     """A job with a crash, a lost node and a second crash, which ended it."""
     job = running_job(
@@ -371,6 +390,8 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
             losses=[job_pb2.CacheLoss(cache="tensorflow-ignite-logs", partitions=[1, 5])],
             missing_nodes=[job_pb2.MissingNode(consistent_id="n4", host="10.0.0.4")],
             lost_nodes=[job_pb2.LostNode(id="c" * 36, consistent_id="n3", address="h:10822")],
+            max_tasks=4,
+            tasks=3,
         ),
         job_pb2.Node(
             id="b" * 36,
@@ -386,7 +407,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     ]
     code, out, _ = cli("nodes")
     assert code == 0
-    assert re.search(r"^aaaaaaaa +n1 +h +h:10820 +42 +3\.11\.2 +2\.21\.0 +1 \(266 MiB\) +-$", out, re.M)
+    assert re.search(r"^aaaaaaaa +n1 +h +h:10820 +42 +3\.11\.2 +2\.21\.0 +3/4 +1 \(266 MiB\) +-$", out, re.M)
     assert "node bbbbbbbb runs no tasks: no python3" in out
     assert "node bbbbbbbb is in quarantine: the end of attempt 2 of job 7f3a0000 is not proven (pids 12, 13)" in out
     assert "node bbbbbbbb: its loop 'node runner' has failed 3 times in succession" in out

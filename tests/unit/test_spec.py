@@ -32,6 +32,7 @@ def test_a_specification_survives_the_way_there_and_back() -> None:
         wait_timeout=60.0,
         on_join="ignore",
         allow_data_loss=True,
+        priority=-7,
     )
     assert spec.JobSpec.from_proto(sent.to_proto()) == sent
 

@@ -124,6 +124,7 @@ def _rules(job: Job) -> str:
     rules += [f"min_workers={spec.min_workers}"] if spec.min_workers > 1 else []
     rules += ["allow_data_loss"] if spec.allow_data_loss else []
     rules += ["allow_plaintext"] if spec.allow_plaintext else []
+    rules += [f"priority={spec.priority}"] if spec.priority else []
     for name in ("start_timeout", "first_step_timeout", "stall_timeout", "stop_grace", "wait_timeout"):
         seconds = getattr(spec, name)
         rules += [] if seconds is None else [f"{name}={seconds:g}s"]

@@ -27,6 +27,8 @@ from tensorflow_ignite.spec import (
     Task,
 )
 
+# Jobs in the queue of which ps prints the reasons.
+_SHOWN_WAITING = 5
 # Seconds in which a lost node answers, if it runs.
 _SPLIT_SECONDS = 2.0
 
@@ -91,6 +93,9 @@ def ps(
     ]
     heads = ["ID", "NAME", "KIND", "CACHE", "STATE", "ATTEMPT", "PROGRESS", "AGE"]
     print(table(heads, rows, optional=["KIND", "ATTEMPT"], elastic=["PROGRESS", "NAME", "CACHE"]))
+    waiting = [job for job in jobs if job.queue_position]
+    for job in sorted(waiting, key=lambda job: job.queue_position)[:_SHOWN_WAITING]:
+        print(fold(f"job {short_id(job.id)} is waiting for {job.waiting_for}", 2))
     for job in jobs:
         if job.state == "unreadable":
             text = f"job {job.id}: {paint(job.cause, 'red')}. Remove it: tensorflow-ignite rm --force {job.id}"
@@ -191,12 +196,13 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
             "-" if node.agent.pid is None else str(node.agent.pid),
             node.agent.python_version or "-",
             node.agent.tensorflow_version or "-",
+            f"{node.tasks}/{node.max_tasks or '-'}",
             _spares_text(node.agent),
             node.plugin_version or "-",
         ]
         for node in found
     ]
-    heads = ["ID", "NAME", "HOST", "ADDRESS", "AGENT", "PYTHON", "TENSORFLOW", "SPARES", "VERSION"]
+    heads = ["ID", "NAME", "HOST", "ADDRESS", "AGENT", "PYTHON", "TENSORFLOW", "TASKS", "SPARES", "VERSION"]
     print(table(heads, rows, optional=["AGENT", "HOST", "SPARES", "VERSION"], elastic=["NAME"]))
     for node in found:
         if node.agent.error:

@@ -98,6 +98,10 @@ def submit(
     wait_timeout: Annotated[
         float | None, option("--wait-timeout", "SECONDS", "How long it may wait for rows and nodes to start.")
     ] = None,
+    priority: Annotated[
+        int,
+        option("--priority", "NUMBER", "From -100 to 100: each unit moves it ten minutes forward in the queue."),
+    ] = 0,
     on_join: Annotated[
         str, option("--on-join", "WHAT", f"When a node joins: {', '.join(ON_JOIN)}.", autocompletion=one_of(ON_JOIN))
     ] = ON_JOIN[0],
@@ -146,6 +150,7 @@ def submit(
       tensorflow-ignite submit --cache images --requirements requirements.txt train.py
       tensorflow-ignite submit --cache images --wheel dist/my-1.0-py3-none-any.whl train.py
       tensorflow-ignite submit --cache clicks --kind parameter-server train.py
+      tensorflow-ignite submit --cache images --priority 10 train.py
       id=$(tensorflow-ignite submit --detach --cache images train.py)
     """
     given = args or []
@@ -197,6 +202,7 @@ def submit(
             more_caches=with_cache or [],
             allow_plaintext=allow_plaintext,
             python=python,
+            priority=priority,
         )
         exit_code = 0
         if wait:

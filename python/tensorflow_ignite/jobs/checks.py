@@ -15,6 +15,7 @@ from tensorflow_ignite.errors import InvalidRequestError
 
 _Choice = TypeVar("_Choice", bound=str)
 MAX_JOBS = 100_000
+MAX_PRIORITY = 100
 _MAX_SECONDS = 10 * 365 * 24 * 3600.0
 
 
@@ -115,6 +116,16 @@ def count(what: str, number: int, least: int) -> int:
     if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**31:
         raise InvalidRequestError(
             f"{what} {number!r} is not a possible number. It is at least {least}. Pass {least} or more."
+        )
+    return number
+
+
+def priority(number: int) -> int:
+    """Checks a priority in the queue of jobs."""
+    if isinstance(number, bool) or not isinstance(number, int) or abs(number) > MAX_PRIORITY:
+        raise InvalidRequestError(
+            f"priority {number!r} is not a priority. It is a whole number from -{MAX_PRIORITY} to {MAX_PRIORITY}. Pass "
+            "such a number."
         )
     return number
 

@@ -133,6 +133,7 @@ class Client:
         requirements: str | os.PathLike[str] | None = None,
         wheels: Sequence[str | os.PathLike[str]] = (),
         python: str | None = None,
+        priority: int = 0,
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -164,7 +165,7 @@ class Client:
             max_restarts: Number of restarts in a row, since nodes left or data moved, in which no task does a further
                 step and no attempt runs for the healthy time; one more, and the job fails. None: 20.
             min_workers: Smallest number of workers with which an attempt starts; None: 1.
-            wait_timeout: Longest wait, in seconds, for an assignment; None: the service's setting.
+            wait_timeout: Longest wait, in seconds, for an assignment, after the queue; None: the service's setting.
             on_join: Reaction when a node joins or partitions move while the tasks run: ``"restart"`` after a quiet
                 time, ``"ignore"``, or ``"at-checkpoint"``: restart after the next checkpoint.
             allow_data_loss: Start, and continue, with the remaining rows if partitions of a cache have lost all their
@@ -180,6 +181,8 @@ class Client:
                 job at once. With requirements or wheels, ``start_timeout`` is 900 unless it is given.
             wheels: Wheels to install, which are sent with the code; then nothing comes from an index.
             python: The interpreter of the tasks, an absolute path, the same on every node; None: that of each node.
+            priority: From -100 to 100. Each unit moves the job ten minutes forward in the queue of jobs, in which it
+                waits while its nodes have no room for its tasks.
 
         Returns:
             The job, which continues when this client is closed.
@@ -234,6 +237,7 @@ class Client:
             more_caches=checks.names("more_caches", more_caches),
             allow_plaintext=bool(allow_plaintext),
             python=checks.interpreter(python or ""),
+            priority=checks.priority(priority),
         )
         if not cache:
             raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")

@@ -220,7 +220,7 @@ NODE_AVAILABILITY_DRAINED: NodeAvailability
 NODE_AVAILABILITY_STOPPING: NodeAvailability
 
 class JobSpec(_message.Message):
-    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext", "first_step_timeout", "stall_timeout", "max_restarts", "requirements", "wheels", "python")
+    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext", "first_step_timeout", "stall_timeout", "max_restarts", "requirements", "wheels", "python", "priority")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -253,6 +253,7 @@ class JobSpec(_message.Message):
     REQUIREMENTS_FIELD_NUMBER: _ClassVar[int]
     WHEELS_FIELD_NUMBER: _ClassVar[int]
     PYTHON_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: JobKind
     cache: str
@@ -278,10 +279,11 @@ class JobSpec(_message.Message):
     requirements: str
     wheels: _containers.RepeatedScalarFieldContainer[str]
     python: str
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_restarts: _Optional[int] = ..., requirements: _Optional[str] = ..., wheels: _Optional[_Iterable[str]] = ..., python: _Optional[str] = ...) -> None: ...
+    priority: int
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_restarts: _Optional[int] = ..., requirements: _Optional[str] = ..., wheels: _Optional[_Iterable[str]] = ..., python: _Optional[str] = ..., priority: _Optional[int] = ...) -> None: ...
 
 class Job(_message.Message):
-    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "layout", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception", "node_failures", "save_requested", "force_stop_requested", "idle_restarts", "outcome", "earlier_attempts", "idle_causes")
+    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "layout", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception", "node_failures", "save_requested", "force_stop_requested", "idle_restarts", "outcome", "earlier_attempts", "idle_causes", "admitted_at", "queue_position")
     ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
@@ -313,6 +315,8 @@ class Job(_message.Message):
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     EARLIER_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     IDLE_CAUSES_FIELD_NUMBER: _ClassVar[int]
+    ADMITTED_AT_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_POSITION_FIELD_NUMBER: _ClassVar[int]
     id: str
     request_id: str
     spec: JobSpec
@@ -344,7 +348,9 @@ class Job(_message.Message):
     outcome: JobState
     earlier_attempts: int
     idle_causes: _containers.RepeatedCompositeFieldContainer[CauseCount]
-    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., layout: _Optional[int] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., kept_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., logs_stored: bool = ..., owner: _Optional[str] = ..., early_exception: _Optional[str] = ..., node_failures: _Optional[int] = ..., save_requested: bool = ..., force_stop_requested: bool = ..., idle_restarts: _Optional[int] = ..., outcome: _Optional[_Union[JobState, str]] = ..., earlier_attempts: _Optional[int] = ..., idle_causes: _Optional[_Iterable[_Union[CauseCount, _Mapping]]] = ...) -> None: ...
+    admitted_at: _timestamp_pb2.Timestamp
+    queue_position: int
+    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., layout: _Optional[int] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., kept_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., logs_stored: bool = ..., owner: _Optional[str] = ..., early_exception: _Optional[str] = ..., node_failures: _Optional[int] = ..., save_requested: bool = ..., force_stop_requested: bool = ..., idle_restarts: _Optional[int] = ..., outcome: _Optional[_Union[JobState, str]] = ..., earlier_attempts: _Optional[int] = ..., idle_causes: _Optional[_Iterable[_Union[CauseCount, _Mapping]]] = ..., admitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., queue_position: _Optional[int] = ...) -> None: ...
 
 class CauseCount(_message.Message):
     __slots__ = ("kind", "count", "last")
@@ -564,7 +570,7 @@ class ReportReceipt(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., revision: _Optional[int] = ..., watched: bool = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops", "losses", "lost_nodes", "quarantine", "availability", "restored_caches", "missing_nodes", "layout")
+    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops", "losses", "lost_nodes", "quarantine", "availability", "restored_caches", "missing_nodes", "layout", "max_tasks", "tasks")
     ID_FIELD_NUMBER: _ClassVar[int]
     CONSISTENT_ID_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
@@ -580,6 +586,8 @@ class Node(_message.Message):
     RESTORED_CACHES_FIELD_NUMBER: _ClassVar[int]
     MISSING_NODES_FIELD_NUMBER: _ClassVar[int]
     LAYOUT_FIELD_NUMBER: _ClassVar[int]
+    MAX_TASKS_FIELD_NUMBER: _ClassVar[int]
+    TASKS_FIELD_NUMBER: _ClassVar[int]
     id: str
     consistent_id: str
     order: int
@@ -595,7 +603,9 @@ class Node(_message.Message):
     restored_caches: _containers.RepeatedScalarFieldContainer[str]
     missing_nodes: _containers.RepeatedCompositeFieldContainer[MissingNode]
     layout: int
-    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[CacheLoss, _Mapping]]] = ..., lost_nodes: _Optional[_Iterable[_Union[LostNode, _Mapping]]] = ..., quarantine: _Optional[_Iterable[_Union[UnprovenAttempt, _Mapping]]] = ..., availability: _Optional[_Union[NodeAvailability, str]] = ..., restored_caches: _Optional[_Iterable[str]] = ..., missing_nodes: _Optional[_Iterable[_Union[MissingNode, _Mapping]]] = ..., layout: _Optional[int] = ...) -> None: ...
+    max_tasks: int
+    tasks: int
+    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[CacheLoss, _Mapping]]] = ..., lost_nodes: _Optional[_Iterable[_Union[LostNode, _Mapping]]] = ..., quarantine: _Optional[_Iterable[_Union[UnprovenAttempt, _Mapping]]] = ..., availability: _Optional[_Union[NodeAvailability, str]] = ..., restored_caches: _Optional[_Iterable[str]] = ..., missing_nodes: _Optional[_Iterable[_Union[MissingNode, _Mapping]]] = ..., layout: _Optional[int] = ..., max_tasks: _Optional[int] = ..., tasks: _Optional[int] = ...) -> None: ...
 
 class UnprovenAttempt(_message.Message):
     __slots__ = ("job_id", "attempt", "pids")

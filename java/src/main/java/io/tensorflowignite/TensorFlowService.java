@@ -6,12 +6,14 @@ import io.tensorflowignite.node.NodeRuntime;
 import io.tensorflowignite.security.decide.AccessRules;
 import io.tensorflowignite.settings.BatchLimits;
 import io.tensorflowignite.settings.ClusterSettings;
+import io.tensorflowignite.settings.QueueSettings;
 import io.tensorflowignite.settings.SecuritySettings;
 import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.settings.TaskSettings;
 import io.tensorflowignite.settings.TlsSettings;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -54,6 +56,7 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   private static final int MAX_BLOCK_KILOBYTES = 4096;
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*\\*?");
   private static final int MAX_BATCH_MEGABYTES = 2047;
+  private static final int MAX_QUOTA = 1_000_000;
 
   private double startTimeoutSeconds = 120;
   private double firstStepTimeoutSeconds = 300;
@@ -82,6 +85,8 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   private double taskTimeLimitHours;
   private String[] taskEnvironment = {};
   private int warmProcesses = 1;
+  private int maxTasks;
+  private HashMap<String, Integer> taskQuotas = new HashMap<>();
 
   private final SecuritySettings security = new SecuritySettings();
 
@@ -301,6 +306,35 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   }
 
   /**
+   * Tasks that are admitted on a node at one time, 1 to 10,000; jobs that do not fit wait in the
+   * queue. By default two for each processor of the node.
+   */
+  public void setMaxTasks(int tasks) {
+    if (tasks < 1 || tasks > QueueSettings.MAX_TASKS) {
+      throw invalid("maxTasks", tasks, "It must be from 1 to 10,000");
+    }
+    maxTasks = tasks;
+  }
+
+  /**
+   * Tasks that are admitted for one owner of jobs at one time, by the name of the owner, 1 to
+   * 1,000,000; {@code *}: for each owner that is not named. Without a quota an owner may have any
+   * number. Quotas need a cluster that authenticates callers.
+   */
+  public void setTaskQuotas(Map<String, Integer> quotas) {
+    quotas.forEach(
+        (owner, tasks) -> {
+          if (owner == null || owner.isEmpty() || tasks == null || tasks < 1 || tasks > MAX_QUOTA) {
+            throw invalid(
+                "taskQuotas",
+                owner + "=" + tasks,
+                "It must map names of owners, or *, to a number from 1 to 1,000,000");
+          }
+        });
+    taskQuotas = new HashMap<>(quotas);
+  }
+
+  /**
    * Whether connections to the nodes' servers are encrypted: "auto": if a node has a certificate
    * (system properties tensorflow.ignite.tls.certificate and tensorflow.ignite.tls.key, or
    * IgniteConfiguration.sslContextFactory); "required": a node without one does not start its
@@ -408,6 +442,7 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
             seconds(taskTimeLimitHours * SECONDS_PER_HOUR),
             Arrays.asList(taskEnvironment),
             warmProcesses),
+        new QueueSettings(maxTasks, taskQuotas),
         new TlsSettings(tls, clientCertificates));
   }
 

@@ -14,6 +14,7 @@ import io.tensorflowignite.v1.TaskLimits;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Map;
 import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 
@@ -94,6 +95,27 @@ public class TensorFlowServiceTest {
     assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("*"));
     assertRejected("warmProcesses", () -> bean.setWarmProcesses(-1));
     assertRejected("warmProcesses", () -> bean.setWarmProcesses(17));
+  }
+
+  @Test
+  public void propertiesOfTheQueueReachTheSettings() {
+    assertEquals(8, bean.settings().queue.maxTasks(4));
+    assertFalse(bean.settings().queue.quota("alice").isPresent());
+    bean.setMaxTasks(3);
+    bean.setTaskQuotas(Map.of("alice", 12, "*", 6));
+    assertEquals(3, bean.settings().queue.maxTasks(4));
+    assertEquals(12, bean.settings().queue.quota("alice").getAsInt());
+    assertEquals(6, bean.settings().queue.quota("bob").getAsInt());
+    assertFalse(bean.settings().queue.quota("").isPresent());
+  }
+
+  @Test
+  public void invalidPropertiesOfTheQueueAreRejectedByName() {
+    assertRejected("maxTasks", () -> bean.setMaxTasks(0));
+    assertRejected("maxTasks", () -> bean.setMaxTasks(10_001));
+    assertRejected("taskQuotas", () -> bean.setTaskQuotas(Map.of("alice", 0)));
+    assertRejected("taskQuotas", () -> bean.setTaskQuotas(Map.of("", 1)));
+    assertRejected("taskQuotas", () -> bean.setTaskQuotas(Map.of("*", 1_000_001)));
   }
 
   @Test

@@ -19,6 +19,7 @@ import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.data.flight.NodeDirectory;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.tcp.TcpPort;
+import io.tensorflowignite.job.JobAdmission;
 import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.ObservedJobs;
@@ -140,6 +141,7 @@ final class SecuredNode implements AutoCloseable {
             jobs,
             index,
             observed,
+            new JobAdmission(node, new TensorFlowService().settings(), jobs, nodes, losses),
             nodes,
             new JobChangeBus(),
             news,

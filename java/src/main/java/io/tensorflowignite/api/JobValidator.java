@@ -14,6 +14,7 @@ import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
@@ -121,6 +122,13 @@ final class JobValidator {
         spec.getMaxCrashes(),
         spec.getMaxRestarts(),
         spec.getMinWorkers());
+    check(
+        Math.abs((long) spec.getPriority()) <= JobQueue.MAX_PRIORITY,
+        ERROR_CODE_INVALID_REQUEST,
+        "The job has priority %d. A priority is from -%d to %2$d, and 0 if it is not set. Set"
+            + " priority to such a number.",
+        spec.getPriority(),
+        JobQueue.MAX_PRIORITY);
   }
 
   private static boolean isTime(Duration time, long leastNanos) {

@@ -24,12 +24,14 @@ import io.tensorflowignite.baseline.Baseline;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.schema.CacheNames;
 import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.job.JobAdmission;
 import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.ObservedJobs;
 import io.tensorflowignite.job.OutputNews;
 import io.tensorflowignite.job.ReportInbox;
 import io.tensorflowignite.job.decide.JobPaths;
+import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.job.decide.Members;
 import io.tensorflowignite.job.decide.QuorumRule;
@@ -88,6 +90,7 @@ import io.tensorflowignite.v1.UploadCodeResponse;
 import io.tensorflowignite.v1.WatchJobRequest;
 import io.tensorflowignite.v1.WatchJobResponse;
 import java.io.IOException;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedSet;
@@ -116,6 +119,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   private final JobIndex index;
   private final JobHistory history;
   private final ObservedJobs observed;
+  private final JobAdmission admission;
   private final TaskTokens tokens;
   private final ReportInbox inbox;
   private final NodeTable nodes;
@@ -145,6 +149,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
       JobTable jobs,
       JobIndex index,
       ObservedJobs observed,
+      JobAdmission admission,
       NodeTable nodes,
       JobChangeBus changes,
       OutputNews news,
@@ -164,6 +169,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     this.index = index;
     this.history = new JobHistory(ignite);
     this.observed = observed;
+    this.admission = admission;
     this.tokens = new TaskTokens(jobs);
     this.inbox = ReportInbox.of(ignite);
     this.nodes = nodes;
@@ -231,7 +237,24 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
 
   /** The job as its service observes it, with its newest attempts before. */
   private Job view(Job job) {
-    return publicView(withHistory(observed.of(job).orElse(job), Integer.MAX_VALUE));
+    return publicView(withHistory(now(job), Integer.MAX_VALUE));
+  }
+
+  /** The job as its service observes it, or as it waits in the queue. */
+  private Job now(Job row) {
+    return inQueue(observed.of(row).orElse(row), queue(List.of(row)));
+  }
+
+  /** The queue, if one of the jobs may wait in it. */
+  private Map<String, JobQueue.Entry> queue(Collection<Job> asked) {
+    return asked.stream().anyMatch(JobQueue::mayWait) ? admission.queue(index.current()) : Map.of();
+  }
+
+  private static Job inQueue(Job job, Map<String, JobQueue.Entry> queue) {
+    JobQueue.Entry entry = queue.get(job.getId());
+    return entry == null || entry.isAdmitted()
+        ? job
+        : job.toBuilder().setQueuePosition(entry.position).setWaitingFor(entry.reason).build();
   }
 
   /** Adds attempts before the newest one, and their events, as far as an answer has room. */
@@ -320,9 +343,10 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   public void listJobs(ListJobsRequest request, StreamObserver<ListJobsResponse> response) {
     JobPages pages = JobPages.of(request, guard.watchable(index.all()));
     Map<String, Job> running = observed.summaries(pages.jobs());
+    Map<String, JobQueue.Entry> queue = queue(pages.jobs());
     List<Job> page =
         pages.jobs().stream()
-            .map(job -> running.getOrDefault(job.getId(), job))
+            .map(job -> inQueue(running.getOrDefault(job.getId(), job), queue))
             .map(job -> publicView(isReadable(job) ? JobSummary.of(job) : job))
             .collect(Collectors.toList());
     answer(
@@ -475,7 +499,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
       String id, HashCode last, StreamObserver<WatchJobResponse> response) {
     Job row = jobs.get(id).orElseThrow(() -> notFound(id));
     requireReadable(row);
-    Job job = observed.of(row).orElse(row);
+    Job job = now(row);
     HashCode now = Hashing.sha256().hashBytes(job.toByteArray());
     if (!now.equals(last)) {
       Job sent = publicView(withHistory(job, MAX_WATCHED_ATTEMPTS));
@@ -506,9 +530,11 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     List<CacheLoss> lost = losses.ofSystemCaches();
     List<LostNode> lostNodes = departures.lost();
     List<MissingNode> missing = Baseline.missing(ignite);
+    Map<String, Integer> tasks = index.tasksByNode();
     live.replaceAll(
         node ->
             withLoops(node).toBuilder()
+                .setTasks(tasks.getOrDefault(node.getId(), 0))
                 .addAllLosses(lost)
                 .addAllLostNodes(lostNodes)
                 .addAllMissingNodes(missing)

@@ -50,6 +50,19 @@ final class AssignmentReader {
     this.age = PartitionMapAge.of(ignite);
   }
 
+  /**
+   * The tasks of a job by node, if it is placed now; empty: it cannot be. The client process counts
+   * for the first owner, since the node of the job's service is not known before its admission.
+   */
+  Optional<Map<String, Integer>> demand(JobSpec spec) {
+    Map<Node, List<Integer>> owners = new LinkedHashMap<>();
+    if (!ignite.cacheNames().contains(spec.getCache()) || owners(spec, owners).isPresent()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        Placement.of(spec, owners, owners.keySet().iterator().next(), List.of()).tasksByNode());
+  }
+
   PlacementResult read(JobSpec spec, String serviceNode) {
     if (!ignite.cacheNames().contains(spec.getCache())) {
       return PlacementResult.impossible(

@@ -3,6 +3,7 @@ package io.tensorflowignite.job;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.job.decide.JobClock;
+import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.job.decide.JobTimeouts;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.job.decide.Observation;
@@ -23,6 +24,7 @@ import org.apache.ignite.cluster.ClusterNode;
 final class ClusterView {
   private final Ignite ignite;
   private final ClusterSettings settings;
+  private final NodeTable nodes;
   private final AssignmentReader assignments;
   private final CacheLosses losses;
   private final Departures departures;
@@ -31,7 +33,8 @@ final class ClusterView {
     this.ignite = ignite;
     this.settings = settings;
     this.losses = new CacheLosses(ignite);
-    this.assignments = new AssignmentReader(ignite, new NodeTable(ignite), losses);
+    this.nodes = new NodeTable(ignite);
+    this.assignments = new AssignmentReader(ignite, nodes, losses);
     this.departures = Departures.of(ignite);
   }
 
@@ -56,7 +59,8 @@ final class ClusterView {
         known(reported),
         losses.permanent(job.getSpec().getCache()),
         assignments.read(job.getSpec(), serviceNode),
-        JobTimeouts.of(job.getSpec(), settings));
+        JobTimeouts.of(job.getSpec(), settings),
+        JobQueue.mayWait(job) && JobAdmission.isInCharge(nodes));
   }
 
   /** Whether the nodes are still those of an observation. */

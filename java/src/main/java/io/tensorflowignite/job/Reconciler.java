@@ -15,8 +15,10 @@ import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
@@ -27,9 +29,9 @@ import org.apache.ignite.services.ServiceDescriptor;
 
 /**
  * Makes the services of jobs follow the job table, on the oldest node that runs the service: an
- * unfinished job has its singleton, a finished or removed job has none, and a job is removed when
- * its retention has ended. Ignite may lose singletons (two nodes lost at once, a full restart), so
- * each call compares anew and relies on no earlier result.
+ * unfinished job has its singleton unless it waits in the queue, a finished or removed job has
+ * none, and a job is removed when its retention has ended. Ignite may lose singletons (two nodes
+ * lost at once, a full restart), so each call compares anew and relies on no earlier result.
  */
 public final class Reconciler {
   private static final Duration LONGEST_RETENTION_INTERVAL = Duration.ofMinutes(1);
@@ -46,6 +48,7 @@ public final class Reconciler {
   private final CodeStore code;
   private final IgnitePredicate<ClusterNode> nodeFilter;
   private final JobServices services;
+  private final JobAdmission admission;
   private final Loop loop;
   private final Duration retentionInterval;
   private long retainedAt = System.nanoTime() - LONGEST_RETENTION_INTERVAL.toNanos();
@@ -63,6 +66,7 @@ public final class Reconciler {
       LogArchive archive,
       CodeStore code,
       JobServices services,
+      JobAdmission admission,
       IgnitePredicate<ClusterNode> nodeFilter,
       Loop loop) {
     this.ignite = ignite;
@@ -77,6 +81,7 @@ public final class Reconciler {
     this.archive = archive;
     this.code = code;
     this.services = services;
+    this.admission = admission;
     this.nodeFilter = nodeFilter;
     this.loop = loop;
   }
@@ -93,9 +98,11 @@ public final class Reconciler {
     }
     nodes.removeDeparted();
     Map<String, ServiceDescriptor> deployed = services.deployed();
+    Set<String> waiting = new HashSet<>();
+    loop.part("queue", () -> waiting.addAll(admission.admit(current).keySet()));
     for (Job job : current) {
       ServiceDescriptor service = deployed.remove(JobService.serviceName(job.getId()));
-      if (!KnownValues.isOfLaterVersion(job)) {
+      if (!KnownValues.isOfLaterVersion(job) && !waiting.contains(job.getId())) {
         loop.part("job " + job.getId(), () -> reconcile(job, hasInstance(service)));
       }
     }

@@ -55,7 +55,8 @@ final class NodeRow implements AutoCloseable {
       Loops loops,
       RestoredCopies copies,
       Supplier<List<UnprovenAttempt>> quarantine,
-      String address) {
+      String address,
+      int maxTasks) {
     this.copies = copies;
     this.nodes = nodes;
     this.quarantine = quarantine;
@@ -70,6 +71,7 @@ final class NodeRow implements AutoCloseable {
             .setOrder(local.order())
             .setAddress(address)
             .setLayout(JobLayout.CURRENT)
+            .setMaxTasks(maxTasks)
             .setHostName(hostName())
             .setPluginVersion(Strings.nullToEmpty(version))
             .build();

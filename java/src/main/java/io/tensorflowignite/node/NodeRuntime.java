@@ -19,6 +19,7 @@ import io.tensorflowignite.data.loss.LossDetector;
 import io.tensorflowignite.data.loss.RestoredCopies;
 import io.tensorflowignite.data.tcp.TcpPort;
 import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.job.JobAdmission;
 import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobServices;
@@ -261,6 +262,7 @@ public final class NodeRuntime implements AutoCloseable {
     CodeStore code = new CodeStore(files);
     JobRemoval removal = new JobRemoval(ignite, jobs, files);
     LogArchive archive = opened(new LogArchive(ignite, jobs, files));
+    JobAdmission admission = new JobAdmission(ignite, settings, jobs, nodes, losses);
     NodeApiService api =
         new NodeApiService(
             ignite,
@@ -268,6 +270,7 @@ public final class NodeRuntime implements AutoCloseable {
             jobs,
             index,
             observed,
+            admission,
             nodes,
             jobChanges,
             news,
@@ -323,6 +326,7 @@ public final class NodeRuntime implements AutoCloseable {
             archive,
             code,
             opened(new JobServices(ignite)),
+            admission,
             nodeFilter,
             loop);
     opened(
@@ -333,7 +337,8 @@ public final class NodeRuntime implements AutoCloseable {
               nodes.compare();
               changes.release();
             }));
-    NodeRow row = opened(new NodeRow(ignite, nodes, loops, copies, runner::quarantine, address));
+    NodeRow row =
+        opened(new NodeRow(ignite, nodes, loops, copies, runner::quarantine, address, maxTasks()));
     row.start();
     self = row;
     rounds =
@@ -506,6 +511,11 @@ public final class NodeRuntime implements AutoCloseable {
         .setWarmProcesses(local.warmProcesses.orElse(settings.tasks.warmProcesses))
         .addAllInheritedEnv(settings.tasks.environment())
         .build();
+  }
+
+  private int maxTasks() {
+    return local.maxTasks.orElseGet(
+        () -> settings.queue.maxTasks(Runtime.getRuntime().availableProcessors()));
   }
 
   private Path agentDirectory() {

@@ -5,6 +5,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.security.tls.PemFiles;
+import io.tensorflowignite.settings.QueueSettings;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
@@ -23,6 +24,7 @@ import org.apache.ignite.Ignite;
  */
 final class NodeSettings {
   private static final String WARM_PROCESSES = "warmProcesses";
+  private static final String MAX_TASKS = "maxTasks";
 
   final String python;
   final String host;
@@ -35,6 +37,9 @@ final class NodeSettings {
   /** In place of the cluster's number of processes that wait for tasks. */
   final OptionalInt warmProcesses;
 
+  /** In place of the cluster's number of tasks that are admitted on a node. */
+  final OptionalInt maxTasks;
+
   private NodeSettings(
       String python,
       String host,
@@ -43,7 +48,8 @@ final class NodeSettings {
       Path work,
       PemFiles tls,
       OnMinority onMinority,
-      OptionalInt warmProcesses) {
+      OptionalInt warmProcesses,
+      OptionalInt maxTasks) {
     this.python = python;
     this.host = host;
     this.ports = ports;
@@ -52,6 +58,7 @@ final class NodeSettings {
     this.tls = tls;
     this.onMinority = onMinority;
     this.warmProcesses = warmProcesses;
+    this.maxTasks = maxTasks;
   }
 
   static NodeSettings of(Ignite ignite) {
@@ -74,24 +81,36 @@ final class NodeSettings {
         directory.toAbsolutePath(),
         pemFiles(),
         OnMinority.of(value(OnMinority.NAME, OnMinority.WAIT), value(OnMinority.SECONDS, "30")),
-        warmProcesses());
+        number(
+            WARM_PROCESSES,
+            "of processes of this node that wait for a task, from 0, for none,",
+            0,
+            MAX_WARM_PROCESSES),
+        number(
+            MAX_TASKS,
+            "of tasks that are admitted on this node at one time, from 1",
+            1,
+            QueueSettings.MAX_TASKS));
   }
 
-  private static OptionalInt warmProcesses() {
-    String number = value(WARM_PROCESSES, "");
+  /** A number in place of the cluster's; empty: it is not set. */
+  private static OptionalInt number(String name, String meaning, int least, int most) {
+    String number = value(name, "");
     if (number.isEmpty()) {
       return OptionalInt.empty();
     }
-    if (number.matches("\\d{1,2}") && Integer.parseInt(number) <= MAX_WARM_PROCESSES) {
-      return OptionalInt.of(Integer.parseInt(number));
+    if (number.matches("\\d{1,5}")) {
+      int parsed = Integer.parseInt(number);
+      if (parsed >= least && parsed <= most) {
+        return OptionalInt.of(parsed);
+      }
     }
     throw new TensorFlowIgniteException(
         ERROR_CODE_INVALID_REQUEST,
         String.format(
-            "tensorflow.ignite.%s is '%s'. It is the number of processes of this node that wait"
-                + " for a task, from 0, for none, to %d. Set the system property, or the"
-                + " environment variable %s, of this node to such a number.",
-            WARM_PROCESSES, number, MAX_WARM_PROCESSES, variable(WARM_PROCESSES)));
+            "tensorflow.ignite.%s is '%s'. It is the number %s to %d. Set the system property, or"
+                + " the environment variable %s, of this node to such a number.",
+            name, number, meaning, most, variable(name)));
   }
 
   static PemFiles pemFiles() {

@@ -47,6 +47,7 @@ public final class ClusterSettings implements Serializable {
   public final BatchLimits batches;
   public final SecuritySettings security;
   public final TaskSettings tasks;
+  public final QueueSettings queue;
   public final TlsSettings tls;
 
   public ClusterSettings(
@@ -65,6 +66,7 @@ public final class ClusterSettings implements Serializable {
       BatchLimits batches,
       SecuritySettings security,
       TaskSettings tasks,
+      QueueSettings queue,
       TlsSettings tls) {
     this.startTimeout = startTimeout;
     this.firstStepTimeout = firstStepTimeout;
@@ -81,6 +83,7 @@ public final class ClusterSettings implements Serializable {
     this.batches = batches;
     this.security = security;
     this.tasks = tasks;
+    this.queue = queue;
     this.tls = tls;
   }
 }

@@ -2,7 +2,9 @@ package io.tensorflowignite.table;
 
 import io.tensorflowignite.v1.Job;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -68,6 +70,14 @@ public final class JobIndex implements AutoCloseable {
         .filter(row -> row.hasTasksOn(nodeId))
         .map(JobRow::job)
         .collect(Collectors.toList());
+  }
+
+  /** The number of tasks of the newest attempts of jobs that are not over, by id of a node. */
+  public Map<String, Integer> tasksByNode() {
+    Map<String, Integer> tasks = new HashMap<>();
+    rows.all()
+        .forEach(row -> row.tasksByNode().forEach((id, n) -> tasks.merge(id, n, Integer::sum)));
+    return tasks;
   }
 
   /** Compares all rows at the next call, since partitions have moved. */

@@ -8,8 +8,8 @@ import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.Task;
+import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -17,25 +17,29 @@ import java.util.stream.Stream;
 final class JobRow {
   private final Object value;
   private final Job job;
-  private final Set<String> nodes;
+  private final Map<String, Integer> tasksByNode;
 
   JobRow(Object key, Object value) {
     this.value = value;
     this.job = read(key, value);
-    this.nodes = job.hasFinishedAt() ? Set.of() : nodes(job);
+    this.tasksByNode = job.hasFinishedAt() ? Map.of() : tasksByNode(job);
   }
 
-  private static Set<String> nodes(Job job) {
+  private static Map<String, Integer> tasksByNode(Job job) {
     return job.getAttemptsCount() == 0
-        ? Set.of()
+        ? Map.of()
         : job.getAttempts(job.getAttemptsCount() - 1).getTasksList().stream()
-            .map(Task::getNodeId)
-            .collect(Collectors.toSet());
+            .collect(Collectors.toMap(Task::getNodeId, task -> 1, Integer::sum));
+  }
+
+  /** The number of tasks of the newest attempt of the job, which is not over, by id of a node. */
+  Map<String, Integer> tasksByNode() {
+    return tasksByNode;
   }
 
   /** Whether the newest attempt of the job, which is not over, has tasks on the node. */
   boolean hasTasksOn(String node) {
-    return nodes.contains(node);
+    return tasksByNode.containsKey(node);
   }
 
   /** The job; if the row cannot be read, a job in state UNREADABLE with the reason. */

@@ -31,9 +31,13 @@ public final class JobSummary {
             .setServiceNodeId(job.getServiceNodeId())
             .setWaitingFor(shortened(job.getWaitingFor()))
             .setLogsStored(job.getLogsStored())
-            .setOwner(job.getOwner());
+            .setOwner(job.getOwner())
+            .setQueuePosition(job.getQueuePosition());
     if (job.hasCreatedAt()) {
       summary.setCreatedAt(job.getCreatedAt());
+    }
+    if (job.hasAdmittedAt()) {
+      summary.setAdmittedAt(job.getAdmittedAt());
     }
     if (job.hasFinishedAt()) {
       summary.setFinishedAt(job.getFinishedAt());
@@ -50,6 +54,7 @@ public final class JobSummary {
         .setName(spec.getName())
         .setKindValue(spec.getKindValue())
         .setCache(spec.getCache())
+        .setPriority(spec.getPriority())
         .setScript(spec.getScript())
         .setCodeDigest(spec.getCodeDigest())
         .setCheckpointDirectory(spec.getCheckpointDirectory())

@@ -169,7 +169,8 @@ public class ScaleTest {
               reports,
               Set.of(),
               PlacementResult.of(placement),
-              JobTimeouts.of(row.getSpec(), SimulatedCluster.SETTINGS));
+              JobTimeouts.of(row.getSpec(), SimulatedCluster.SETTINGS),
+              false);
       List<JobMachine.Transition> transitions = new ArrayList<>();
       long questions = nodes.questions;
       long before = THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());

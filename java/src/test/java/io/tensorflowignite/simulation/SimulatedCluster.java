@@ -8,6 +8,7 @@ import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.job.decide.JobMachine;
+import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.job.decide.Members;
 import io.tensorflowignite.job.decide.Placement;
 import io.tensorflowignite.job.decide.PlacementResult;
@@ -22,6 +23,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
@@ -87,6 +90,7 @@ final class SimulatedCluster {
   private boolean merging;
   private long healsAt;
   private int nextOrder = 1;
+  private final int maxTasks;
   private int shift;
   private long mapChangedAt;
   private double lossOfReports = 0.02;
@@ -101,6 +105,7 @@ final class SimulatedCluster {
     this.world = world;
     this.books = new ProcessBooks(simulation);
     this.main = new SimulatedCell(simulation, this);
+    this.maxTasks = simulation.between(1, 4);
     int count = simulation.between(3, 9);
     for (int i = 0; i < count; i++) {
       Host host = new Host();
@@ -203,6 +208,54 @@ final class SimulatedCluster {
     return members.stream().map(SimulatedNode::node).collect(Collectors.toList());
   }
 
+  private List<SimulatedNode> owners(Job job, List<SimulatedNode> live) {
+    return live.stream()
+        .filter(node -> dataHosts.get(job.getId()).contains(node.host))
+        .collect(Collectors.toList());
+  }
+
+  /**
+   * As {@code JobAdmission}; the client process and parameter servers count for the first owner.
+   */
+  private Set<String> waiting(SimulatedCell cell, SimulatedNode oldest) {
+    if (cell.isBlocked(oldest)) {
+      return Set.of();
+    }
+    List<SimulatedNode> live = oldest.live();
+    Map<String, Integer> limits =
+        live.stream().collect(Collectors.toMap(SimulatedNode::id, node -> maxTasks));
+    Map<String, JobQueue.Entry> queue =
+        JobQueue.decide(
+            cell.rows().values(),
+            limits,
+            SETTINGS.queue,
+            job -> {
+              Map<String, Integer> tasks =
+                  owners(job, live).stream()
+                      .collect(Collectors.toMap(SimulatedNode::id, owner -> 1));
+              int others = job.getSpec().getPsCount() + (job.getSpec().getPsCount() > 0 ? 1 : 0);
+              tasks.entrySet().stream().findFirst().ifPresent(first -> first.setValue(1 + others));
+              return tasks.isEmpty() ? Optional.empty() : Optional.of(tasks);
+            });
+    queue.forEach(
+        (id, entry) -> {
+          if (entry.isAdmitted()) {
+            simulation.log("%s admits job %s", oldest.id(), id);
+            cell.update(
+                id,
+                row ->
+                    JobQueue.mayWait(row)
+                        ? row.toBuilder()
+                            .setAdmittedAt(Timestamps.fromMillis(simulation.millis()))
+                            .build()
+                        : row);
+          }
+        });
+    return queue.keySet().stream()
+        .filter(id -> !queue.get(id).isAdmitted())
+        .collect(Collectors.toSet());
+  }
+
   /** What {@code AssignmentReader} reads. */
   PlacementResult placement(Job job, SimulatedNode service) {
     long stable =
@@ -211,10 +264,7 @@ final class SimulatedCluster {
       return PlacementResult.waitFor("the partition map to stay the same for 0.8 s");
     }
     List<SimulatedNode> live = service.live();
-    List<SimulatedNode> owners =
-        live.stream()
-            .filter(node -> dataHosts.get(job.getId()).contains(node.host))
-            .collect(Collectors.toList());
+    List<SimulatedNode> owners = owners(job, live);
     if (owners.isEmpty()) {
       return PlacementResult.waitFor("an owner of partition 0");
     }
@@ -241,13 +291,14 @@ final class SimulatedCluster {
     return PlacementResult.of(Placement.of(job.getSpec(), partitions, client, nodes(live)));
   }
 
-  /** As {@code Reconciler}: each job has a service, a finished one has none. */
+  /** As {@code Reconciler}: an admitted job has a service, a finished one has none. */
   private void reconcile() {
     for (SimulatedCell cell : cells()) {
       SimulatedNode oldest = oldest(cell);
       if (oldest == null) {
         continue;
       }
+      Set<String> waiting = waiting(cell, oldest);
       for (String job : jobs) {
         Job row = cell.row(job);
         boolean over = row == null || JobMachine.isFinal(row);
@@ -259,7 +310,9 @@ final class SimulatedCluster {
             finish(cell, oldest, job);
           }
         } else if (serving.isEmpty()) {
-          deploy(cell, job);
+          if (!waiting.contains(job)) {
+            deploy(cell, job);
+          }
         } else {
           serving.stream().skip(1).forEach(node -> node.after(1, () -> node.cancelService(job)));
         }

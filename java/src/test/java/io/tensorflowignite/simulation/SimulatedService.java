@@ -4,6 +4,7 @@ import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.job.decide.JobClock;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.JobObserver;
+import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.job.decide.JobTimeouts;
 import io.tensorflowignite.job.decide.Observation;
 import io.tensorflowignite.job.decide.ReportThrottle;
@@ -163,7 +164,8 @@ final class SimulatedService {
         new HashMap<>(reports),
         Set.of(),
         cluster.placement(job, node),
-        JobTimeouts.of(job.getSpec(), SimulatedCluster.SETTINGS));
+        JobTimeouts.of(job.getSpec(), SimulatedCluster.SETTINGS),
+        JobQueue.mayWait(job));
   }
 
   private Job hostedHere(Job job) {

@@ -36,6 +36,7 @@ public final class JobClock {
   void observe(Job job, Set<String> nodes) {
     Set<Object> current = new HashSet<>();
     current.add(job.getCreatedAt());
+    current.add(job.getAdmittedAt());
     if (job.getAttemptsCount() > 0) {
       Attempt attempt = JobMachine.attempt(job);
       attempt.getTasksList().forEach(task -> current.add(task.getNodeId()));

@@ -95,7 +95,7 @@ public final class JobObserver {
   private Optional<JobEvent> next() {
     switch (job.getState()) {
       case JOB_STATE_PENDING:
-        return firstOf(stopRequested(), lostData(), placement(), waitTimedOut(job.getCreatedAt()));
+        return firstOf(stopRequested(), lostData(), whilePending());
       case JOB_STATE_RESERVING:
         return firstOf(
             stopRequested(),
@@ -157,6 +157,19 @@ public final class JobObserver {
       return end;
     }
     return firstOf(placement(), waitTimedOut(attempt().getEndingAt()));
+  }
+
+  /** The wait timeout is for placements: the queue takes as long as the jobs before this one. */
+  private Optional<JobEvent> whilePending() {
+    return isPlaceable() && observation.isQueued
+        ? Optional.empty()
+        : firstOf(
+            placement(),
+            waitTimedOut(job.hasAdmittedAt() ? job.getAdmittedAt() : job.getCreatedAt()));
+  }
+
+  private boolean isPlaceable() {
+    return missingForPlacement().isEmpty() && observation.placement.placement != null;
   }
 
   private Optional<JobEvent> placement() {
@@ -447,7 +460,7 @@ public final class JobObserver {
   private String waitingFor() {
     switch (job.getState()) {
       case JOB_STATE_PENDING:
-        return missingForPlacement();
+        return isPlaceable() ? "a place in the queue" : missingForPlacement();
       case JOB_STATE_RESERVING:
       case JOB_STATE_STARTING:
         return unstarted();

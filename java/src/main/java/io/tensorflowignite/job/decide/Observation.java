@@ -42,6 +42,9 @@ public final class Observation {
 
   final JobTimeouts timeouts;
 
+  /** Whether the job waits in the queue: it may not be placed before its admission. */
+  final boolean isQueued;
+
   public Observation(
       Timestamp now,
       JobClock clock,
@@ -52,7 +55,8 @@ public final class Observation {
       Map<String, NodeReport> reports,
       Set<Integer> lostPartitions,
       PlacementResult placement,
-      JobTimeouts timeouts) {
+      JobTimeouts timeouts,
+      boolean isQueued) {
     this.now = now;
     this.clock = clock;
     this.nodes = nodes;
@@ -63,6 +67,7 @@ public final class Observation {
     this.lostPartitions = lostPartitions;
     this.placement = placement;
     this.timeouts = timeouts;
+    this.isQueued = isQueued;
   }
 
   /**

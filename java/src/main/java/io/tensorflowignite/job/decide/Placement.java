@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * The tasks of an attempt with their nodes and partitions: one worker beside each node that owns
@@ -56,6 +57,11 @@ public final class Placement {
 
   List<Task> tasks() {
     return tasks;
+  }
+
+  /** The number of tasks by id of a node. */
+  public Map<String, Integer> tasksByNode() {
+    return tasks.stream().collect(Collectors.toMap(Task::getNodeId, task -> 1, Integer::sum));
   }
 
   /** Identifies the assignment: the cache, and the partitions that each node reads. */

@@ -634,6 +634,33 @@ public class JobMachineTest {
   }
 
   @Test
+  public void aJobInTheQueueWaitsWithoutATimeLimit() {
+    JobStory story = JobStory.mirrored();
+    story.queued = true;
+    story.observe().wait(100_000).is(JOB_STATE_PENDING);
+    assertEquals("a place in the queue", story.job.getWaitingFor());
+    story.queued = false;
+    story.observe().is(JOB_STATE_RESERVING);
+
+    JobStory stopped = JobStory.mirrored();
+    stopped.queued = true;
+    stopped.observe().stopRequested().observe().is(JOB_STATE_STOPPED);
+  }
+
+  @Test
+  public void theWaitTimeoutOfAnAdmittedJobBeginsWithItsAdmission() {
+    JobStory story = JobStory.mirrored();
+    story.queued = true;
+    story.observe().wait(100_000);
+    story.queued = false;
+    story.job = story.job.toBuilder().setAdmittedAt(Timestamps.fromSeconds(5)).build();
+    PlacementResult obstacle = PlacementResult.waitFor("an owner of partition 3");
+    story.observe(obstacle).is(JOB_STATE_PENDING);
+    story.passes(599).observe(obstacle).is(JOB_STATE_PENDING);
+    story.passes(1).observe(obstacle).is(JOB_STATE_FAILED);
+  }
+
+  @Test
   public void sideOfACutNetworkGoesOnOnlyIfItIsTheLargerOne() {
     JobStory story = running();
     story.owners.remove(JobStory.node(NODE_B));

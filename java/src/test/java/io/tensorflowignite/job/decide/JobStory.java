@@ -70,6 +70,10 @@ final class JobStory {
   private long clockMs = 1_000_000;
   private JobClock clock = newClock();
   private boolean mapChanges;
+
+  /** Whether the job has not been admitted. */
+  boolean queued;
+
   Job job;
 
   private static final ClusterSettings SETTINGS = new TensorFlowService().settings();
@@ -122,7 +126,8 @@ final class JobStory {
                 reports,
                 lost,
                 placement,
-                JobTimeouts.of(job.getSpec(), SETTINGS)),
+                JobTimeouts.of(job.getSpec(), SETTINGS),
+                queued),
             transition -> EXERCISED.add(transition.toString()));
     forgetEarlierAttempts();
     return this;

@@ -1,0 +1,100 @@
+package io.tensorflowignite.job;
+
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.job.decide.JobQueue;
+import io.tensorflowignite.settings.ClusterSettings;
+import io.tensorflowignite.settings.QueueSettings;
+import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Node;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+
+/**
+ * The queue of jobs over the cluster's tables. Any node may ask who waits for what; only the oldest
+ * node admits jobs, one pass after the other, so that no room is given away twice.
+ */
+public final class JobAdmission {
+  private final JobTable jobs;
+  private final NodeTable nodes;
+  private final QueueSettings settings;
+  private final AssignmentReader assignments;
+
+  public JobAdmission(
+      Ignite ignite, ClusterSettings settings, JobTable jobs, NodeTable nodes, CacheLosses losses) {
+    this.jobs = jobs;
+    this.nodes = nodes;
+    this.settings = settings.queue;
+    this.assignments = new AssignmentReader(ignite, nodes, losses);
+  }
+
+  /** Whether the oldest node admits jobs; one of an earlier version does not. */
+  static boolean isInCharge(NodeTable nodes) {
+    List<Node> live = nodes.live();
+    return !live.isEmpty() && live.get(0).getMaxTasks() > 0;
+  }
+
+  /**
+   * The jobs that wait for their admission and can be placed, with their positions, and those that
+   * may be admitted now.
+   *
+   * @param current the jobs that are not over
+   */
+  public Map<String, JobQueue.Entry> queue(Collection<Job> current) {
+    if (current.stream().noneMatch(JobQueue::mayWait)) {
+      return Map.of();
+    }
+    Map<String, Integer> limits =
+        nodes.live().stream()
+            .filter(node -> node.getMaxTasks() > 0)
+            .collect(Collectors.toMap(Node::getId, Node::getMaxTasks, Integer::min));
+    Map<JobSpec, Optional<Map<String, Integer>>> demands = new HashMap<>();
+    return JobQueue.decide(
+        current,
+        limits,
+        settings,
+        job -> demands.computeIfAbsent(decisive(job.getSpec()), assignments::demand));
+  }
+
+  /**
+   * Admits the jobs for which there is room.
+   *
+   * @return the jobs that wait, by id
+   */
+  Map<String, JobQueue.Entry> admit(Collection<Job> current) {
+    Map<String, JobQueue.Entry> queue = new HashMap<>(queue(current));
+    for (Map.Entry<String, JobQueue.Entry> entry : queue.entrySet()) {
+      if (entry.getValue().isAdmitted()) {
+        jobs.update(
+            entry.getKey(),
+            job ->
+                JobQueue.mayWait(job)
+                    ? job.toBuilder()
+                        .setAdmittedAt(Timestamps.fromMillis(System.currentTimeMillis()))
+                        .build()
+                    : job);
+      }
+    }
+    queue.values().removeIf(JobQueue.Entry::isAdmitted);
+    return queue;
+  }
+
+  /** What the number of tasks depends on: the partition map is read once for jobs alike. */
+  private static JobSpec decisive(JobSpec spec) {
+    return JobSpec.newBuilder()
+        .setKind(spec.getKind())
+        .setCache(spec.getCache())
+        .setPsCount(spec.getPsCount())
+        .setMinWorkers(spec.getMinWorkers())
+        .setAllowDataLoss(spec.getAllowDataLoss())
+        .build();
+  }
+}

@@ -1,0 +1,183 @@
+package io.tensorflowignite.job.decide;
+
+import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
+
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.settings.QueueSettings;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.Task;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/**
+ * Which of the waiting jobs may start. A node has room for a limited number of tasks, and an owner
+ * of jobs for a quota. Jobs are admitted in the order of their ranks: the time of submission, less
+ * ten minutes for each unit of priority, so that each job comes first at some time. A job that
+ * waits for room reserves the nodes that it needs: jobs of later ranks get only the rest. A job
+ * that waits for the quota of its owner reserves nothing. A job that needs more than a node has, or
+ * than a quota allows, is admitted when nothing else is there.
+ */
+public final class JobQueue {
+  public static final int MAX_PRIORITY = 100;
+
+  /** By which one unit of priority moves a job forward. */
+  static final long SECONDS_OF_PRIORITY = 600;
+
+  private static final Comparator<Job> BY_RANK =
+      Comparator.comparingLong(JobQueue::rankSeconds)
+          .thenComparingInt(job -> job.getCreatedAt().getNanos())
+          .thenComparing(Job::getId);
+
+  /** A job that is not over and has not been admitted, although its tasks can be placed. */
+  public static final class Entry {
+    /** The job's position among those that wait, from 1; 0: it is admitted. */
+    public final int position;
+
+    /** What the job waits for, in one line; empty: it is admitted. */
+    public final String reason;
+
+    private Entry(int position, String reason) {
+      this.position = position;
+      this.reason = reason;
+    }
+
+    public boolean isAdmitted() {
+      return position == 0;
+    }
+  }
+
+  private final Map<String, Integer> limits;
+  private final QueueSettings settings;
+  private final Map<String, Integer> usedByNode = new HashMap<>();
+  private final Map<String, Integer> reservedByNode = new HashMap<>();
+  private final Map<String, Integer> usedByOwner = new HashMap<>();
+  private int waiting;
+
+  private JobQueue(Map<String, Integer> limits, QueueSettings settings) {
+    this.limits = limits;
+    this.settings = settings;
+  }
+
+  /** Whether a job waits for its admission, so that {@link #decide} is needed. */
+  public static boolean mayWait(Job job) {
+    return job.getState() == JOB_STATE_PENDING
+        && !job.hasAdmittedAt()
+        && !job.getStopRequested()
+        && KnownValues.areAll(job);
+  }
+
+  /**
+   * Decides for all jobs.
+   *
+   * @param jobs the jobs that are not over
+   * @param limits the tasks for which nodes have room, by id; a node that is missing has no limit
+   * @param demand the tasks of a job's next attempt by node; empty: it cannot be placed now, and
+   *     waits for that outside the queue
+   * @return by id of each job that {@link #mayWait} and can be placed
+   */
+  public static Map<String, Entry> decide(
+      Collection<Job> jobs,
+      Map<String, Integer> limits,
+      QueueSettings settings,
+      Function<Job, Optional<Map<String, Integer>>> demand) {
+    JobQueue queue = new JobQueue(limits, settings);
+    List<Job> candidates = new ArrayList<>();
+    for (Job job : jobs) {
+      if (mayWait(job)) {
+        candidates.add(job);
+      } else if (job.getAttemptsCount() > 0 && !JobMachine.isFinal(job)) {
+        queue.use(job, placed(job));
+      } else if (job.hasAdmittedAt() && !JobMachine.isFinal(job)) {
+        queue.use(job, demand.apply(job).orElse(Map.of()));
+      }
+    }
+    candidates.sort(BY_RANK);
+    Map<String, Entry> entries = new HashMap<>();
+    for (Job job : candidates) {
+      demand
+          .apply(job)
+          .ifPresent(tasksByNode -> entries.put(job.getId(), queue.next(job, tasksByNode)));
+    }
+    return entries;
+  }
+
+  private static long rankSeconds(Job job) {
+    return job.getCreatedAt().getSeconds() - job.getSpec().getPriority() * SECONDS_OF_PRIORITY;
+  }
+
+  private static Map<String, Integer> placed(Job job) {
+    return JobMachine.attempt(job).getTasksList().stream()
+        .collect(Collectors.toMap(Task::getNodeId, task -> 1, Integer::sum));
+  }
+
+  private Entry next(Job job, Map<String, Integer> demand) {
+    Optional<String> overQuota = overQuota(job, demand);
+    if (overQuota.isPresent()) {
+      return wait(overQuota.get());
+    }
+    List<String> full = new ArrayList<>();
+    boolean isBehind = false;
+    for (Map.Entry<String, Integer> need : new TreeMap<>(demand).entrySet()) {
+      String node = need.getKey();
+      int limit = limits.getOrDefault(node, Integer.MAX_VALUE);
+      int used = usedByNode.getOrDefault(node, 0);
+      long needed = Math.min(need.getValue(), limit);
+      if (used + needed > limit) {
+        full.add(
+            String.format(
+                "node %s (%d of %d tasks, %d more needed)",
+                MessageText.shortId(node), used, limit, need.getValue()));
+      } else if (used + reservedByNode.getOrDefault(node, 0) + needed > limit) {
+        isBehind = true;
+      }
+    }
+    if (full.isEmpty() && !isBehind) {
+      use(job, demand);
+      return new Entry(0, "");
+    }
+    demand.forEach((node, tasks) -> reservedByNode.merge(node, tasks, Integer::sum));
+    return wait(
+        full.isEmpty()
+            ? "the jobs before it in the queue, which need the same nodes"
+            : "room on " + full.get(0) + others(full.size() - 1));
+  }
+
+  private Optional<String> overQuota(Job job, Map<String, Integer> demand) {
+    OptionalInt quota = settings.quota(job.getOwner());
+    int used = usedByOwner.getOrDefault(job.getOwner(), 0);
+    int needed = total(demand);
+    return quota.isPresent() && used > 0 && used + needed > quota.getAsInt()
+        ? Optional.of(
+            String.format(
+                "the quota of '%s' (%d of %d tasks, %d more needed)",
+                job.getOwner(), used, quota.getAsInt(), needed))
+        : Optional.empty();
+  }
+
+  private void use(Job job, Map<String, Integer> tasksByNode) {
+    tasksByNode.forEach((node, tasks) -> usedByNode.merge(node, tasks, Integer::sum));
+    usedByOwner.merge(job.getOwner(), total(tasksByNode), Integer::sum);
+  }
+
+  private Entry wait(String reason) {
+    waiting++;
+    return new Entry(waiting, "a place in the queue (position " + waiting + "): " + reason);
+  }
+
+  private static String others(int nodes) {
+    return nodes == 0 ? "" : nodes == 1 ? " and another node" : " and " + nodes + " other nodes";
+  }
+
+  private static int total(Map<String, Integer> tasksByNode) {
+    return tasksByNode.values().stream().mapToInt(Integer::intValue).sum();
+  }
+}

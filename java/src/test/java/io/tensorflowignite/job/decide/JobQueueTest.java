@@ -1,0 +1,204 @@
+package io.tensorflowignite.job.decide;
+
+import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_SUCCEEDED;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import com.google.protobuf.Timestamp;
+import io.tensorflowignite.settings.QueueSettings;
+import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.Task;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import org.junit.Test;
+
+public class JobQueueTest {
+  private static final Map<String, Integer> LIMITS = Map.of("a", 4, "b", 4);
+
+  private final List<Job> jobs = new ArrayList<>();
+  private final Map<String, Map<String, Integer>> demands = new HashMap<>();
+  private QueueSettings settings = new QueueSettings(0, Map.of());
+
+  @Test
+  public void jobsAreAdmittedInTheOrderOfTheirSubmissionWhileThereIsRoom() {
+    waits("third", 30, 0, Map.of("a", 2, "b", 2));
+    waits("first", 10, 0, Map.of("a", 2, "b", 2));
+    waits("second", 20, 0, Map.of("a", 2, "b", 2));
+    assertAdmitted("first");
+    assertAdmitted("second");
+    assertWaits("third", 1, "room on node a (4 of 4 tasks, 2 more needed) and another node");
+  }
+
+  @Test
+  public void tasksOfJobsThatRunAndOfAdmittedJobsTakeRoom() {
+    runs("running", "alice", Map.of("a", 3));
+    waits("admitted", 1, 0, Map.of("b", 4));
+    jobs.set(1, jobs.get(1).toBuilder().setAdmittedAt(at(2)).build());
+    jobs.add(Job.newBuilder().setId("over").setState(JOB_STATE_SUCCEEDED).build());
+    waits("large", 10, 0, Map.of("a", 2));
+    waits("other", 20, 0, Map.of("b", 1));
+    assertWaits("large", 1, "room on node a (3 of 4 tasks, 2 more needed)");
+    assertWaits("other", 2, "room on node b (4 of 4 tasks, 1 more needed)");
+    assertEquals(2, decide().size());
+  }
+
+  @Test
+  public void aUnitOfPriorityIsWorthTenMinutesOfWaiting() {
+    runs("running", "", Map.of("a", 3));
+    waits("normal", 1_000, 0, Map.of("a", 1));
+    waits("preferred", 1_599, 1, Map.of("a", 1));
+    assertAdmitted("preferred");
+    assertWaits("normal", 1, "room on node a");
+    demands.clear();
+    jobs.clear();
+    runs("running", "", Map.of("a", 3));
+    waits("normal", 1_000, 0, Map.of("a", 1));
+    waits("preferred", 1_601, 1, Map.of("a", 1));
+    assertAdmitted("normal");
+  }
+
+  @Test
+  public void aJobThatWaitsForRoomIsNotOvertakenOnItsNodes() {
+    runs("running", "", Map.of("a", 1));
+    waits("large", 10, 0, Map.of("a", 4, "b", 1));
+    waits("small", 20, 0, Map.of("a", 1));
+    waits("elsewhere", 30, 0, Map.of("b", 3));
+    waits("crowded", 40, 0, Map.of("b", 1));
+    assertWaits("large", 1, "room on node a (1 of 4 tasks, 4 more needed)");
+    assertWaits("small", 2, "the jobs before it in the queue");
+    assertAdmitted("elsewhere");
+    assertWaits("crowded", 3, "the jobs before it in the queue");
+  }
+
+  @Test
+  public void aJobLargerThanANodeIsAdmittedWhenTheNodeIsEmpty() {
+    waits("huge", 10, 0, Map.of("a", 9));
+    waits("small", 20, 0, Map.of("a", 1));
+    assertAdmitted("huge");
+    assertWaits("small", 1, "room on node a (9 of 4 tasks, 1 more needed)");
+  }
+
+  @Test
+  public void aJobOverTheQuotaOfItsOwnerWaitsAndHoldsUpNobodyElse() {
+    settings = new QueueSettings(0, Map.of("alice", 3, "*", 1));
+    runs("running", "alice", Map.of("a", 2));
+    waits("over", 10, 0, Map.of("a", 2), "alice");
+    waits("within", 20, 0, Map.of("a", 1), "alice");
+    waits("large", 30, 0, Map.of("b", 3), "bob");
+    waits("anonymous", 40, 0, Map.of("b", 1), "");
+    assertWaits("over", 1, "the quota of 'alice' (2 of 3 tasks, 2 more needed)");
+    assertAdmitted("within");
+    assertAdmitted("large");
+    assertAdmitted("anonymous");
+  }
+
+  @Test
+  public void aNodeOfAnEarlierVersionHasNoLimit() {
+    waits("large", 10, 0, Map.of("earlier", 100));
+    waits("next", 20, 0, Map.of("earlier", 100));
+    assertAdmitted("large");
+    assertAdmitted("next");
+  }
+
+  @Test
+  public void aJobThatCannotBePlacedIsNotInTheQueue() {
+    jobs.add(Job.newBuilder().setId("unplaced").setState(JOB_STATE_PENDING).build());
+    waits("stopped", 10, 0, Map.of("a", 1));
+    jobs.set(1, jobs.get(1).toBuilder().setStopRequested(true).build());
+    assertTrue(decide().isEmpty());
+  }
+
+  @Test
+  public void everyJobIsAdmittedAtSomeTimeWhateverComesAfterIt() {
+    Random random = new Random(7);
+    waits("last", 0, -JobQueue.MAX_PRIORITY, Map.of("a", 4, "b", 4));
+    int now = 0;
+    int count = 0;
+    while (jobs.stream().anyMatch(job -> job.getId().equals("last"))) {
+      now += 300;
+      assertTrue("still waits after " + now + " s", now < 200 * 600 + 100 * 300);
+      waits(
+          "job" + count++, now, JobQueue.MAX_PRIORITY, Map.of(random.nextBoolean() ? "a" : "b", 2));
+      Map<String, JobQueue.Entry> entries = decide();
+      Map<String, Integer> used = new HashMap<>();
+      jobs.removeIf(job -> job.getState() == JOB_STATE_RUNNING && random.nextInt(3) == 0);
+      for (Job job : List.copyOf(jobs)) {
+        JobQueue.Entry entry = entries.get(job.getId());
+        if (entry != null && entry.isAdmitted()) {
+          jobs.remove(job);
+          runs(job.getId(), "", demands.get(job.getId()));
+        }
+      }
+      jobs.removeIf(job -> job.getId().equals("last") && job.getState() == JOB_STATE_RUNNING);
+      jobs.stream()
+          .filter(job -> job.getState() == JOB_STATE_RUNNING)
+          .forEach(
+              job ->
+                  demands.get(job.getId()).forEach((node, n) -> used.merge(node, n, Integer::sum)));
+      assertTrue(used.values().stream().allMatch(tasks -> tasks <= 4));
+    }
+  }
+
+  private void waits(String id, long second, int priority, Map<String, Integer> demand) {
+    waits(id, second, priority, demand, "");
+  }
+
+  private void waits(
+      String id, long second, int priority, Map<String, Integer> demand, String owner) {
+    Job.Builder job =
+        Job.newBuilder()
+            .setId(id)
+            .setState(JOB_STATE_PENDING)
+            .setOwner(owner)
+            .setCreatedAt(at(second));
+    job.getSpecBuilder().setPriority(priority);
+    jobs.add(job.build());
+    demands.put(id, demand);
+  }
+
+  private void runs(String id, String owner, Map<String, Integer> tasks) {
+    Attempt.Builder attempt = Attempt.newBuilder().setNumber(1);
+    tasks.forEach(
+        (node, count) -> {
+          for (int i = 0; i < count; i++) {
+            attempt.addTasks(Task.newBuilder().setNodeId(node));
+          }
+        });
+    jobs.add(
+        Job.newBuilder()
+            .setId(id)
+            .setState(JOB_STATE_RUNNING)
+            .setOwner(owner)
+            .addAttempts(attempt)
+            .build());
+  }
+
+  private static Timestamp at(long second) {
+    return Timestamp.newBuilder().setSeconds(second).build();
+  }
+
+  private Map<String, JobQueue.Entry> decide() {
+    return JobQueue.decide(
+        jobs, LIMITS, settings, job -> Optional.ofNullable(demands.get(job.getId())));
+  }
+
+  private void assertAdmitted(String id) {
+    JobQueue.Entry entry = decide().get(id);
+    assertTrue(entry.reason, entry.isAdmitted());
+  }
+
+  private void assertWaits(String id, int position, String reason) {
+    JobQueue.Entry entry = decide().get(id);
+    assertFalse(entry.isAdmitted());
+    assertEquals(position, entry.position);
+    assertTrue(entry.reason, entry.reason.contains(reason));
+  }
+}
