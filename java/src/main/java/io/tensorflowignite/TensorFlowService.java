@@ -381,6 +381,11 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   }
 
   @Override
+  public boolean contactAllBut(String caller, String nodesDigest, String[] silent) {
+    return runtime.contactAllBut(caller, nodesDigest, silent);
+  }
+
+  @Override
   public byte[][] observe(String[] jobIds, boolean summaries) {
     return runtime.observe(jobIds, summaries);
   }

@@ -8,6 +8,7 @@ import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.Node;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -70,6 +71,9 @@ public final class ContactRounds implements AutoCloseable {
 
   private List<Node> live = List.of();
 
+  /** Of {@link #live}. */
+  private volatile NodeSet known = NodeSet.NONE;
+
   /** The nodes that have answered the last round; answers come until the next one begins. */
   private Set<String> answers = ConcurrentHashMap.newKeySet();
 
@@ -125,6 +129,16 @@ public final class ContactRounds implements AutoCloseable {
     Uninterruptibles.joinUninterruptibly(thread, CLOSE_TIMEOUT);
   }
 
+  /** Takes a call, see {@link NodeContact#contactAllBut}. */
+  public boolean contactAllBut(String caller, String nodesDigest, String[] silent) {
+    NodeSet nodesHere = known;
+    if (!nodesHere.digest.equals(nodesDigest)) {
+      return false;
+    }
+    contacts.add(caller, nodesHere.without(Arrays.asList(silent)));
+    return true;
+  }
+
   /** The jobs have changed. */
   public void wake() {
     changes.release();
@@ -160,6 +174,9 @@ public final class ContactRounds implements AutoCloseable {
       rounds = 0;
     }
     List<String> ids = live.stream().map(Node::getConsistentId).collect(Collectors.toList());
+    if (!known.isOf(Set.copyOf(ids))) {
+      known = new NodeSet(ids);
+    }
     if (neededSince.isPresent() && contacts.isCaller(ids, interval, needed())) {
       return true;
     }
@@ -179,10 +196,11 @@ public final class ContactRounds implements AutoCloseable {
     Set<String> silent = Set.copyOf(Sets.difference(called, answered));
     contacts.add(self, answered);
     rounds++;
-    callAll(answered.toArray(new String[0]), silent);
+    callAll(answered, silent);
   }
 
-  private void callAll(String[] answered, Set<String> silent) throws InterruptedException {
+  private void callAll(Set<String> answered, Set<String> silent) throws InterruptedException {
+    Message message = new Message(answered);
     Set<String> now = ConcurrentHashMap.newKeySet();
     answers = now;
     List<Node> others =
@@ -199,7 +217,7 @@ public final class ContactRounds implements AutoCloseable {
       calls.execute(
           () -> {
             try {
-              call(node, answered);
+              message.sendTo(node);
               now.add(node.getConsistentId());
             } catch (RuntimeException e) {
               // The node is leaving, or its service is not deployed yet: it has not answered.
@@ -214,10 +232,28 @@ public final class ContactRounds implements AutoCloseable {
     open.await(wait.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  private void call(Node node, String[] last) {
-    ignite
-        .services(ignite.cluster().forNodeId(UUID.fromString(node.getId())))
-        .serviceProxy(serviceName, NodeContact.class, false, wait.toMillis())
-        .contact(self, last);
+  /** What one round says to all nodes. */
+  private final class Message {
+    private final String nodesDigest = known.digest;
+    private final String[] answered;
+    private final String[] silent;
+
+    Message(Set<String> answered) {
+      this.answered = answered.toArray(new String[0]);
+      Set<String> here = Sets.union(answered, Set.of(self));
+      this.silent = known.without(here).toArray(new String[0]);
+    }
+
+    void sendTo(Node node) {
+      NodeContact contact =
+          ignite
+              .services(ignite.cluster().forNodeId(UUID.fromString(node.getId())))
+              .serviceProxy(serviceName, NodeContact.class, false, wait.toMillis());
+      // A node of an earlier version, which has no limit of tasks, knows the longer call only.
+      boolean isShorter = silent.length < answered.length && node.getMaxTasks() > 0;
+      if (!isShorter || !contact.contactAllBut(self, nodesDigest, silent)) {
+        contact.contact(self, answered);
+      }
+    }
   }
 }

@@ -11,4 +11,15 @@ public interface NodeContact {
    *     the caller called all nodes
    */
   void contact(String caller, String[] answered);
+
+  /**
+   * As {@link #contact}, without the names of all nodes: all that the caller knows have answered,
+   * but these.
+   *
+   * @param nodesDigest identifies the nodes that the caller knows
+   * @param silent the consistent ids of those that did not answer the last round
+   * @return whether this node knows the same nodes; if not, the call has had no effect, and the
+   *     caller repeats it by {@link #contact}
+   */
+  boolean contactAllBut(String caller, String nodesDigest, String[] silent);
 }

@@ -177,6 +177,12 @@ public final class NodeRuntime implements AutoCloseable {
     contacts.add(caller, Arrays.asList(answered));
   }
 
+  /** Takes the call of another node, see {@link NodeContact#contactAllBut}. */
+  public boolean contactAllBut(String caller, String nodesDigest, String[] silent) {
+    ContactRounds calling = rounds;
+    return calling != null && calling.contactAllBut(caller, nodesDigest, silent);
+  }
+
   /** Answers the call of another node, see {@link JobView}. */
   public byte[][] observe(String[] jobIds, boolean summaries) {
     ObservedJobs started = observed;

@@ -1,0 +1,116 @@
+package io.tensorflowignite.lease;
+
+import static org.junit.Assert.assertEquals;
+
+import io.tensorflowignite.Await;
+import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.Node;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.Ignition;
+import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.configuration.IgniteConfiguration;
+import org.apache.ignite.resources.IgniteInstanceResource;
+import org.apache.ignite.services.Service;
+import org.junit.Rule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+/** Rounds of calls between real nodes. */
+public class ItContactRounds {
+  private static final String SERVICE = "contact";
+  private static final Duration LEASE = Duration.ofSeconds(6);
+  private static final Map<String, ContactRounds> ROUNDS = new ConcurrentHashMap<>();
+  private static final Map<String, Contacts> CONTACTS = new ConcurrentHashMap<>();
+  private static final AtomicInteger SHORT = new AtomicInteger();
+  private static final AtomicInteger REFUSED = new AtomicInteger();
+  private static final AtomicInteger LONG = new AtomicInteger();
+
+  @Rule public final TemporaryFolder folder = new TemporaryFolder();
+
+  /** Passes calls on, as {@code TensorFlowService} does, and counts them. */
+  public static final class Counted implements Service, NodeContact {
+    private static final long serialVersionUID = 1L;
+
+    @IgniteInstanceResource private transient Ignite ignite;
+
+    @Override
+    public void contact(String caller, String[] answered) {
+      LONG.incrementAndGet();
+      CONTACTS.get(consistentId(ignite)).add(caller, Set.of(answered));
+    }
+
+    @Override
+    public boolean contactAllBut(String caller, String nodesDigest, String[] silent) {
+      SHORT.incrementAndGet();
+      boolean known = ROUNDS.get(consistentId(ignite)).contactAllBut(caller, nodesDigest, silent);
+      if (!known) {
+        REFUSED.incrementAndGet();
+      }
+      return known;
+    }
+  }
+
+  @Test
+  public void nodesThatKnowTheSameNodesNameOnlyTheSilentOnes() throws Exception {
+    LoopbackNodes network = new LoopbackNodes(8);
+    try (Ignite first = start(network, "first");
+        Ignite second = start(network, "second");
+        Ignite third = start(network, "third")) {
+      first.services().deployNodeSingleton(SERVICE, new Counted());
+      Job.Builder job = Job.newBuilder().setId("job");
+      for (Ignite node : new Ignite[] {first, second, third}) {
+        job.addMembers(row(node));
+        new NodeTable(node).put(row(node).toBuilder().setMaxTasks(1).build());
+      }
+      for (Ignite node : new Ignite[] {first, second, third}) {
+        begin(node);
+      }
+      Await.until("short calls are made", () -> SHORT.get() - REFUSED.get() > 10);
+      int before = LONG.get();
+      int calls = SHORT.get();
+      Await.until("short calls are enough", () -> SHORT.get() > calls + 10);
+      assertEquals("once the nodes know each other, nobody names all", before, LONG.get());
+      for (Contacts contacts : CONTACTS.values()) {
+        Await.until("the lease holds", () -> contacts.leaseEnd(job.build()) > System.nanoTime());
+      }
+      ROUNDS.values().forEach(ContactRounds::close);
+    }
+  }
+
+  private static void begin(Ignite node) {
+    Contacts contacts = new Contacts(consistentId(node), LEASE, System::nanoTime);
+    ContactRounds rounds =
+        new ContactRounds(
+            node, SERVICE, NodeTable.copied(node), contacts, () -> true, LEASE, Loops.of(node));
+    CONTACTS.put(consistentId(node), contacts);
+    ROUNDS.put(consistentId(node), rounds);
+    rounds.start();
+  }
+
+  private Ignite start(LoopbackNodes network, String name) throws Exception {
+    IgniteConfiguration configuration =
+        network.configuration(name, folder.newFolder(name).toPath());
+    return Ignition.start(configuration);
+  }
+
+  private static String consistentId(Ignite node) {
+    return node.cluster().localNode().consistentId().toString();
+  }
+
+  private static Node row(Ignite node) {
+    ClusterNode local = node.cluster().localNode();
+    return Node.newBuilder()
+        .setId(local.id().toString())
+        .setConsistentId(consistentId(node))
+        .setOrder(local.order())
+        .build();
+  }
+}
