@@ -8,9 +8,11 @@ import time
 import types
 
 import pytest
+import typer.main
 from node_api_server import running_job
 from program import LIMIT, PYTHON, error_of, start
 
+from tensorflow_ignite.cli.app import program_for
 from tensorflow_ignite.v1 import job_pb2
 
 COMMANDS = [
@@ -55,6 +57,24 @@ def test_help_imports_nothing_heavy_and_is_quick() -> None:
     heavy, seconds = ran.stderr.rsplit(maxsplit=1)
     assert heavy == "[]"
     assert float(seconds) < 1.0  # seconds of processor time; some 0.15 when nothing is wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["ps"], {"ps"}),
+        (["--address", "ps", "accept-data-loss", "rows"], {"accept-data-loss"}),
+        (["--user=nodes", "submit", "ps"], {"submit"}),
+        (["--version", "ps"], set(COMMANDS)),
+        (["pss", "ps"], set(COMMANDS)),
+        (["fs", "ls"], set(COMMANDS)),
+        (["--help"], set(COMMANDS)),
+    ],
+)
+def test_a_call_builds_its_command_alone(arguments, names) -> None:
+    built = set(typer.main.get_command(program_for(arguments)).commands)
+    assert names <= built
+    assert len(names) > 1 or built == names
 
 
 def test_without_a_command_the_help_is_shown_as_an_error(cli) -> None:

@@ -44,12 +44,6 @@ DEBUG_VARIABLE = "TENSORFLOW_IGNITE_DEBUG"
 
 _FAILED, _WRONG_USAGE, _INTERRUPTED = 1, 2, 130
 
-app = typer.Typer(
-    name=PROGRAM,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"]},
-)
-
 
 def _print_version(is_requested: bool) -> None:
     if is_requested:
@@ -62,7 +56,6 @@ def _print_version(is_requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def program(
     address: Address = None,
     profile: Profile = None,
@@ -109,14 +102,44 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (token.token, "Cluster"),
     (node.quickstart, "Cluster"),
 )
-for _command, _panel in _COMMANDS:
-    # The arguments behind the code of submit belong to the script, also when they look like options of ours.
-    _settings = {"allow_interspersed_args": _command is not submit.submit}
-    if _command is tensorboard.tensorboard:
-        _settings["ignore_unknown_options"] = True
-    app.command(rich_help_panel=_panel, context_settings=_settings)(_command)
+
+
+def _program_of(commands: Sequence[tuple[Callable[..., None], str]]) -> typer.Typer:
+    made = typer.Typer(
+        name=PROGRAM,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    made.callback()(program)
+    for command, panel in commands:
+        # The arguments behind the code of submit belong to the script, also when they look like options of ours.
+        settings = {"allow_interspersed_args": command is not submit.submit}
+        if command is tensorboard.tensorboard:
+            settings["ignore_unknown_options"] = True
+        made.command(rich_help_panel=panel, context_settings=settings)(command)
+    return made
+
+
+#: All commands.
+app = _program_of(_COMMANDS)
 app.add_typer(fs.app, name="fs", rich_help_panel="Data")
 app.add_typer(quorum.app, name="quorum", rich_help_panel="Jobs")
+
+
+def program_for(arguments: Sequence[str]) -> typer.Typer:
+    """The program with the command that the arguments call alone: typer needs a while for each command.
+
+    Where they call none, or a group of commands, it is the program with all of them.
+    """
+    rest = iter(arguments)
+    for argument in rest:
+        if not argument.startswith("-"):
+            called = [entry for entry in _COMMANDS if entry[0].__name__.replace("_", "-") == argument]
+            return _program_of(called) if called else app
+        if "=" not in argument:
+            # The next one is the value of this option; an option without a value is of the program with all commands.
+            next(rest, None)
+    return app
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -126,7 +149,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a task's output may hold what this terminal cannot show
     server_warnings.report_to(_print_warning)
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(program_for(arguments))
     try:
         result: Any = command.main(arguments or ["--help"], prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
