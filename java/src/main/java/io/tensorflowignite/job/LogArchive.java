@@ -27,6 +27,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 
 /**
@@ -60,19 +61,29 @@ public final class LogArchive implements AutoCloseable {
     this.files = files;
   }
 
-  /** Starts to store the output of one finished job, if none is being stored. For one thread. */
+  /**
+   * Starts to store the output of all finished jobs, if none is being stored. For one thread. A job
+   * that is over stays in the table until then, so that a rest must not wait for the next call.
+   */
   void poll(Collection<Job> all) {
     if (pending != null && !pending.isDone()) {
       return;
     }
     long now = System.nanoTime();
     failedAt.values().removeIf(moment -> now - moment >= PAUSE_AFTER_FAILURE.toNanos());
-    all.stream()
-        .filter(job -> JobMachine.isFinal(job) && KnownValues.areAll(job))
-        .filter(job -> !failedAt.containsKey(job.getId()))
-        .filter(job -> !job.getLogsStored() || JobLayout.isCurrent(job))
-        .findFirst()
-        .ifPresent(job -> pending = thread.submit(() -> poll(job)));
+    List<Job> due =
+        all.stream()
+            .filter(job -> JobMachine.isFinal(job) && KnownValues.areAll(job))
+            .filter(job -> !failedAt.containsKey(job.getId()))
+            .filter(job -> !job.getLogsStored() || JobLayout.isCurrent(job))
+            .collect(Collectors.toList());
+    if (!due.isEmpty()) {
+      pending = thread.submit(() -> poll(due));
+    }
+  }
+
+  private void poll(List<Job> due) {
+    due.stream().takeWhile(job -> !thread.isShutdown()).forEach(this::poll);
   }
 
   /** After a failure the output stays in the cache, and other jobs come first. */
