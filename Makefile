@@ -19,7 +19,7 @@ EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
 .PHONY: help quickstart prepared test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
-  integration integration-python integration-java test-java abuse chaos soak fuzz bench bench-read \
+  integration integration-python integration-java test-java abuse chaos soak scale fuzz bench bench-read \
   bench-storage bench-recovery jars proto diagram venv lock licences sbom release release-test docs format clean
 
 help: ## Tell what there is to make.
@@ -98,6 +98,10 @@ chaos: $(INSTALLED) $(NODES) ## Kill, freeze, cut and fill nodes of real trainin
 soak: $(INSTALLED) $(NODES) ## Read hundreds of epochs, and simulate 20,000 small clusters (SEEDS=n) and 10,000 jobs.
 	$(BIN)/pytest -s tests/soak
 	SIMULATION_SEEDS=$(or $(SEEDS),20000) SIMULATION_JOBS=10000 $(GRADLE) test --rerun-tasks --tests '*.simulation.*'
+
+# Each stage has the nodes and the jobs of those before it: the first failure ends the run.
+scale: $(INSTALLED) $(NODES) ## Run 9 nodes with 2,000 jobs that are over, 20 at once and 200 attempts; restart each node.
+	$(BIN)/pytest -x -s tests/scale
 
 # The same SEED sends the same messages.
 fuzz: $(INSTALLED) $(NODES) ## Send a node 100,000 bad messages and 20,000 bad conditions; MESSAGES=n CONDITIONS=n SEED=n.

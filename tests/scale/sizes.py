@@ -1,0 +1,36 @@
+"""What the run has many of."""
+
+from __future__ import annotations
+
+NODES = 9
+PARTITIONS = 2_048
+ROWS = 10 * PARTITIONS
+BACKUPS = 1
+JOBS_OVER = 2_000
+JOBS_RUNNING = 20
+ATTEMPTS = 200
+
+#: As they are in the file of the figures.
+ALL = {
+    "nodes": NODES,
+    "partitions": PARTITIONS,
+    "rows": ROWS,
+    "jobs_over": JOBS_OVER,
+    "jobs_running": JOBS_RUNNING,
+    "tasks_of_a_job": NODES,
+    "attempts": ATTEMPTS,
+}
+
+#: The cache whose partitions are on all nodes: a job on it has a task on each of them.
+WIDE = "wide"
+#: The cache of one partition: a job on it has one task.
+NARROW = "narrow"
+
+#: Properties of the bean TensorFlowService. A limit of the tasks of a node belongs here: each node has a task of each
+#: of the 20 jobs. The healthy time is short, so that the back-off after a crash does not grow to 30 s.
+BEAN: dict[str, int] = {"healthyTimeSeconds": 1}
+
+#: Longest wait for an answer of a node, which shares two processors with all others.
+CALL_SECONDS = 60.0
+#: Longest wait for a stage of the run.
+STAGE_SECONDS = 1_500.0
