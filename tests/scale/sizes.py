@@ -26,9 +26,9 @@ WIDE = "wide"
 #: The cache of one partition: a job on it has one task.
 NARROW = "narrow"
 
-#: Properties of the bean TensorFlowService. A limit of the tasks of a node belongs here: each node has a task of each
-#: of the 20 jobs. The healthy time is short, so that the back-off after a crash does not grow to 30 s.
-BEAN: dict[str, int] = {"healthyTimeSeconds": 1}
+#: Properties of the bean TensorFlowService. Each node has room for a task of each of the jobs at once, and of those
+#: beside them. The healthy time is short, so that the back-off after a crash does not grow to 30 s.
+BEAN: dict[str, int] = {"healthyTimeSeconds": 1, "maxTasks": JOBS_RUNNING + 10}
 
 #: Longest wait for an answer of a node, which shares two processors with all others.
 CALL_SECONDS = 60.0
