@@ -1,6 +1,7 @@
 """The agent as a process: whatever ends, nothing that it started goes on."""
 
 import os
+import queue
 import signal
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
@@ -16,7 +18,7 @@ import pytest
 from agent_harness import DEADLINE_SECONDS, SECRET, Agent, archive, eventually, is_alive, request
 from google.protobuf import json_format
 
-from tensorflow_ignite.v1 import agent_pb2, job_pb2
+from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc, job_pb2, job_pb2_grpc
 
 # A task that ignores SIGTERM, with a child in a session of its own that does too.
 STUBBORN = """
@@ -136,6 +138,48 @@ def test_ends_with_its_parent_though_its_input_stays_open(tmp_path: Path) -> Non
         parent.wait()
         eventually(lambda: not is_alive(ready.info.pid))
     assert not (tmp_path / "work").exists()
+
+
+class _Node(job_pb2_grpc.NodeApiServiceServicer):
+    """Another node, which takes proofs."""
+
+    def __init__(self) -> None:
+        self.tokens: queue.Queue[str] = queue.Queue()
+
+    def ReportTermination(
+        self, request: job_pb2.ReportTerminationRequest, context: grpc.ServicerContext
+    ) -> job_pb2.ReportTerminationResponse:
+        self.tokens.put(request.token)
+        return job_pb2.ReportTerminationResponse()
+
+
+def test_an_agent_whose_node_is_killed_before_the_first_heartbeat_knows_the_nodes_of_the_start(tmp_path: Path) -> None:
+    node, server = _Node(), grpc.server(ThreadPoolExecutor(1))
+    job_pb2_grpc.add_NodeApiServiceServicer_to_server(node, server)
+    peer = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    program = "import subprocess, sys; subprocess.run([sys.executable, '-m', 'tensorflow_ignite.agent'])"
+    start = agent_pb2.AgentStart(secret=SECRET, work_directory=str(tmp_path / "work"), host="127.0.0.1")
+    start.lease_timeout.FromSeconds(60)
+    key = agent_pb2.TaskKey(job_id="job", attempt=1, role=job_pb2.ROLE_WORKER)
+    message = request(key, archive(tmp_path / "code.zip", {"main.py": "import time\ntime.sleep(600)"}))
+    message.context.token = "task.job.1.worker.0.0.secret"
+    message.peers.append(peer)
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        parent.stdin.write(json_format.MessageToJson(start, indent=None).encode() + b"\n")
+        parent.stdin.flush()
+        ready = json_format.Parse(parent.stdout.readline(), agent_pb2.AgentReady())
+        with grpc.insecure_channel(f"127.0.0.1:{ready.port}") as channel:
+            calls, metadata = agent_pb2_grpc.AgentServiceStub(channel), (("authorization", f"Bearer {SECRET}"),)
+            calls.ReservePorts(agent_pb2.ReservePortsRequest(tasks=[key]), metadata=metadata)
+            calls.StartTask(message, metadata=metadata)
+        parent.kill()
+        parent.wait()
+        assert node.tokens.get(timeout=DEADLINE_SECONDS) == message.context.token
+        eventually(lambda: not is_alive(ready.info.pid))
+    server.stop(None).wait()
 
 
 def test_directory_with_foreign_files_is_refused_and_left_alone(tmp_path: Path) -> None:

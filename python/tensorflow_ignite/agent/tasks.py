@@ -35,7 +35,7 @@ class Tasks:
             spares: The spares of this node.
         """
         self.notifier = Notifier()
-        #: ``host:port`` of other nodes, by the last heartbeat.
+        #: ``host:port`` of other nodes, by the last heartbeat or the last start of a task.
         self.peers: tuple[str, ...] = ()
         self._work = work
         self._host = host
@@ -119,6 +119,8 @@ class Tasks:
                 "tasks are reserved before the first task starts. Call ReservePorts",
             )
         attempt.start(request)
+        if request.peers:
+            self.peers = tuple(request.peers)
         self._changed.set()
 
     def plan_end(self, job_id: str, number: int, step: int, agreed: bool) -> None:

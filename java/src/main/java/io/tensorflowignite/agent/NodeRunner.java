@@ -86,6 +86,7 @@ public final class NodeRunner implements AutoCloseable {
   private final String nodeId;
   private final String nodeAddress;
   private final Supplier<Map<String, String>> tlsEnvironment;
+  private final Supplier<List<String>> peers;
   private final String taskHost;
   private final CodeArchives archives;
   private final AgentSupervisor supervisor;
@@ -108,6 +109,7 @@ public final class NodeRunner implements AutoCloseable {
   /**
    * @param nodeAddress host:port of this node's API and data endpoint.
    * @param tlsEnvironment variables with which a task can call that API.
+   * @param peers host:port of other nodes, for the agent of a node that is killed.
    */
   public NodeRunner(
       Ignite ignite,
@@ -117,6 +119,7 @@ public final class NodeRunner implements AutoCloseable {
       NodeTable nodes,
       String nodeAddress,
       Supplier<Map<String, String>> tlsEnvironment,
+      Supplier<List<String>> peers,
       CodeStore code,
       OutputNews news,
       Contacts contacts,
@@ -128,6 +131,7 @@ public final class NodeRunner implements AutoCloseable {
     this.nodeId = ignite.cluster().localNode().id().toString();
     this.nodeAddress = nodeAddress;
     this.tlsEnvironment = tlsEnvironment;
+    this.peers = peers;
     this.taskHost = nodeAddress.substring(0, nodeAddress.lastIndexOf(':'));
     this.archives = new CodeArchives(agentDirectory, code);
     this.supervisor = supervisor;
@@ -402,6 +406,7 @@ public final class NodeRunner implements AutoCloseable {
               .setSpec(spec)
               .setCodeArchive(archive.toString())
               .setLeaseUntilNanos(leaseEnd)
+              .addAllPeers(peers.get())
               .setFirstStepTimeout(
                   spec.hasFirstStepTimeout()
                       ? spec.getFirstStepTimeout()

@@ -316,6 +316,7 @@ public final class NodeRuntime implements AutoCloseable {
             nodes,
             address,
             tls::taskEnvironment,
+            this::updatePeers,
             code,
             news,
             contacts,
@@ -468,13 +469,15 @@ public final class NodeRuntime implements AutoCloseable {
   }
 
   /** A heartbeat must not wait for a cache, as it would while nodes leave. */
-  private void updatePeers() {
-    peers =
+  private List<String> updatePeers() {
+    List<String> current =
         nodes.live().stream()
             .filter(node -> !node.getId().equals(nodeId))
             .map(Node::getAddress)
             .limit(MAX_PEERS)
             .collect(Collectors.toList());
+    peers = current;
+    return current;
   }
 
   private void reconcile(Reconciler reconciler) throws InterruptedException {
