@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tensorflow_ignite.agent import keeper, names, notifier
@@ -28,7 +29,16 @@ class Attempt:
     """The tasks, ports and files of one attempt on this node."""
 
     def __init__(
-        self, job_id: str, number: int, *, work: Path, host: str, log_limit: int, notifier: Notifier, spares: Spares
+        self,
+        job_id: str,
+        number: int,
+        *,
+        work: Path,
+        host: str,
+        log_limit: int,
+        notifier: Notifier,
+        spares: Spares,
+        threads: Callable[[], int | None],
     ) -> None:
         """An attempt without ports and tasks."""
         self.lease = AttemptLease()
@@ -41,6 +51,7 @@ class Attempt:
         self._log_limit = log_limit
         self._notifier = notifier
         self._spares = spares
+        self._threads = threads
         # By role and index: a new incarnation of a task uses the same port.
         self._ports: dict[tuple[int, int], ReservedPort] = {}
         self._tasks: dict[str, Task] = {}
@@ -58,6 +69,14 @@ class Attempt:
     def is_active(self) -> bool:
         """Whether a task has not ended."""
         return any(not task.is_final for task in self._tasks.values())
+
+    @property
+    def workers(self) -> int:
+        """The number of workers that run here, or will: all ports are reserved before the first task starts."""
+        ended: dict[tuple[int, int], bool] = {
+            (task.key.role, task.key.index): task.is_final for task in self._tasks.values()
+        }
+        return sum(role == job_pb2.ROLE_WORKER and not ended.get((role, index)) for role, index in self._ports)
 
     def extend_lease(self, until_nanos: int) -> None:
         """Extends the lease, also for the keepers of the tasks."""
@@ -116,6 +135,7 @@ class Attempt:
             log_limit=self._log_limit,
             notifier=self._notifier,
             spares=self._spares,
+            threads=self._threads,
         )
         self._tasks[path] = task
         if self._planned_end is not None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from tensorflow_ignite.agent import limits
+from tensorflow_ignite.agent import limits, threads
 from tensorflow_ignite.agent.inherited import inherited
 from tensorflow_ignite.agent.process import MARK_VARIABLE
 from tensorflow_ignite.base.package import PACKAGE
@@ -74,8 +74,21 @@ def environment(
     command: Path,
     temporary: Path,
     agents: Mapping[str, str],
+    thread_count: int | None = None,
 ) -> dict[str, str]:
-    """Merges variables: inherited from the agent, of the service, of the user, and last those that every task needs."""
+    """Merges variables: inherited from the agent, of the service, of the user, and last those that every task needs.
+
+    Args:
+        request: The task.
+        code: The directory of its code.
+        mark: Its process mark.
+        context: The file with its context.
+        progress: The file for its reports.
+        command: The file with the commands of the agent.
+        temporary: Its directory for temporary files.
+        agents: The environment of the agent.
+        thread_count: Threads of TensorFlow, unless one of these sources sets them; None: TensorFlow's own default.
+    """
     env = inherited(agents, request.inherited_env)
     # TensorFlow's C++ prints its lines only on request: what matters becomes an exception, and of every worker that
     # ends before another one it says that the task has crashed.
@@ -87,6 +100,7 @@ def environment(
     env["TMPDIR"] = str(temporary)
     env.update(request.env)
     env.update(request.spec.env)
+    threads.limit(env, thread_count)
     env["PYTHONPATH"] = os.pathsep.join([str(code), *_absolute(env.get("PYTHONPATH", "")), *_package_root()])
     # Without it, TensorFlow cannot bind the port that the agent has reserved.
     env["TF_GRPC_REUSE_PORT"] = "true"

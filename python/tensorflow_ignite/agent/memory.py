@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tensorflow_ignite.agent.control_groups import control_groups
+
 _KIBIBYTE = 1 << 10
-_GROUPS = Path("/sys/fs/cgroup")
 
 
 def available_bytes() -> int:
     """Memory that processes of this agent can still use: the least of the host's and of each control group's."""
-    available = [_available_of_host()]
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-        group = _GROUPS / next(line[3:].lstrip("/") for line in lines if line.startswith("0::"))
-    except (OSError, StopIteration):
-        return available[0]
-    while group.is_relative_to(_GROUPS):
-        left = _available_of_group(group)
-        if left is not None:
-            available.append(left)
-        group = group.parent
-    return min(available)
+    of_groups = [left for group in control_groups() if (left := _available_of_group(group)) is not None]
+    return min([_available_of_host(), *of_groups])
 
 
 def resident_bytes(pid: int) -> int:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from tensorflow_ignite.agent import threads
 from tensorflow_ignite.agent.inherited import is_harmless
 
-# Read by TensorFlow's servers and strategies, by this package, and by `tempfile`, when they are used.
-_LATE = ("TF_CONFIG", "IGNITE_*", "TENSORFLOW_IGNITE_*", "TMPDIR")
+# Read by TensorFlow's servers, strategies and devices, by this package, and by `tempfile`, when they are used.
+_LATE = ("TF_CONFIG", "IGNITE_*", "TENSORFLOW_IGNITE_*", "TMPDIR", *threads.VARIABLES)
 _PYTHON_PATH = "PYTHONPATH"
 # A script that sets such a variable before it imports TensorFlow would set it too late in a spare.
 _EARLY_IN_SCRIPT = re.compile(
@@ -26,8 +27,8 @@ _EARLY_IN_SCRIPT = re.compile(
 # TensorFlow reads them when it makes its devices.
 _LATE_IN_SCRIPT = {
     *("TF_CONFIG", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_GPU_THREAD_MODE", "TF_GPU_THREAD_COUNT"),
-    *("TF_DETERMINISTIC_OPS", "TF_CUDNN_DETERMINISTIC", "TF_NUM_INTEROP_THREADS", "TF_NUM_INTRAOP_THREADS"),
-    *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"),
+    *("TF_DETERMINISTIC_OPS", "TF_CUDNN_DETERMINISTIC", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"),
+    *threads.VARIABLES,
 }
 _SETS_VARIABLES = re.compile(r"environ|putenv|dotenv")
 _MAX_CODE_BYTES = 16 << 20

@@ -71,6 +71,7 @@ class Task:
         log_limit: int,
         notifier: Notifier,
         spares: Spares,
+        threads: Callable[[], int | None],
     ) -> None:
         """Makes the task's directory; `live` starts the task.
 
@@ -83,6 +84,7 @@ class Task:
             log_limit: Largest size of the output that is sent, in bytes.
             notifier: Notified of each change.
             spares: The processes in which a task starts faster.
+            threads: Returns the number of TensorFlow's threads in a task that starts now; None: its own default.
         """
         self.key = request.key
         self.status = job_pb2.TaskStatus(address=address)
@@ -109,6 +111,7 @@ class Task:
         # The keeper is that of an installation, or of a spare that does not run the script yet.
         self._is_prepared = False
         self._spares = spares
+        self._threads = threads
         self._start_of_spares: TaskStart | None = None
         #: The process that ends all others of the task; None until the task's start.
         self.keeper: Keeper | None = None
@@ -223,6 +226,7 @@ class Task:
             self.command.path,
             self._temporary,
             os.environ,
+            self._threads(),
         )
 
     def _keep(self, command: list[str], variables: dict[str, str]) -> Keeper:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from tensorflow_ignite.agent import names, process
+from tensorflow_ignite.agent import names, process, threads
 from tensorflow_ignite.agent.attempt import Attempt
 from tensorflow_ignite.agent.lease import Lease
 from tensorflow_ignite.agent.notifier import Notifier
@@ -91,6 +91,7 @@ class Tasks:
                     log_limit=self._log_limit,
                     notifier=self.notifier,
                     spares=self._spares,
+                    threads=self._threads,
                 )
             ports.append(self._attempts[identity].reserve(key))
         return ports
@@ -148,6 +149,11 @@ class Tasks:
             attempt.stopping.add_done_callback(lambda done: self._remove(identity, done))
         # The stop goes on if the caller is cancelled, and a second caller waits for the same stop.
         await asyncio.shield(attempt.stopping)
+
+    def _threads(self) -> int | None:
+        """Threads of TensorFlow in a task that starts now; None: its own default."""
+        workers = sum(attempt.workers for attempt in self._attempts.values() if attempt.stopping is None)
+        return threads.share(workers, threads.processors())
 
     async def keep_lease(self) -> None:
         """Kills every task whose lease expires; runs as long as the agent."""
