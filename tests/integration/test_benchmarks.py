@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from namespaces import require_namespaces
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,3 +94,21 @@ def test_a_quick_run_starts_kills_and_counts_packets(tmp_path: Path) -> None:
     }
     assert found["phases"].keys() == {name for name in RECOVERY_FIGURES if "seconds" in name}
     assert max(len(line) for line in ran.stdout.splitlines() if "written to" not in line) <= 80
+
+
+def test_a_quick_run_trains_two_models_on_a_shared_node(tmp_path: Path) -> None:
+    pytest.importorskip("tensorflow")
+    output = tmp_path / "shared_node.json"
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "shared_node.py"), "--quick", f"--output={output}"],
+        capture_output=True,
+        text=True,
+        timeout=360,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(output.read_text())
+    for figure in ("shared_node_throughput_ratio", "shared_node_step_cost_ratio"):
+        assert found[figure].keys() == {"dense", "convolution"}
+        assert all(value > 0 for value in found[figure].values())
+        assert f"{figure} convolution" in ran.stdout
