@@ -107,22 +107,24 @@ class Keeper:
             self.exit_code = -signal.SIGKILL
             self.was_killed = True
 
-    async def wait(self, seconds: float) -> bool:
-        """Returns after some seconds, or as soon as the keeper has sent a message or has ended, then True."""
+    async def wait(self, seconds: float) -> None:
+        """Returns after some seconds, or as soon as the keeper has sent a message or has ended, or at `wake`."""
         if self._received is None:
             self._received = asyncio.Event()
             if self._control.fileno() >= 0:
                 asyncio.get_running_loop().add_reader(self._control.fileno(), self._receive)
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._received.wait(), seconds)
-        received = self._received.is_set()
         self._received.clear()
-        return received
+
+    def wake(self) -> None:
+        """Ends the present `wait`."""
+        if self._received is not None:
+            self._received.set()
 
     def _receive(self) -> None:
         self.poll()
-        if self._received is not None:
-            self._received.set()
+        self.wake()
 
     def _take(self, message: str) -> None:
         kind, _, value = message.partition(" ")

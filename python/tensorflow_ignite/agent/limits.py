@@ -102,6 +102,11 @@ class LimitMonitor:
         self._find = find
         self._started = self._sampled_at = time.monotonic()
 
+    @property
+    def observes_processes(self) -> bool:
+        """Whether there is a limit for the sum over the task's processes."""
+        return bool(self._limits.processes or self._limits.memory_bytes)
+
     async def breach(self) -> Breach | None:
         """Returns the limit that the task has exceeded, if any; samples its processes every half second."""
         now = time.monotonic()
@@ -113,7 +118,7 @@ class LimitMonitor:
             event = f"{self._task_name} was ended: it ran for {_hours(self._limits.run_time)}"
             rule = _rule("a task may run for", _hours(self._limits.run_time), "taskTimeLimitHours")
             return Breach(f"{event}; {rule}", TIME_GRACE_SECONDS, permanent=True)
-        if not (self._limits.processes or self._limits.memory_bytes):
+        if not self.observes_processes:
             return None
         return await asyncio.to_thread(self._exceeded)
 

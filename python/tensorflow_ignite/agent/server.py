@@ -38,8 +38,10 @@ class AgentServer:
             spares: The spares of this node.
             info: What heartbeats report, with the present spares.
         """
-        # Without SO_REUSEPORT, so that no other process of this user can bind its port.
-        self._server = grpc.aio.server(interceptors=[_SecretCheck(secret)], options=[("grpc.so_reuseport", 0)])
+        # Without SO_REUSEPORT, so that no other process of this user can bind its port; without probes of the
+        # bandwidth, which are a ping for each message.
+        options = [("grpc.so_reuseport", 0), ("grpc.http2.bdp_probe", 0)]
+        self._server = grpc.aio.server(interceptors=[_SecretCheck(secret)], options=options)
         agent_pb2_grpc.add_AgentServiceServicer_to_server(_Service(tasks, spares, info), self._server)  # type: ignore[no-untyped-call]
 
     async def open(self) -> int:

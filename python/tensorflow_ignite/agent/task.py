@@ -30,11 +30,13 @@ from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest
 
 TICK_SECONDS = 0.05
-# Between reads of the output of a script that runs; its end is noticed at once.
-_SUPERVISE_SECONDS = 0.2
-# Output that is read at once.
-_WAITING_BYTES = 1 << 20
 PROGRESS_SECONDS = 0.5
+# Between reads of the output of a script that runs; its end is noticed at once. Output is read together with progress
+# when there was none for some seconds.
+_OUTPUT_SECONDS = 0.2
+_SILENT_SECONDS = 2.0
+# Output that is read at once: only then the disk space of what is dropped is freed.
+_WAITING_BYTES = 1 << 20
 # Between reports of progress alone: the node sends no more of them.
 _REPORT_SECONDS = 0.9
 _START_POLL_SECONDS = 0.005
@@ -296,6 +298,7 @@ class Task:
 
     async def _supervise(self, running: Keeper) -> int:
         next_progress = 0.0
+        output_at = time.monotonic()
         monitor = LimitMonitor(names.task(self.key), self.request.limits, lambda: keeper.below([running]))
         stalls = StallMonitor(names.task(self.key), self.request)
         while True:
@@ -304,6 +307,7 @@ class Task:
             if self.output.advance():
                 self._notifier.notify()
                 stalls.observe_output()
+                output_at = time.monotonic()
             if time.monotonic() >= next_progress:
                 # An agreement on a planned end takes several reports.
                 next_progress = time.monotonic() + (0 if self.command.has_plan else PROGRESS_SECONDS)
@@ -314,7 +318,10 @@ class Task:
             if ended:
                 break
             await self._enforce_limits(monitor, running)
-            await self._pause(running)
+            now = time.monotonic()
+            is_frequent = monitor.observes_processes or now - output_at < _SILENT_SECONDS
+            pause = _OUTPUT_SECONDS if is_frequent else next_progress - now
+            await self._pause(running, TICK_SECONDS if self.command.has_plan else pause)
         if self._killer is not None:
             await self._killer
         exit_code = await self._end_tree(running)
@@ -322,12 +329,22 @@ class Task:
         self._update_progress()
         return exit_code
 
-    async def _pause(self, running: Keeper) -> None:
-        """Waits for the next pass; not for long while the script prints fast, since a pass frees its disk space."""
-        end = time.monotonic() + (0 if self.command.has_plan else _SUPERVISE_SECONDS)
-        while not await running.wait(TICK_SECONDS):
-            if time.monotonic() >= end or self.output.waiting_bytes >= _WAITING_BYTES:
-                return
+    async def _pause(self, running: Keeper, seconds: float) -> None:
+        """Waits for the next pass; while the script prints fast, not for long."""
+        loop = asyncio.get_running_loop()
+
+        def observe_output() -> None:
+            nonlocal timer
+            if self.output.waiting_bytes >= _WAITING_BYTES:
+                running.wake()
+            else:
+                timer = loop.call_later(TICK_SECONDS, observe_output)
+
+        timer = loop.call_later(TICK_SECONDS, observe_output)
+        try:
+            await running.wait(seconds)
+        finally:
+            timer.cancel()
 
     async def _enforce_limits(self, monitor: LimitMonitor, running: Keeper) -> None:
         breach = None if self._ending is not None else await monitor.breach()

@@ -36,6 +36,9 @@ final class AgentConnection implements AutoCloseable {
   private static final long CALL_TIMEOUT_S = 20;
   private static final long STOP_MARGIN_S = 20;
 
+  /** Of data that the agent may send before they are read; output comes in chunks of 64 KiB. */
+  private static final int WINDOW_BYTES = 1 << 20;
+
   private final AgentProcess process;
   private final ManagedChannel channel;
   private final AgentServiceGrpc.AgentServiceBlockingStub calls;
@@ -47,6 +50,8 @@ final class AgentConnection implements AutoCloseable {
     this.channel =
         NettyChannelBuilder.forAddress("127.0.0.1", process.ready().getPort())
             .usePlaintext()
+            // A fixed window: otherwise gRPC measures the connection by a ping for each message.
+            .flowControlWindow(WINDOW_BYTES)
             .maxInboundMessageSize(Integer.MAX_VALUE)
             .build();
     Metadata headers = new Metadata();

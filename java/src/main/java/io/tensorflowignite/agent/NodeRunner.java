@@ -49,11 +49,13 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -97,7 +99,9 @@ public final class NodeRunner implements AutoCloseable {
   private final OutputStore output;
   private final Contacts contacts;
 
-  private final LinkedBlockingQueue<Runnable> events = new LinkedBlockingQueue<>();
+  private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
+  private final Semaphore changes = new Semaphore(0);
+  private final ProgressFilter progress = new ProgressFilter();
   private final Map<String, LocalAttempt> attempts = new ConcurrentHashMap<>();
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-runner");
   private final Loop loop;
@@ -153,12 +157,12 @@ public final class NodeRunner implements AutoCloseable {
 
   /** Compares again, since the job table may have changed. */
   public void wake() {
-    events.add(() -> {});
+    changes.release();
   }
 
   /**
    * Takes an event of the agent. Output is stored at once, on the calling thread, to keep its
-   * order.
+   * order. Progress alone waits for the next pass, since nothing is decided by it.
    */
   public void agentEvent(WatchResponse event) {
     if (event.hasLog()) {
@@ -176,6 +180,9 @@ public final class NodeRunner implements AutoCloseable {
               attempt.observe(event.getKey(), event.getStatus());
             }
           });
+      if (!progress.isAlone(event)) {
+        wake();
+      }
     }
   }
 
@@ -188,7 +195,7 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   public void agentLost(String reason) {
-    events.add(
+    wakeFor(
         () ->
             attempts
                 .values()
@@ -197,6 +204,11 @@ public final class NodeRunner implements AutoCloseable {
                       attempt.loseAgent(reason);
                       attempt.stopping = false;
                     }));
+  }
+
+  private void wakeFor(Runnable event) {
+    events.add(event);
+    wake();
   }
 
   /**
@@ -268,10 +280,11 @@ public final class NodeRunner implements AutoCloseable {
 
   private void pass() throws InterruptedException {
     long tick = attempts.isEmpty() ? IDLE_TICK_MS : TICK_MS;
-    Runnable event = events.poll(tick, TimeUnit.MILLISECONDS);
-    while (event != null) {
+    if (changes.tryAcquire(tick, TimeUnit.MILLISECONDS)) {
+      changes.drainPermits();
+    }
+    for (Runnable event = events.poll(); event != null; event = events.poll()) {
       loop.part("event", event::run);
-      event = events.poll();
     }
     converge();
     activeGraceNanos = graceOfActive();
@@ -298,6 +311,7 @@ public final class NodeRunner implements AutoCloseable {
       }
     }
     sender.retain(attempts.keySet());
+    progress.retain(key -> attempts.containsKey(ReportSender.id(key.getJobId(), key.getAttempt())));
   }
 
   private void converge(Job job) {
@@ -467,7 +481,7 @@ public final class NodeRunner implements AutoCloseable {
     ListenableFuture<StopAttemptResponse> call =
         agent.stopAttempt(local.jobId, local.number, grace, dumpStacks);
     local.stopping = true;
-    call.addListener(() -> events.add(() -> finishStop(local, call)), Runnable::run);
+    call.addListener(() -> wakeFor(() -> finishStop(local, call)), Runnable::run);
   }
 
   private void finishStop(LocalAttempt local, Future<StopAttemptResponse> call) {
