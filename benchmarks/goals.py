@@ -48,7 +48,7 @@ STORAGE_GOALS = (
 
 @dataclass(frozen=True)
 class Limit:
-    """A figure is to be at most another one, multiplied and with something added."""
+    """A figure is to be at most another one, multiplied and with something added; without another one, a number."""
 
     figure: str
     factor: float
@@ -57,10 +57,14 @@ class Limit:
 
     def most(self, figures: Mapping[str, float]) -> float | None:
         """The most that the figure may be; None when one of the two was not measured."""
-        return self.factor * figures[self.of] + self.plus if {self.figure, self.of} <= figures.keys() else None
+        if not {self.figure, self.of or self.figure} <= figures.keys():
+            return None
+        return self.factor * figures[self.of] + self.plus if self.of else self.plus
 
     def __str__(self) -> str:
         """The rule, such as ``1 x stock + 0.85``."""
+        if not self.of:
+            return f"{self.plus:g}"
         return f"{self.factor:g} x {self.of}" + (f" + {self.plus:g}" if self.plus else "")
 
 
@@ -71,6 +75,7 @@ RECOVERY_LIMITS = (
     Limit("submit_to_step_seconds 2", 0.5, "ray_submit_to_step_seconds"),
     *(Limit(f"recover_{what}_seconds", 0.5, "ray_recover_seconds") for what in ("worker", "node")),
     Limit("idle_cpu_percent 3", 1, "stock_cpu_percent 3", plus=0.85),
+    Limit("running_job_cpu_percent 3", 0, "", plus=1.0),
     # Of each node: 1.25 times as many in a cluster of three times as many nodes.
     Limit("packets_per_second 9", 3.75, "packets_per_second 3"),
 )

@@ -62,7 +62,7 @@ _POLL_SECONDS = 0.05
 ORDER = (
     *("submit_to_step_seconds", "floor_seconds", "ray_submit_to_step_seconds"),
     *("recover_worker_seconds", "recover_node_seconds", "ray_recover_seconds"),
-    *("idle_cpu_percent", "stock_cpu_percent", "report_cpu_percent"),
+    *("idle_cpu_percent", "stock_cpu_percent", "report_cpu_percent", "running_job_cpu_percent"),
     *("packets_per_second", "idle_packets_per_second"),
 )
 
@@ -393,6 +393,9 @@ def measure_packets(sizes: Sizes, jvm: Sequence[str], logs: Path, found: Found) 
             idle = statistics.median(measured["idle"][name])
             for value in measured["job"][name]:
                 found.add(f"{figure} {nodes}", value - idle)
+        idle = statistics.median(measured["idle"]["work_percent"])
+        for value in measured["job"]["work_percent"]:
+            found.add(f"running_job_cpu_percent {nodes}", (value - idle) / int(nodes))
         found.passes[f"idle_packets_per_second {nodes}"] = measured["idle"]["packets_per_second"]
 
 
