@@ -332,6 +332,7 @@ class Task:
     async def _pause(self, running: Keeper, seconds: float) -> None:
         """Waits for the next pass; while the script prints fast, not for long."""
         loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle | None = None
 
         def observe_output() -> None:
             nonlocal timer
