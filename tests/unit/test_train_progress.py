@@ -14,6 +14,7 @@ import pytest
 from google.protobuf import json_format
 
 from tensorflow_ignite import train
+from tensorflow_ignite.agent import progress as agent_progress
 from tensorflow_ignite.train import progress
 from tensorflow_ignite.v1 import job_pb2
 
@@ -111,6 +112,22 @@ def test_outside_a_job_nothing_is_written(path: Path, monkeypatch: pytest.Monkey
 def test_a_metric_that_is_no_number_is_named(path: Path) -> None:
     with pytest.raises(TypeError, match=r"metric loss='low' is not a number"):
         train.report(1, loss="low")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("metrics", [{f"figure {n}": n / 3 for n in range(10_000)}, {"é" * 70_000: 1.0, "loss": 2.0}])
+def test_a_report_with_too_many_metrics_keeps_its_step_and_the_first_of_them(
+    path: Path, capsys: pytest.CaptureFixture[str], metrics: dict[str, float]
+) -> None:
+    for step in (1, 2):
+        train.report(step, force=True, **metrics)
+        progress.report_checkpoint(checkpoint_step=step)
+    assert path.stat().st_size <= agent_progress.MAX_BYTES == progress.MAX_BYTES
+    report = agent_progress.ProgressFile(path).read_new()
+    assert report is not None
+    assert (report.step, report.checkpoint_step) == (2, 2)
+    assert dict(report.metrics) == {name: metrics[name] for name in sorted(metrics)[: len(report.metrics)]}
+    assert len(report.metrics) == 1 if "loss" in metrics else len(report.metrics) > 1000
+    assert capsys.readouterr().err.count(f"the job shows {len(report.metrics)} of {len(metrics)} metrics") == 1
 
 
 def test_announced_work_is_written_at_once_and_lasts_until_the_next_step(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import json
 import os
 import sys
 import tempfile
@@ -22,13 +23,19 @@ PROGRESS_VARIABLE = "TENSORFLOW_IGNITE_PROGRESS"
 # A step may take a millisecond; the agent reads the file much less often.
 SECONDS_BETWEEN_WRITES = 0.2
 
+# Of a report, in JSON; the agent reads no longer one.
+MAX_BYTES = 64 * 1024
+# A further metric in JSON, less its name: quotes, separators and the digits of the number.
+_METRIC_BYTES = 32
+
 
 def report(step: int, total_steps: int | None = None, *, force: bool = False, **metrics: SupportsFloat) -> None:
     """Reports the step and any metrics to the job; ``describe``, ``attach`` and ``submit --wait`` show them.
 
     May be called at every step: at most five reports a second are written, and always the last one. Outside a job it
     does nothing. Metrics of the first worker, or of the client process, are curves too: ``tensorflow-ignite tensorboard
-    JOB`` shows them, of all attempts in one line.
+    JOB`` shows them, of all attempts in one line. A report has at most 64 KiB: of more metrics, the job shows the first
+    by name.
 
     Args:
         step: Number of finished steps.
@@ -125,6 +132,7 @@ class _Writer:
         self._checkpoint_step = 0
         self._end = job_pb2.EndProgress()
         self._is_failing = False
+        self._is_cut = False
 
     def end(self, path: str, end: job_pb2.EndProgress) -> None:
         with self._lock:
@@ -210,8 +218,32 @@ class _Writer:
             return
         path, progress = self._pending
         self._written_at = time.monotonic()
-        replace(path, json_format.MessageToJson(progress, indent=None))
+        replace(path, self._text(progress))
         self._pending = None
+
+    def _text(self, progress: job_pb2.Progress) -> str:
+        """A report in JSON, whose characters are ASCII, without the metrics for which there is no room."""
+        text = json_format.MessageToJson(progress, indent=None)
+        if len(text) <= MAX_BYTES:
+            return text
+        short = job_pb2.Progress()
+        short.CopyFrom(progress)
+        short.metrics.clear()
+        left = MAX_BYTES - len(json_format.MessageToJson(short, indent=None)) - _METRIC_BYTES
+        for name in sorted(progress.metrics):
+            left -= len(json.dumps(name)) + _METRIC_BYTES
+            if left < 0:
+                break
+            short.metrics[name] = progress.metrics[name]
+        if not self._is_cut:
+            self._is_cut = True
+            with contextlib.suppress(OSError):
+                print(
+                    f"the job shows {len(short.metrics)} of {len(progress.metrics)} metrics: a report has at most "
+                    f"{MAX_BYTES >> 10} KiB. Report fewer metrics, or shorter names",
+                    file=sys.stderr,
+                )
+        return json_format.MessageToJson(short, indent=None)
 
 
 def replace(path: str, text: str) -> None:
