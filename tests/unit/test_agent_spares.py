@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import json
 import os
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +24,8 @@ from google.protobuf import json_format
 
 from tensorflow_ignite.agent import memory
 from tensorflow_ignite.agent.spare_key import SpareKey, late_variables, sets_early_variables
+from tensorflow_ignite.agent.spares import FIRST_BACK_OFF_SECONDS
+from tensorflow_ignite.jobs.function import pack_function
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
 # TensorFlow of these tests: a module that is imported as fast as others, and says so.
@@ -269,9 +273,10 @@ def test_a_script_that_would_find_other_modules_or_variables_is_started_without_
     status = agent.ended(task)
     assert (status.warm, status.exit_code) == (False, 0)
     assert "cold\n" in agent.output
-    # A spare that did not fit is replaced after a pause, which another key ends.
-    run(agent, "", spec={"env": {"KEY": str(next(_numbers))}})
-    run(agent, "")
+    # A job whose code does not fit costs other jobs no spare: the next one is started without a pause.
+    began = time.monotonic()
+    await_spares(agent)
+    assert time.monotonic() - began < FIRST_BACK_OFF_SECONDS
 
 
 def test_other_variables_make_another_key_and_the_next_spares_have_it(agent: Agent) -> None:
@@ -369,7 +374,9 @@ def test_a_spare_that_cannot_be_used_costs_a_task_nothing_but_time(
     assert agent.output == f"{'new' if broken == 'changed' else ''}\nimported\nruns\n".lstrip()
     assert not is_alive(spare.pid)
     agent.close()
-    assert "the next spare is started after 10 s" in capfd.readouterr().err
+    error = capfd.readouterr().err
+    assert "was not used, its task is started without: " in error
+    assert ("the next spare is started after 10 s" in error) == (broken != "changed")
 
 
 def test_a_spare_that_fails_is_not_started_in_a_loop(start_agent: object, capfd: pytest.CaptureFixture[str]) -> None:
@@ -474,6 +481,15 @@ def test_scripts_that_set_variables_of_the_import_are_known(tmp_path: Path, text
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "module.py").write_text(text)
     assert sets_early_variables(tmp_path) == found
+
+
+def test_functions_that_set_variables_of_the_import_are_known_in_whichever_cell_they_are(tmp_path: Path) -> None:
+    cells = {"__name__": "__main__"}
+    exec("import os\ndef choose(name):\n    os.environ['KERAS_BACKEND'] = name", cells)
+    exec("def train():\n    choose('jax')", cells)
+    with zipfile.ZipFile(io.BytesIO(pack_function(cells["train"], ()).data)) as packed:
+        packed.extractall(tmp_path)
+    assert sets_early_variables(tmp_path) == "KERAS_BACKEND"
 
 
 def test_examples_may_take_spares() -> None:

@@ -87,6 +87,8 @@ class Spare:
         self.processor_time = 0.0
         #: Its resident memory, without pages of files, when it was ready.
         self.bytes = 0
+        #: It has refused its task, whose script would find something else after a start by Python; it has not failed.
+        self.is_unfit = False
         self._directory = directory
         self._low_priority = low_priority
         self._is_low = False
@@ -203,6 +205,7 @@ class Spare:
                 self._changed(self)
             return
         kind, _, reason = message.partition(" ")
+        self.is_unfit = kind == "unfit"
         if self._answer is not None:
             if not self._answer.done():
                 self._answer.set_result("" if kind == "taken" else reason or f"it has ended: {self.last_line}")

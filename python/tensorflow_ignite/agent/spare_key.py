@@ -32,6 +32,8 @@ _LATE_IN_SCRIPT = {
 }
 _SETS_VARIABLES = re.compile(r"environ|putenv|dotenv")
 _MAX_CODE_BYTES = 16 << 20
+# Of a job that is a function: a pickle with the names and texts of all functions that it calls, of whichever cell.
+_FUNCTION = "function.pickle"
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def late_variables(environment: Mapping[str, str]) -> dict[str, str]:
 def sets_early_variables(code: Path) -> str:
     """Returns a variable that the code may set before it imports TensorFlow, which reads it then; empty: none."""
     left = _MAX_CODE_BYTES
-    for path in sorted(code.rglob("*.py")):
+    for path in sorted([*code.rglob("*.py"), code / _FUNCTION]):
         if not path.is_file():
             continue
         left -= path.stat().st_size

@@ -111,8 +111,12 @@ class Spares:
             spare: The spare.
             reason: Why it could not be used; empty: the task has ended meanwhile.
         """
-        if reason:
-            self._fail(f"a spare (process {spare.keeper.script}) was not used, its task is started without: {reason}")
+        event = f"a spare (process {spare.keeper.script}) was not used, its task is started without: {reason}"
+        if spare.is_unfit:
+            # The next task may be of another job, or the next spare imports what has changed.
+            _log.warning("%s", event)
+        elif reason:
+            self._fail(event)
         self._run(spare.remove_directory())
 
     def use(self, spare: Spare) -> None:
