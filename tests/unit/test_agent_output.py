@@ -143,3 +143,19 @@ def test_no_output_is_no_chunk(output: Output) -> None:
     assert not output.advance()
     output.complete()
     assert (output.count, output.dropped_bytes, output.tail(100)) == (0, 0, "")
+
+
+def test_output_goes_on_after_a_process_of_the_task_has_emptied_the_file(output: Output) -> None:
+    os.write(output.fd, b"first\nsecond\npart")
+    output.advance()
+    # As a shell does for `> /dev/stderr`.
+    with open(f"/proc/self/fd/{output.fd}", "wb") as emptied:
+        emptied.write(b"shell\n")
+    os.write(output.fd, b"third\n")
+    assert output.advance()
+    assert output.chunk(output.count - 1).data == b"shell\nthird\n"
+    os.ftruncate(output.fd, 0)
+    os.write(output.fd, b"Error: why")
+    output.complete()
+    assert output.chunk(output.count - 1).data == output.tail(1000).encode() == b"Error: why"
+    assert output.dropped_bytes == 0

@@ -99,6 +99,7 @@ class Output:
         prompts do not end their line.
         """
         before = self.count
+        self._restore()
         self._seen = os.fstat(self._fd).st_size
         self._cut(self._live_limit, last=False)
         if self._position >= self._live_limit:
@@ -107,6 +108,7 @@ class Output:
 
     def complete(self) -> None:
         """Divides the rest, or its last part, into chunks, after all writers have ended."""
+        self._restore()
         size = os.fstat(self._fd).st_size
         tail = size - (self._limit - self._position)
         if tail > self._position:
@@ -122,7 +124,8 @@ class Output:
         """The last bytes of the output as text."""
         end = os.fstat(self._fd).st_size
         start = max(0, end - size)
-        return os.pread(self._fd, end - start, start).decode("utf-8", "replace")
+        # Zeros are what `_restore` has left of a part that was read.
+        return os.pread(self._fd, end - start, start).lstrip(b"\0").decode("utf-8", "replace")
 
     def close(self) -> None:
         """Closes the file; chunks cannot be read afterwards."""
@@ -145,6 +148,21 @@ class Output:
             self._starts.append(self._position)
             self._position += length
             self._ends.append(self._position)
+
+    def _restore(self) -> None:
+        """Moves what follows an emptied part behind it: `> /dev/stderr` in a shell of the task empties the file.
+
+        Else no output would be read before the file is as long as it was.
+        """
+        size = os.fstat(self._fd).st_size
+        if size < self._position:
+            written = os.pread(self._fd, size, 0)
+            for length in (0, self._position):
+                os.ftruncate(self._fd, length)
+            while written:
+                written = written[os.write(self._fd, written) :]
+            self._partial_line_at = -1
+            self._punched = min(self._punched, self._position)
 
     def _free_disk(self) -> None:
         end = os.fstat(self._fd).st_size - TAIL_BYTES
