@@ -51,6 +51,11 @@ public final class JobClock {
     current.forEach(this::sinceFirst);
   }
 
+  /** Measures the time since a moment anew from now on. */
+  void restart(Timestamp moment) {
+    firstObserved.put(moment, monotonicNanos.getAsLong());
+  }
+
   /** The time since this service first observed that the node has left. */
   Duration sinceLeft(String node) {
     return sinceFirst(node);

@@ -159,13 +159,17 @@ public final class JobObserver {
     return firstOf(placement(), waitTimedOut(attempt().getEndingAt()));
   }
 
-  /** The wait timeout is for placements: the queue takes as long as the jobs before this one. */
+  /**
+   * The wait timeout is for placements: the queue takes as long as the jobs before this one. What
+   * prevents a placement while the job is in the queue counts from its own begin.
+   */
   private Optional<JobEvent> whilePending() {
-    return isPlaceable() && observation.isQueued
-        ? Optional.empty()
-        : firstOf(
-            placement(),
-            waitTimedOut(job.hasAdmittedAt() ? job.getAdmittedAt() : job.getCreatedAt()));
+    if (isPlaceable() && observation.isQueued) {
+      observation.restart(job.getCreatedAt());
+      return Optional.empty();
+    }
+    return firstOf(
+        placement(), waitTimedOut(job.hasAdmittedAt() ? job.getAdmittedAt() : job.getCreatedAt()));
   }
 
   private boolean isPlaceable() {

@@ -94,6 +94,11 @@ public final class Observation {
     return clock.since(moment);
   }
 
+  /** Measures the time since a moment of the job's row anew. */
+  void restart(Timestamp moment) {
+    clock.restart(moment);
+  }
+
   /** The node's report of the attempt; null when it has not reported. */
   NodeReport report(String node, AttemptOrBuilder attempt) {
     NodeReport report = reports.get(node);

@@ -648,6 +648,17 @@ public class JobMachineTest {
   }
 
   @Test
+  public void theTimeInTheQueueDoesNotCountForTheWaitTimeout() {
+    JobStory story = JobStory.mirrored();
+    story.queued = true;
+    PlacementResult moves = PlacementResult.waitFor("an owner of partition 1 of cache 'digits'");
+    story.observe().wait(3_600).observe(moves).is(JOB_STATE_PENDING);
+    story.passes(599).observe(moves).is(JOB_STATE_PENDING);
+    story.observe().passes(599).observe(moves).is(JOB_STATE_PENDING);
+    story.passes(601).observe(moves).is(JOB_STATE_FAILED);
+  }
+
+  @Test
   public void theWaitTimeoutOfAnAdmittedJobBeginsWithItsAdmission() {
     JobStory story = JobStory.mirrored();
     story.queued = true;
