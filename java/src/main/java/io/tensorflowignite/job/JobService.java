@@ -130,7 +130,7 @@ public final class JobService implements Service {
           jobEnded = true;
           return;
         }
-        awaitChange(isPlacing(after) ? PLACEMENT_TICK_MS : TICK_MS);
+        awaitChange(isPlacing(after) && !observation.isQueued ? PLACEMENT_TICK_MS : TICK_MS);
       }
     }
   }

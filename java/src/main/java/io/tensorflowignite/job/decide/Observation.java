@@ -43,7 +43,7 @@ public final class Observation {
   final JobTimeouts timeouts;
 
   /** Whether the job waits in the queue: it may not be placed before its admission. */
-  final boolean isQueued;
+  public final boolean isQueued;
 
   public Observation(
       Timestamp now,
