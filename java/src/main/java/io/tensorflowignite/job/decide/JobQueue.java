@@ -10,10 +10,12 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -23,8 +25,9 @@ import java.util.stream.Collectors;
  * of jobs for a quota. Jobs are admitted in the order of their ranks: the time of submission, less
  * ten minutes for each unit of priority, so that each job comes first at some time. A job that
  * waits for room reserves the nodes that it needs: jobs of later ranks get only the rest. A job
- * that waits for the quota of its owner reserves nothing. A job that needs more than a node has, or
- * than a quota allows, is admitted when nothing else is there.
+ * that waits for the quota of its owner reserves no node, and later jobs of the same owner wait
+ * behind it. A job that needs more than a node has, or than a quota allows, is admitted when
+ * nothing else is there.
  */
 public final class JobQueue {
   public static final int MAX_PRIORITY = 100;
@@ -60,6 +63,7 @@ public final class JobQueue {
   private final Map<String, Integer> usedByNode = new HashMap<>();
   private final Map<String, Integer> reservedByNode = new HashMap<>();
   private final Map<String, Integer> usedByOwner = new HashMap<>();
+  private final Set<String> ownersOverQuota = new HashSet<>();
   private int waiting;
 
   private JobQueue(Map<String, Integer> limits, QueueSettings settings) {
@@ -122,7 +126,11 @@ public final class JobQueue {
   private Entry next(Job job, Map<String, Integer> demand) {
     Optional<String> overQuota = overQuota(job, demand);
     if (overQuota.isPresent()) {
+      ownersOverQuota.add(job.getOwner());
       return wait(overQuota.get());
+    }
+    if (ownersOverQuota.contains(job.getOwner())) {
+      return wait("the jobs of '" + job.getOwner() + "' before it, which need their quota");
     }
     List<String> full = new ArrayList<>();
     boolean isBehind = false;

@@ -95,9 +95,22 @@ public class JobQueueTest {
     waits("large", 30, 0, Map.of("b", 3), "bob");
     waits("anonymous", 40, 0, Map.of("b", 1), "");
     assertWaits("over", 1, "the quota of 'alice' (2 of 3 tasks, 2 more needed)");
-    assertAdmitted("within");
+    assertWaits("within", 2, "the jobs of 'alice' before it, which need their quota");
     assertAdmitted("large");
     assertAdmitted("anonymous");
+  }
+
+  @Test
+  public void smallJobsOfAnOwnerDoNotStarveItsLargeOne() {
+    settings = new QueueSettings(0, Map.of("alice", 3));
+    waits("large", 10, 0, Map.of("a", 3), "alice");
+    runs("small1", "alice", Map.of("b", 1));
+    waits("small2", 20, 0, Map.of("b", 1), "alice");
+    assertWaits("large", 1, "the quota of 'alice'");
+    assertWaits("small2", 2, "the jobs of 'alice' before it");
+    jobs.removeIf(job -> job.getId().equals("small1"));
+    assertAdmitted("large");
+    assertWaits("small2", 1, "the quota of 'alice' (3 of 3 tasks, 1 more needed)");
   }
 
   @Test
