@@ -1,6 +1,8 @@
 package io.tensorflowignite.job.decide;
 
+import static io.tensorflowignite.v1.JobState.JOB_STATE_ENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
 
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.settings.QueueSettings;
@@ -99,7 +101,7 @@ public final class JobQueue {
       if (mayWait(job)) {
         candidates.add(job);
       } else if (job.getAttemptsCount() > 0 && !JobMachine.isFinal(job)) {
-        queue.use(job, placed(job));
+        queue.use(job, queue.held(job, demand));
       } else if (job.hasAdmittedAt() && !JobMachine.isFinal(job)) {
         queue.use(job, demand.apply(job).orElse(Map.of()));
       }
@@ -118,9 +120,29 @@ public final class JobQueue {
     return job.getCreatedAt().getSeconds() - job.getSpec().getPriority() * SECONDS_OF_PRIORITY;
   }
 
+  /**
+   * The tasks for which an attempted job keeps room: those that it has, and those of its next
+   * attempt if it restarts, or is about to since a node has left. A node that was started again has
+   * another id, so the tasks of the last attempt alone would leave the room to others.
+   */
+  private Map<String, Integer> held(Job job, Function<Job, Optional<Map<String, Integer>>> demand) {
+    Map<String, Integer> placed = placed(job);
+    boolean restarts =
+        job.getState() == JOB_STATE_RESTARTING
+            || (job.getState() != JOB_STATE_ENDING
+                && !limits.keySet().containsAll(placed.keySet()));
+    Optional<Map<String, Integer>> next = restarts ? demand.apply(job) : Optional.empty();
+    if (next.isEmpty()) {
+      return placed;
+    }
+    placed.keySet().retainAll(limits.keySet());
+    next.get().forEach((node, tasks) -> placed.merge(node, tasks, Math::max));
+    return placed;
+  }
+
   private static Map<String, Integer> placed(Job job) {
     return JobMachine.attempt(job).getTasksList().stream()
-        .collect(Collectors.toMap(Task::getNodeId, task -> 1, Integer::sum));
+        .collect(Collectors.toMap(Task::getNodeId, task -> 1, Integer::sum, HashMap::new));
   }
 
   private Entry next(Job job, Map<String, Integer> demand) {

@@ -1,6 +1,8 @@
 package io.tensorflowignite.job.decide;
 
+import static io.tensorflowignite.v1.JobState.JOB_STATE_ENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_SUCCEEDED;
 import static org.junit.Assert.assertEquals;
@@ -111,6 +113,22 @@ public class JobQueueTest {
     jobs.removeIf(job -> job.getId().equals("small1"));
     assertAdmitted("large");
     assertWaits("small2", 1, "the quota of 'alice' (3 of 3 tasks, 1 more needed)");
+  }
+
+  @Test
+  public void aJobThatRestartsKeepsRoomOnTheNodesOfItsNextAttempt() {
+    runs("restarting", "", Map.of("gone", 4, "b", 1));
+    jobs.set(0, jobs.get(0).toBuilder().setState(JOB_STATE_RESTARTING).build());
+    demands.put("restarting", Map.of("a", 4));
+    waits("waiting", 10, 0, Map.of("a", 1));
+    waits("other", 20, 0, Map.of("b", 4));
+    assertWaits("waiting", 1, "room on node a (4 of 4 tasks, 1 more needed)");
+    assertWaits("other", 2, "room on node b (1 of 4 tasks, 4 more needed)");
+    // Its service has not yet observed that a node has left.
+    jobs.set(0, jobs.get(0).toBuilder().setState(JOB_STATE_RUNNING).build());
+    assertWaits("waiting", 1, "room on node a (4 of 4 tasks, 1 more needed)");
+    jobs.set(0, jobs.get(0).toBuilder().setState(JOB_STATE_ENDING).build());
+    assertAdmitted("waiting");
   }
 
   @Test
