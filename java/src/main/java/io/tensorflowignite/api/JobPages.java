@@ -7,7 +7,6 @@ import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.ListJobsRequest;
-import java.time.Instant;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -24,7 +23,7 @@ import java.util.stream.Collectors;
 final class JobPages {
   private static final int MAX_SIZE = 1000;
   private static final int DEFAULT_SIZE = 100;
-  private static final Pattern TOKEN = Pattern.compile("(\\d{1,19})\\.(\\d{1,9})/(.*)");
+  private static final Pattern TOKEN = Pattern.compile("(\\d{1,12})\\.(\\d{1,9})/(.*)");
 
   private static final Comparator<Job> NEWEST_FIRST =
       Comparator.comparing(Job::getCreatedAt, Timestamps.comparator())
@@ -55,6 +54,14 @@ final class JobPages {
           size,
           MAX_SIZE,
           DEFAULT_SIZE);
+    }
+    if (request.hasSince() && !Timestamps.isValid(request.getSince())) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "since is no time: its seconds are %d and its nanos %d. Set since to a time from year 1"
+              + " to 9999.",
+          request.getSince().getSeconds(),
+          request.getSince().getNanos());
     }
     Map<String, Job> distinct = new LinkedHashMap<>();
     jobs.forEach(job -> distinct.putIfAbsent(job.getId(), job));
@@ -93,19 +100,19 @@ final class JobPages {
 
   private static Job named(String token) {
     Matcher parts = TOKEN.matcher(token);
-    if (!parts.matches() || Instant.MAX.getEpochSecond() < Long.parseLong(parts.group(1))) {
+    Timestamp.Builder createdAt = Timestamp.newBuilder();
+    if (parts.matches()) {
+      createdAt
+          .setSeconds(Long.parseLong(parts.group(1)))
+          .setNanos(Integer.parseInt(parts.group(2)));
+    }
+    if (!parts.matches() || !Timestamps.isValid(createdAt.build())) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
           "page_token '%s' is not from an answer. The token of a page is the next_page_token of the"
               + " answer before. Leave it empty for the first page.",
           token.length() > 40 ? token.substring(0, 40) + "…" : token);
     }
-    return Job.newBuilder()
-        .setId(parts.group(3))
-        .setCreatedAt(
-            Timestamp.newBuilder()
-                .setSeconds(Long.parseLong(parts.group(1)))
-                .setNanos(Integer.parseInt(parts.group(2))))
-        .build();
+    return Job.newBuilder().setId(parts.group(3)).setCreatedAt(createdAt).build();
   }
 }

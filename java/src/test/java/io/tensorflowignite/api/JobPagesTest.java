@@ -1,0 +1,62 @@
+package io.tensorflowignite.api;
+
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import com.google.protobuf.Timestamp;
+import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.ListJobsRequest;
+import java.util.List;
+import org.junit.Test;
+
+public class JobPagesTest {
+  private static final List<Job> JOBS = List.of(job("a", 1), job("b", 2));
+
+  @Test
+  public void aTokenLeadsToTheNextPage() {
+    ListJobsRequest.Builder request = ListJobsRequest.newBuilder().setPageSize(1);
+    JobPages first = JobPages.of(request.build(), JOBS);
+    assertEquals(List.of(JOBS.get(1)), first.jobs());
+    JobPages second = JobPages.of(request.setPageToken(first.next()).build(), JOBS);
+    assertEquals(List.of(JOBS.get(0)), second.jobs());
+    assertEquals("", second.next());
+  }
+
+  @Test
+  public void aWrongTokenIsTheMistakeOfTheCaller() {
+    for (String token :
+        List.of(
+            "x",
+            "-1.0/a",
+            "9999999999999999999.0/a",
+            "31556889864403199.0/a",
+            "253402300800.0/a")) {
+      assertInvalid(ListJobsRequest.newBuilder().setPageToken(token), "page_token '" + token);
+    }
+  }
+
+  @Test
+  public void aTimeThatDoesNotExistIsTheMistakeOfTheCaller() {
+    for (Timestamp since :
+        List.of(
+            Timestamp.newBuilder().setSeconds(1_000_000_000_000_000L).build(),
+            Timestamp.newBuilder().setSeconds(1).setNanos(-5).build())) {
+      assertInvalid(ListJobsRequest.newBuilder().setSince(since), "since is no time");
+    }
+  }
+
+  private static void assertInvalid(ListJobsRequest.Builder request, String message) {
+    TensorFlowIgniteException e =
+        assertThrows(TensorFlowIgniteException.class, () -> JobPages.of(request.build(), JOBS));
+    assertEquals(ERROR_CODE_INVALID_REQUEST, e.code());
+    assertTrue(e.getMessage(), e.getMessage().contains(message));
+  }
+
+  private static Job job(String id, long second) {
+    return Job.newBuilder().setId(id).setCreatedAt(Timestamps.fromSeconds(second)).build();
+  }
+}
