@@ -1,8 +1,11 @@
 package io.tensorflowignite.job;
 
 import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.job.decide.JobQueue;
+import io.tensorflowignite.job.decide.Members;
+import io.tensorflowignite.job.decide.QuorumRule;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.settings.QueueSettings;
 import io.tensorflowignite.table.JobTable;
@@ -15,6 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 
@@ -27,6 +31,7 @@ public final class JobAdmission {
   private final NodeTable nodes;
   private final QueueSettings settings;
   private final AssignmentReader assignments;
+  private final RateLimitedLog log;
 
   public JobAdmission(
       Ignite ignite, ClusterSettings settings, JobTable jobs, NodeTable nodes, CacheLosses losses) {
@@ -34,12 +39,13 @@ public final class JobAdmission {
     this.nodes = nodes;
     this.settings = settings.queue;
     this.assignments = new AssignmentReader(ignite, nodes, losses);
+    this.log = new RateLimitedLog(ignite.log().getLogger(JobAdmission.class));
   }
 
   /** Whether the oldest node admits jobs; one of an earlier version does not. */
   static boolean isInCharge(NodeTable nodes) {
     List<Node> live = nodes.live();
-    return !live.isEmpty() && live.get(0).getMaxTasks() > 0;
+    return live.isEmpty() || live.get(0).getMaxTasks() > 0;
   }
 
   /**
@@ -56,12 +62,26 @@ public final class JobAdmission {
         nodes.live().stream()
             .filter(node -> node.getMaxTasks() > 0)
             .collect(Collectors.toMap(Node::getId, Node::getMaxTasks, Integer::min));
+    Set<String> here = Members.consistentIds(nodes.live());
     Map<JobSpec, Optional<Map<String, Integer>>> demands = new HashMap<>();
     return JobQueue.decide(
         current,
         limits,
         settings,
-        job -> demands.computeIfAbsent(decisive(job.getSpec()), assignments::demand));
+        job ->
+            QuorumRule.holds(job, here)
+                ? demands.computeIfAbsent(decisive(job.getSpec()), this::demand)
+                : Optional.empty());
+  }
+
+  /** A cache that Ignite is just destroying must not hold up the jobs of others. */
+  private Optional<Map<String, Integer>> demand(JobSpec spec) {
+    try {
+      return assignments.demand(spec);
+    } catch (RuntimeException e) {
+      log.error("A waiting job cannot be placed now [cache=" + spec.getCache() + "]", e);
+      return Optional.empty();
+    }
   }
 
   /**
