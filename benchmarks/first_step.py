@@ -101,7 +101,6 @@ def train(marks: str, rank: int, strategy_of: Callable[[], Any] | None = None, s
         steps: The number of steps; None: until the process is ended.
     """
     mark(marks, BEGIN, rank)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow as tf
 
     mark(marks, IMPORTED, rank)

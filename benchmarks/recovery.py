@@ -50,6 +50,8 @@ from tensorflow_ignite.testing import LocalCluster
 ROUNDS = 5
 # As in servers: the second compiler, and a heap that has its size from the start.
 JVM = ("-XX:TieredStopAtLevel=4", "-XX:+UseG1GC", "-Xms512m", "-Xmx512m")
+# As many as nodes have by default; a cluster of tests has none.
+SPARES = {"TENSORFLOW_IGNITE_WARM_PROCESSES": ""}
 CACHE = "rows"
 PARTITIONS = 64
 # The kill comes after this step of the process that is killed.
@@ -196,6 +198,7 @@ class Trainings:
         with self._client() as client:
             job, marks = self._start(client)
             pid = self._await_step(job, marks, 1)
+            self.await_spares()
             killed = time.monotonic()
             os.kill(pid, signal.SIGKILL)
             self._recover("recover_worker_seconds", job, marks, killed, self._nodes)
@@ -208,11 +211,21 @@ class Trainings:
             # Nodes that start together join in any order; a job of two nodes goes on only without the younger one.
             youngest = client.nodes()[-1].id
             node = next(node for node in self._cluster.nodes if node.node_id == youngest)
+            self.await_spares()
             killed = time.monotonic()
             self._cluster.kill_node(node)
             self._recover("recover_node_seconds", job, marks, killed, self._nodes - 1)
         self._cluster.start_node()
         self._await_owners()
+
+    def await_spares(self) -> None:
+        """Waits until each node has its spare: a running cluster has had the time, also between two failures."""
+        deadline = time.monotonic() + SECONDS_TO_SETTLE
+        with self._client() as client:
+            while not all(node.agent.warm_processes for node in client.nodes()):
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"not each node has a spare after {SECONDS_TO_SETTLE:.0f} s")
+                time.sleep(_POLL_SECONDS)
 
     def _client(self) -> Client:
         return connect(",".join(self._cluster.addresses))
@@ -346,17 +359,26 @@ def measure_starts(sizes: Sizes, ray: Path | None, jvm: Sequence[str], logs: Pat
     with ExitStack() as ends:
         folder = Path(ends.enter_context(tempfile.TemporaryDirectory()))
         trainings = {
-            nodes: Trainings(ends.enter_context(LocalCluster(nodes=nodes, jvm_args=jvm)), folder)
+            nodes: Trainings(ends.enter_context(LocalCluster(nodes=nodes, jvm_args=jvm, environment=SPARES)), folder)
             for nodes in sorted({sizes.worker_killed, sizes.node_killed})
         }
+
+        def settle() -> None:
+            for training in trainings.values():
+                training.await_spares()
+
         # A job's first start on a node and the first import of TensorFlow on the machine take longer, and do not count.
         for number in range(0 if sizes.rounds > 1 else 1, sizes.rounds + 1):
             counted = found if number > 0 else Found()
             for workers, training in trainings.items():
                 training.found = counted
+                settle()
                 by_hand(workers, folder, logs, counted)
+            settle()
             trainings[sizes.worker_killed].kill_a_worker()
+            settle()
             trainings[sizes.node_killed].kill_a_node()
+            settle()
             if ray is not None:
                 ray_train(ray, folder, logs, counted)
             print(f"round {number} of {sizes.rounds}", file=sys.stderr, flush=True)
@@ -367,7 +389,7 @@ def measure_idle(sizes: Sizes, jvm: Sequence[str], found: Found) -> None:
     nodes = sizes.idle_nodes
     with (
         tempfile.TemporaryDirectory() as folder,
-        LocalCluster(nodes=nodes, jvm_args=jvm) as ours,
+        LocalCluster(nodes=nodes, jvm_args=jvm, environment=SPARES) as ours,
         StockCluster(nodes, Path(folder), jvm) as stock,
     ):
         time.sleep(sizes.idle_settle)

@@ -470,6 +470,9 @@ def test_a_key_has_all_variables_but_late_ones_and_secrets() -> None:
     ("text", "found"),
     [
         ("import os\nos.environ['TF_CPP_MIN_LOG_LEVEL'] = '0'", "TF_CPP_MIN_LOG_LEVEL"),
+        ("import os\nos.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'", ""),
+        ('import os\nos.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")', ""),
+        ("import os\nos.environ['TF_CPP_MIN_LOG_LEVEL'] = level", "TF_CPP_MIN_LOG_LEVEL"),
         ("import os\nos.environ.update(KERAS_BACKEND='jax')", "KERAS_BACKEND"),
         ("import os\nos.putenv('PYTHONHASHSEED', '0')", "PYTHONHASHSEED"),
         ("from dotenv import load_dotenv", "dotenv"),

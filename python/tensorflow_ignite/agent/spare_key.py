@@ -30,6 +30,8 @@ _LATE_IN_SCRIPT = {
     *("TF_DETERMINISTIC_OPS", "TF_CUDNN_DETERMINISTIC", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"),
     *threads.VARIABLES,
 }
+# Tasks print at level 3 unless their user sets another; a script that sets 2 or 3 wants no more than that.
+_QUIET_IN_SCRIPT = re.compile(r"""TF_CPP_MIN_LOG_LEVEL["']\]?\s*[=,]\s*["'][23]["']""")
 _SETS_VARIABLES = re.compile(r"environ|putenv|dotenv")
 _MAX_CODE_BYTES = 16 << 20
 # Of a job that is a function: a pickle with the names and texts of all functions that it calls, of whichever cell.
@@ -78,7 +80,7 @@ def sets_early_variables(code: Path) -> str:
             return "any variable, since the code is large"
         text = path.read_text(encoding="utf-8", errors="replace")
         if _SETS_VARIABLES.search(text):
-            for found in _EARLY_IN_SCRIPT.findall(text):
+            for found in _EARLY_IN_SCRIPT.findall(_QUIET_IN_SCRIPT.sub("", text)):
                 if found not in _LATE_IN_SCRIPT:
                     return str(found)
     return ""
