@@ -74,7 +74,11 @@ def test_a_part_of_a_block_comes_in_shared_memory(files: Files, node: FileServer
     assert node.sent == 0
 
 
-def test_blocks_travel_in_messages_when_a_node_cannot_share(files: Files, node: FileServer) -> None:
+def test_blocks_travel_in_messages_when_a_node_cannot_share(
+    files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Memory that is freed and made again is shared again; on a busy machine half a second is not long.
+    monkeypatch.setattr(memory, "IDLE_SECONDS", 60.0)
     node.shares = False
     data = random.Random(3).randbytes(5 * BLOCK)
     write(files, data)
