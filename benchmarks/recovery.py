@@ -50,8 +50,6 @@ from tensorflow_ignite.testing import LocalCluster
 ROUNDS = 5
 # As in servers: the second compiler, and a heap that has its size from the start.
 JVM = ("-XX:TieredStopAtLevel=4", "-XX:+UseG1GC", "-Xms512m", "-Xmx512m")
-# As many as nodes have by default; a cluster of tests has none.
-SPARES = {"TENSORFLOW_IGNITE_WARM_PROCESSES": ""}
 CACHE = "rows"
 PARTITIONS = 64
 # The kill comes after this step of the process that is killed.
@@ -87,6 +85,7 @@ class Sizes:
         packet_seconds: Of each window.
         idle_settle: Seconds between the start of the idle clusters and the first window.
         packet_settle: The same for the other clusters, and for their job.
+        spares: The number of spares of each node, as an environment variable; empty: as by default.
     """
 
     rounds: int = ROUNDS
@@ -101,6 +100,12 @@ class Sizes:
     # The compilers of the JVMs are busy for so long.
     idle_settle: float = 150.0
     packet_settle: float = 30.0
+    spares: str = ""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of the nodes of our clusters."""
+        return {"TENSORFLOW_IGNITE_WARM_PROCESSES": self.spares}
 
 
 QUICK = Sizes(
@@ -114,6 +119,7 @@ QUICK = Sizes(
     packet_seconds=3.0,
     idle_settle=2.0,
     packet_settle=2.0,
+    spares="0",
 )
 
 
@@ -179,13 +185,15 @@ class Trainings:
         found: Gets the samples.
     """
 
-    def __init__(self, cluster: LocalCluster, folder: Path) -> None:
+    def __init__(self, cluster: LocalCluster, folder: Path, sizes: Sizes) -> None:
         """Makes the cache whose partitions the workers have.
 
         Args:
             cluster: Running nodes; each has a worker.
             folder: For the marks.
+            sizes: Say whether nodes have spares.
         """
+        self._have_spares = sizes.spares != "0"
         self.found = Found()
         self._cluster = cluster
         self._nodes = len(cluster.nodes)
@@ -220,6 +228,8 @@ class Trainings:
 
     def await_spares(self) -> None:
         """Waits until each node has its spare: a running cluster has had the time, also between two failures."""
+        if not self._have_spares:
+            return
         deadline = time.monotonic() + SECONDS_TO_SETTLE
         with self._client() as client:
             while not all(node.agent.warm_processes for node in client.nodes()):
@@ -358,8 +368,12 @@ def measure_starts(sizes: Sizes, ray: Path | None, jvm: Sequence[str], logs: Pat
     """Starts and recoveries of all contenders in turn."""
     with ExitStack() as ends:
         folder = Path(ends.enter_context(tempfile.TemporaryDirectory()))
+
+        def cluster(nodes: int) -> LocalCluster:
+            return LocalCluster(nodes=nodes, jvm_args=jvm, environment=sizes.environment)
+
         trainings = {
-            nodes: Trainings(ends.enter_context(LocalCluster(nodes=nodes, jvm_args=jvm, environment=SPARES)), folder)
+            nodes: Trainings(ends.enter_context(cluster(nodes)), folder, sizes)
             for nodes in sorted({sizes.worker_killed, sizes.node_killed})
         }
 
@@ -389,7 +403,7 @@ def measure_idle(sizes: Sizes, jvm: Sequence[str], found: Found) -> None:
     nodes = sizes.idle_nodes
     with (
         tempfile.TemporaryDirectory() as folder,
-        LocalCluster(nodes=nodes, jvm_args=jvm, environment=SPARES) as ours,
+        LocalCluster(nodes=nodes, jvm_args=jvm, environment=sizes.environment) as ours,
         StockCluster(nodes, Path(folder), jvm) as stock,
     ):
         time.sleep(sizes.idle_settle)
