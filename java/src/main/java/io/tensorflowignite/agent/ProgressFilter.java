@@ -1,6 +1,6 @@
 package io.tensorflowignite.agent;
 
-import io.tensorflowignite.v1.Progress;
+import io.tensorflowignite.job.decide.DecidingPart;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskStatus;
 import io.tensorflowignite.v1.WatchResponse;
@@ -27,16 +27,10 @@ final class ProgressFilter {
     newest.keySet().removeIf(isKnown.negate());
   }
 
-  /** Without the step, but with the fact that there is one, a checkpoint and a planned end. */
+  /** A checkpoint is processed at once too, since a job may wait for it. */
   private static TaskStatus deciding(TaskStatus status) {
-    Progress progress = status.getProgress();
-    return status.toBuilder()
-        .clearLogDroppedBytes()
-        .setProgress(
-            Progress.newBuilder()
-                .setEnd(progress.getEnd())
-                .setCheckpointStep(progress.getCheckpointStep())
-                .setStep(progress.getStep() > progress.getResumedFromStep() ? 1 : 0))
-        .build();
+    TaskStatus.Builder part = DecidingPart.of(status).toBuilder();
+    part.getProgressBuilder().setCheckpointStep(status.getProgress().getCheckpointStep());
+    return part.build();
   }
 }

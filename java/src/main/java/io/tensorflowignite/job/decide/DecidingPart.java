@@ -13,7 +13,7 @@ import io.tensorflowignite.v1.TaskStatus;
  * The part of a job and of a report on which decisions depend. The rest, which is progress, informs
  * callers: it need not be stored, nor be sent at once.
  */
-final class DecidingPart {
+public final class DecidingPart {
   private DecidingPart() {}
 
   /** The job with the deciding part of its newest attempt. */
@@ -66,15 +66,20 @@ final class DecidingPart {
   }
 
   private static void reduce(Task.Builder task) {
-    TaskStatus.Builder status = task.getStatusBuilder().clearLogDroppedBytes();
-    if (!status.hasProgress()) {
-      return;
+    task.setStatus(of(task.getStatus()));
+  }
+
+  /** The deciding part of a task's status. */
+  public static TaskStatus of(TaskStatus status) {
+    TaskStatus.Builder part = status.toBuilder().clearLogDroppedBytes();
+    if (status.hasProgress()) {
+      Progress progress = status.getProgress();
+      // Whether a step was done, and not which.
+      part.setProgress(
+          Progress.newBuilder()
+              .setEnd(progress.getEnd())
+              .setStep(CrashBudget.hasDoneAStep(progress) ? 1 : 0));
     }
-    Progress progress = status.getProgress();
-    // Whether a step was done, and not which.
-    status.setProgress(
-        Progress.newBuilder()
-            .setEnd(progress.getEnd())
-            .setStep(CrashBudget.hasDoneAStep(progress) ? 1 : 0));
+    return part.build();
   }
 }

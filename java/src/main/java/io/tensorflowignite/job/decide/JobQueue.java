@@ -7,7 +7,6 @@ import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.settings.QueueSettings;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.Task;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -20,7 +19,6 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 
 /**
  * Which of the waiting jobs may start. A node has room for a limited number of tasks, and an owner
@@ -141,8 +139,7 @@ public final class JobQueue {
   }
 
   private static Map<String, Integer> placed(Job job) {
-    return JobMachine.attempt(job).getTasksList().stream()
-        .collect(Collectors.toMap(Task::getNodeId, task -> 1, Integer::sum, HashMap::new));
+    return Placement.tasksByNode(JobMachine.attempt(job).getTasksList());
   }
 
   private Entry next(Job job, Map<String, Integer> demand) {

@@ -13,6 +13,7 @@ import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -61,7 +62,13 @@ public final class Placement {
 
   /** The number of tasks by id of a node. */
   public Map<String, Integer> tasksByNode() {
-    return tasks.stream().collect(Collectors.toMap(Task::getNodeId, task -> 1, Integer::sum));
+    return tasksByNode(tasks);
+  }
+
+  /** The number of tasks by id of a node, in a map that the caller may change. */
+  static Map<String, Integer> tasksByNode(List<Task> tasks) {
+    return tasks.stream()
+        .collect(Collectors.toMap(Task::getNodeId, task -> 1, Integer::sum, HashMap::new));
   }
 
   /** Identifies the assignment: the cache, and the partitions that each node reads. */
