@@ -3,6 +3,7 @@ package io.tensorflowignite.job.decide;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 
+import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.CauseCount;
@@ -30,6 +31,10 @@ final class CrashBudget {
   private static final long FIRST_PAUSE_MS = 1_000;
   private static final long LONGEST_PAUSE_MS = 30_000;
   private static final int EARLY_FAILURES = 2;
+
+  /** A script that has run for so long works, even if it reports no step. */
+  private static final long WORKING_SECONDS = 10;
+
   private static final int MAX_NODE_FAILURES = 5;
 
   /** A busy machine gets up to 8 times the start timeout. */
@@ -88,13 +93,21 @@ final class CrashBudget {
 
   /**
    * The pause after the newest attempt, which has crashed or whose nodes have failed. None after a
-   * first crash of a script that had done a step: it has shown that it works.
+   * first crash of a script that had done a step, or had run for a while without a report: it has
+   * shown that it works.
    */
   static Duration backOff(JobOrBuilder job) {
-    if (isCrash(job) && job.getCrashes() <= 1 && progressed(job)) {
+    if (isCrash(job) && job.getCrashes() <= 1 && (progressed(job) || ranForAWhile(job))) {
       return Duration.ZERO;
     }
     return backOff(isCrash(job) ? job.getCrashes() : job.getNodeFailures());
+  }
+
+  private static boolean ranForAWhile(JobOrBuilder job) {
+    Attempt attempt = JobMachine.attempt(job);
+    return attempt.hasRunningAt()
+        && Timestamps.between(attempt.getRunningAt(), attempt.getEndingAt()).getSeconds()
+            >= WORKING_SECONDS;
   }
 
   /** 1 s after the first failure, twice as long after each further one, at most 30 s. */

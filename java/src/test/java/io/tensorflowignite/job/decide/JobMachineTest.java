@@ -302,6 +302,14 @@ public class JobMachineTest {
   }
 
   @Test
+  public void aFirstCrashOfAScriptThatReportsNoStepHasNoPauseAfterTenSeconds() {
+    JobStory early = running().wait(9).crashes(ROLE_WORKER, 1).provesTermination(NODE_A, NODE_B);
+    early.is(JOB_STATE_RESTARTING);
+    JobStory late = running().wait(10).crashes(ROLE_WORKER, 1).provesTermination(NODE_A, NODE_B);
+    late.is(JOB_STATE_RESERVING);
+  }
+
+  @Test
   public void backOffsGrowUpToALimit() {
     assertEquals(Duration.ofSeconds(1), CrashBudget.backOff(1));
     assertEquals(Duration.ofSeconds(2), CrashBudget.backOff(2));
