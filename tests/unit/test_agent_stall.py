@@ -47,7 +47,7 @@ def start(agent: Agent, source: str, *, first_step: float = 0, stall: float = 0)
 def test_a_task_that_is_silent_before_its_first_step_is_ended_with_the_stacks_of_its_threads(agent: Agent) -> None:
     status = agent.ended(start(agent, HANGS + "waits_for_a_peer()", first_step=1.5))
     assert (status.state, status.stalled, status.node_failed) == (job_pb2.TASK_STATE_FAILED, True, False)
-    assert "worker 0 stalled: no first step, no output and no work for 1." in status.error
+    assert "worker 0 stalled: no first step, no output and no work for " in status.error
     assert "(first-step timeout 1.5 s); its process was sleeping" in status.error
     assert "in waits_for_a_peer" in agent.output
     assert "in also_waits" in agent.output
@@ -58,7 +58,7 @@ def test_a_task_that_makes_no_further_step_is_ended_although_it_prints(agent: Ag
     source = HANGS + "tfi.train.report(7, force=True)\nwhile True:\n    print('waiting')\n    time.sleep(0.1)\n"
     status = agent.ended(start(agent, source, first_step=60, stall=1))
     assert status.stalled
-    assert "no step after step 7 for 1." in status.error
+    assert "no step after step 7 for " in status.error
     assert "(stall timeout 1 s)" in status.error
 
 

@@ -30,15 +30,14 @@ from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest
 
 TICK_SECONDS = 0.05
-PROGRESS_SECONDS = 0.5
+# Between reads of progress; the node sends no more reports.
+PROGRESS_SECONDS = 0.9
 # Between reads of the output of a script that runs; its end is noticed at once. Output is read together with progress
 # when there was none for some seconds.
 _OUTPUT_SECONDS = 0.2
 _SILENT_SECONDS = 2.0
 # Output that is read at once: only then the disk space of what is dropped is freed.
 _WAITING_BYTES = 1 << 20
-# Between reports of progress alone: the node sends no more of them.
-_REPORT_SECONDS = 0.9
 _START_POLL_SECONDS = 0.005
 
 _log = logging.getLogger(__name__)
@@ -117,8 +116,6 @@ class Task:
         self._start_of_spares: TaskStart | None = None
         #: The process that ends all others of the task; None until the task's start.
         self.keeper: Keeper | None = None
-        self._is_unreported = False
-        self._reported_at = 0.0
         self._lease = lease
         self._ending: Ending | None = None
         self._killer: Awaitable[None] | None = None
@@ -321,7 +318,11 @@ class Task:
             now = time.monotonic()
             is_frequent = monitor.observes_processes or now - output_at < _SILENT_SECONDS
             pause = _OUTPUT_SECONDS if is_frequent else next_progress - now
-            await self._pause(running, TICK_SECONDS if self.command.has_plan else pause)
+            await self._pause(
+                running,
+                TICK_SECONDS if self.command.has_plan else pause,
+                TICK_SECONDS if is_frequent else _OUTPUT_SECONDS,
+            )
         if self._killer is not None:
             await self._killer
         exit_code = await self._end_tree(running)
@@ -329,8 +330,14 @@ class Task:
         self._update_progress()
         return exit_code
 
-    async def _pause(self, running: Keeper, seconds: float) -> None:
-        """Waits for the next pass; while the script prints fast, not for long."""
+    async def _pause(self, running: Keeper, seconds: float, interval: float) -> None:
+        """Waits for the next pass; while the script prints fast, not for long.
+
+        Args:
+            running: The keeper, whose messages end the wait too.
+            seconds: The longest wait.
+            interval: Seconds between observations of the size of the output.
+        """
         loop = asyncio.get_running_loop()
         timer: asyncio.TimerHandle | None = None
 
@@ -339,9 +346,9 @@ class Task:
             if self.output.waiting_bytes >= _WAITING_BYTES:
                 running.wake()
             else:
-                timer = loop.call_later(TICK_SECONDS, observe_output)
+                timer = loop.call_later(interval, observe_output)
 
-        timer = loop.call_later(TICK_SECONDS, observe_output)
+        timer = loop.call_later(interval, observe_output)
         try:
             await running.wait(seconds)
         finally:
@@ -429,17 +436,12 @@ class Task:
     def _update_progress(self) -> None:
         progress = self._progress.read_new()
         dropped = self.output.dropped_bytes
-        decides = self.command.has_plan
         if progress is not None:
-            decides |= progress.checkpoint_step != self.status.progress.checkpoint_step
             self.status.progress.CopyFrom(progress)
             if progress.step > progress.resumed_from_step:
                 self._end_start()
-        self._is_unreported |= progress is not None or dropped != self.status.log_dropped_bytes
-        self.status.log_dropped_bytes = dropped
-        now = time.monotonic()
-        if self._is_unreported and (decides or now - self._reported_at >= _REPORT_SECONDS):
-            self._is_unreported, self._reported_at = False, now
+        if progress is not None or dropped != self.status.log_dropped_bytes:
+            self.status.log_dropped_bytes = dropped
             self._changed()
 
     def _changed(self) -> None:
