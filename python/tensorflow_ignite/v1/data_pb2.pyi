@@ -39,7 +39,7 @@ EXISTING_CACHE_REPLACE: ExistingCache
 EXISTING_CACHE_APPEND: ExistingCache
 
 class ReadCommand(_message.Message):
-    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows", "nulls", "on_mismatch", "schema", "where", "sql", "parameters", "uncounted", "follow", "accept_data_loss")
+    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows", "nulls", "on_mismatch", "schema", "where", "sql", "parameters", "uncounted", "follow", "accept_data_loss", "positions", "since", "wait_millis")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
@@ -55,6 +55,9 @@ class ReadCommand(_message.Message):
     UNCOUNTED_FIELD_NUMBER: _ClassVar[int]
     FOLLOW_FIELD_NUMBER: _ClassVar[int]
     ACCEPT_DATA_LOSS_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    WAIT_MILLIS_FIELD_NUMBER: _ClassVar[int]
     cache: str
     columns: _containers.RepeatedScalarFieldContainer[str]
     key: bool
@@ -70,7 +73,20 @@ class ReadCommand(_message.Message):
     uncounted: bool
     follow: bool
     accept_data_loss: bool
-    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ..., nulls: _Optional[_Union[Nulls, str]] = ..., on_mismatch: _Optional[_Union[Mismatch, str]] = ..., schema: _Optional[bytes] = ..., where: _Optional[str] = ..., sql: _Optional[str] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ..., uncounted: bool = ..., follow: bool = ..., accept_data_loss: bool = ...) -> None: ...
+    positions: bool
+    since: _containers.RepeatedCompositeFieldContainer[PartitionPosition]
+    wait_millis: int
+    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ..., nulls: _Optional[_Union[Nulls, str]] = ..., on_mismatch: _Optional[_Union[Mismatch, str]] = ..., schema: _Optional[bytes] = ..., where: _Optional[str] = ..., sql: _Optional[str] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ..., uncounted: bool = ..., follow: bool = ..., accept_data_loss: bool = ..., positions: bool = ..., since: _Optional[_Iterable[_Union[PartitionPosition, _Mapping]]] = ..., wait_millis: _Optional[int] = ...) -> None: ...
+
+class PartitionPosition(_message.Message):
+    __slots__ = ("partition", "feed", "sequence")
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    FEED_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    partition: int
+    feed: int
+    sequence: int
+    def __init__(self, partition: _Optional[int] = ..., feed: _Optional[int] = ..., sequence: _Optional[int] = ...) -> None: ...
 
 class Parameter(_message.Message):
     __slots__ = ("bool_value", "int_value", "double_value", "string_value", "bytes_value")
@@ -87,14 +103,20 @@ class Parameter(_message.Message):
     def __init__(self, bool_value: bool = ..., int_value: _Optional[int] = ..., double_value: _Optional[float] = ..., string_value: _Optional[str] = ..., bytes_value: _Optional[bytes] = ...) -> None: ...
 
 class ReadResult(_message.Message):
-    __slots__ = ("rows", "skipped", "moved")
+    __slots__ = ("rows", "skipped", "moved", "positions", "whole", "removed")
     ROWS_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     MOVED_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_FIELD_NUMBER: _ClassVar[int]
+    REMOVED_FIELD_NUMBER: _ClassVar[int]
     rows: int
     skipped: int
     moved: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, rows: _Optional[int] = ..., skipped: _Optional[int] = ..., moved: _Optional[_Iterable[int]] = ...) -> None: ...
+    positions: _containers.RepeatedCompositeFieldContainer[PartitionPosition]
+    whole: _containers.RepeatedScalarFieldContainer[int]
+    removed: bytes
+    def __init__(self, rows: _Optional[int] = ..., skipped: _Optional[int] = ..., moved: _Optional[_Iterable[int]] = ..., positions: _Optional[_Iterable[_Union[PartitionPosition, _Mapping]]] = ..., whole: _Optional[_Iterable[int]] = ..., removed: _Optional[bytes] = ...) -> None: ...
 
 class BatchLayout(_message.Message):
     __slots__ = ("rows", "nodes", "buffers")

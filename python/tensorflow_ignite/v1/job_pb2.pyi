@@ -869,6 +869,45 @@ class ReportTerminationResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
+class AgreeOnRowsRequest(_message.Message):
+    __slots__ = ("job_id", "attempt", "worker", "incarnation", "dataset", "epoch", "rows", "others")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    INCARNATION_FIELD_NUMBER: _ClassVar[int]
+    DATASET_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    OTHERS_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    attempt: int
+    worker: int
+    incarnation: int
+    dataset: str
+    epoch: int
+    rows: int
+    others: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., worker: _Optional[int] = ..., incarnation: _Optional[int] = ..., dataset: _Optional[str] = ..., epoch: _Optional[int] = ..., rows: _Optional[int] = ..., others: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class AgreeOnRowsResponse(_message.Message):
+    __slots__ = ("rows",)
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    rows: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, rows: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class EpochRows(_message.Message):
+    __slots__ = ("rows",)
+    class RowsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: int
+        value: int
+        def __init__(self, key: _Optional[int] = ..., value: _Optional[int] = ...) -> None: ...
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    rows: _containers.ScalarMap[int, int]
+    def __init__(self, rows: _Optional[_Mapping[int, int]] = ...) -> None: ...
+
 class AcceptDataLossRequest(_message.Message):
     __slots__ = ("cache",)
     CACHE_FIELD_NUMBER: _ClassVar[int]

@@ -104,6 +104,11 @@ class NodeApiServiceStub(object):
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationResponse.FromString,
                 _registered_method=True)
+        self.AgreeOnRows = channel.unary_unary(
+                '/tensorflow_ignite.v1.NodeApiService/AgreeOnRows',
+                request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsResponse.FromString,
+                _registered_method=True)
 
 
 class NodeApiServiceServicer(object):
@@ -223,6 +228,15 @@ class NodeApiServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AgreeOnRows(self, request, context):
+        """The workers of an attempt must take equal steps, so they agree before each epoch on the number of rows of each: a
+        worker calls this with its own number until the answer has the numbers of all. Every worker gets the same numbers.
+        ATTEMPT_SUPERSEDED: the task is not a current one.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_NodeApiServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -295,6 +309,11 @@ def add_NodeApiServiceServicer_to_server(servicer, server):
                     servicer.ReportTermination,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationResponse.SerializeToString,
+            ),
+            'AgreeOnRows': grpc.unary_unary_rpc_method_handler(
+                    servicer.AgreeOnRows,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -675,6 +694,33 @@ class NodeApiService(object):
             '/tensorflow_ignite.v1.NodeApiService/ReportTermination',
             tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AgreeOnRows(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.NodeApiService/AgreeOnRows',
+            tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsResponse.FromString,
             options,
             channel_credentials,
             insecure,

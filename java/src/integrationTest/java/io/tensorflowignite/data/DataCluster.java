@@ -8,6 +8,7 @@ import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.api.DataEndpoint;
 import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.data.change.ChangeFeeds;
 import io.tensorflowignite.data.flight.NodeDirectory;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.loss.LossDetector;
@@ -64,6 +65,7 @@ final class DataCluster {
   private final List<DataEndpoint> endpoints = new ArrayList<>();
   private final List<Server> servers = new ArrayList<>();
   private final List<LossDetector> detectors = new ArrayList<>();
+  private final List<ChangeFeeds> feeds = new ArrayList<>();
   private final Map<UUID, String> addresses = new ConcurrentHashMap<>();
   private volatile Runnable onMissingAddress = () -> {};
   private final Map<Location, FlightClient> clients = new ConcurrentHashMap<>();
@@ -87,6 +89,7 @@ final class DataCluster {
     servers.remove(last).shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
     endpoints.remove(last).close();
     detectors.remove(last).close();
+    feeds.remove(last).close();
     nodes.remove(last).close();
   }
 
@@ -269,11 +272,13 @@ final class DataCluster {
     nodes.add(node);
     LossDetector detector = LossDetector.open(node, () -> {});
     detectors.add(detector);
+    feeds.add(ChangeFeeds.open(node));
     DataEndpoint endpoint =
         new DataEndpoint(
             node,
             directory(node),
             new CacheLosses(node, detector),
+            feeds.get(feeds.size() - 1),
             BatchLimits.DEFAULT,
             Guard.open(),
             TcpPort.open("127.0.0.1", 0, 0, Loops.of(node), node.log()));

@@ -16,6 +16,7 @@ import io.tensorflowignite.api.FileService;
 import io.tensorflowignite.api.JobChangeBus;
 import io.tensorflowignite.api.NodeApiService;
 import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.data.change.ChangeFeeds;
 import io.tensorflowignite.data.flight.NodeDirectory;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.tcp.TcpPort;
@@ -67,6 +68,7 @@ final class SecuredNode implements AutoCloseable {
   private final Ignite node;
   private final Storage storage;
   private final DataEndpoint data;
+  private final ChangeFeeds feeds;
   private final JobIndex index;
   private final ObservedJobs observed;
   private final OutputNews news;
@@ -122,11 +124,13 @@ final class SecuredNode implements AutoCloseable {
             cache -> SystemCache.isSystem(node, cache),
             "tensorflow-ignite-files");
     CacheLosses losses = new CacheLosses(node);
+    feeds = ChangeFeeds.open(node);
     data =
         new DataEndpoint(
             node,
             directory(),
             losses,
+            feeds,
             BatchLimits.DEFAULT,
             guard,
             TcpPort.open("127.0.0.1", 0, 0, Loops.of(node), node.log()));
@@ -175,6 +179,7 @@ final class SecuredNode implements AutoCloseable {
   public void close() {
     server.close();
     data.close();
+    feeds.close();
     news.close();
     observed.close();
     index.close();

@@ -3,6 +3,7 @@ package io.tensorflowignite.api;
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import io.grpc.BindableService;
 import io.grpc.ServerInterceptors;
+import io.tensorflowignite.data.change.ChangeFeeds;
 import io.tensorflowignite.data.column.BatchArena;
 import io.tensorflowignite.data.flight.DataFlightProducer;
 import io.tensorflowignite.data.flight.FlightErrors;
@@ -58,6 +59,7 @@ public final class DataEndpoint implements AutoCloseable {
    * @param ignite the node whose partitions are read
    * @param directory addresses of the other nodes' endpoints
    * @param losses partitions of caches without any copy
+   * @param feeds the changes of caches
    * @param limits limits of the memory for batches
    * @param guard authorizes each call
    * @param port the port for rows over TCP, which this closes; empty: no rows over TCP
@@ -66,6 +68,7 @@ public final class DataEndpoint implements AutoCloseable {
       Ignite ignite,
       NodeDirectory directory,
       CacheLosses losses,
+      ChangeFeeds feeds,
       BatchLimits limits,
       Guard guard,
       Optional<TcpPort> port) {
@@ -95,6 +98,7 @@ public final class DataEndpoint implements AutoCloseable {
             directory.localNode(),
             schemas,
             losses,
+            feeds,
             limits.batch,
             () -> limits.total - allocator.getAllocatedMemory());
     DataFlightProducer producer =

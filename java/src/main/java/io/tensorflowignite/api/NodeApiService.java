@@ -24,6 +24,7 @@ import io.tensorflowignite.baseline.Baseline;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.schema.CacheNames;
 import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.job.EpochAgreement;
 import io.tensorflowignite.job.JobAdmission;
 import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
@@ -54,6 +55,8 @@ import io.tensorflowignite.v1.AcceptDataLossRequest;
 import io.tensorflowignite.v1.AcceptDataLossResponse;
 import io.tensorflowignite.v1.AcceptQuorumRequest;
 import io.tensorflowignite.v1.AcceptQuorumResponse;
+import io.tensorflowignite.v1.AgreeOnRowsRequest;
+import io.tensorflowignite.v1.AgreeOnRowsResponse;
 import io.tensorflowignite.v1.CacheLoss;
 import io.tensorflowignite.v1.DrainNodeRequest;
 import io.tensorflowignite.v1.DrainNodeResponse;
@@ -138,6 +141,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   private final String nodeId;
   private final Loops loops;
   private final CacheLosses losses;
+  private final EpochAgreement agreement;
   private final Departures departures;
 
   /**
@@ -162,6 +166,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     this.guard = guard;
     this.nodeId = ignite.cluster().localNode().id().toString();
     this.loops = Loops.of(ignite);
+    this.agreement = new EpochAgreement(ignite);
     this.losses = losses;
     this.departures = Departures.of(ignite);
     this.log = new RateLimitedLog(ignite.log().getLogger(NodeApiService.class));
@@ -577,6 +582,17 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
         "An agent has proved the end of an attempt whose node was killed [" + text(proof) + "]");
     inbox.forward(proof, jobs.row(proof.getJobId()).map(Job::getServiceNodeId).orElse(""));
     answer(response, ReportTerminationResponse.getDefaultInstance());
+  }
+
+  @Override
+  public void agreeOnRows(
+      AgreeOnRowsRequest request, StreamObserver<AgreeOnRowsResponse> response) {
+    guard.agree(EpochAgreement.task(request));
+    answer(
+        response,
+        AgreeOnRowsResponse.newBuilder()
+            .addAllRows(agreement.add(request).orElse(List.of()))
+            .build());
   }
 
   private static String text(NodeReport proof) {

@@ -14,6 +14,7 @@ import io.tensorflowignite.api.NodeApiService;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.data.change.ChangeFeeds;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.loss.LossDetector;
 import io.tensorflowignite.data.loss.RestoredCopies;
@@ -119,6 +120,7 @@ public final class NodeRuntime implements AutoCloseable {
   private volatile List<String> peers = List.of();
   private volatile ContactRounds rounds;
   private LossDetector detector;
+  private ChangeFeeds feeds;
   private RestoredCopies copies;
   private Storage storage;
   private volatile NodeRow self;
@@ -247,6 +249,7 @@ public final class NodeRuntime implements AutoCloseable {
     OutputNews news = opened(OutputNews.open(ignite));
     detector = opened(LossDetector.open(ignite, changes::release));
     copies = new RestoredCopies(ignite);
+    feeds = opened(ChangeFeeds.open(ignite));
     CacheLosses losses = new CacheLosses(ignite, detector);
     Authentication authentication = authentication(jobs);
     Guard guard =
@@ -260,6 +263,7 @@ public final class NodeRuntime implements AutoCloseable {
                 ignite,
                 new NodeTableDirectory(nodes, ignite, tls.isOn()),
                 losses,
+                feeds,
                 settings.batches,
                 guard,
                 rowsPort(tls)));
@@ -466,6 +470,7 @@ public final class NodeRuntime implements AutoCloseable {
             .map(node -> UUID.fromString(node.getId()))
             .collect(Collectors.toSet()));
     detector.store();
+    feeds.closeIdle();
   }
 
   /** A heartbeat must not wait for a cache, as it would while nodes leave. */

@@ -102,6 +102,14 @@ public final class Guard {
     requireOf(Job.newBuilder().setId(jobId).build(), Permission.STOP, may);
   }
 
+  /** Permission to take part in an agreement of the workers of an attempt: a task has it. */
+  public void agree(TaskKey task) {
+    boolean may =
+        caller().principal().kind() == Principal.Kind.ANYONE
+            || caller().task().map(scope -> scope.task().equals(task)).orElse(false);
+    requireOf(Job.newBuilder().setId(task.getJobId()).build(), Permission.WATCH, may);
+  }
+
   /** Permission to drain a node, which ends attempts of all jobs there. */
   public void drain() {
     require(Permission.STOP, null, SERVICE_CANCEL, SERVICE);

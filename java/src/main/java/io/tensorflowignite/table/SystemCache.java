@@ -26,7 +26,8 @@ public enum SystemCache {
   LOSSES("losses", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
   FENCES("fences", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
   FINISHED("finished", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
-  HISTORY("history", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL, 2);
+  HISTORY("history", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL, 2),
+  EPOCHS("epochs", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL);
 
   /** The name of every system cache, or of its group, begins with this. */
   public static final String PREFIX = "tensorflow-ignite-";

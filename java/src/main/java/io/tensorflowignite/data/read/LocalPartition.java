@@ -21,7 +21,7 @@ import org.apache.ignite.internal.util.lang.GridCloseableIterator;
  * A partition on this node, which keeps its rows while this is open, even if it moves. Rows are
  * read one at a time; Ignite's own scans hold all rows of an index page in the heap.
  */
-final class LocalPartition implements AutoCloseable {
+public final class LocalPartition implements AutoCloseable {
   /** Size of an entry in a page of the index: a row's address and the hash of its key. */
   private static final int ITEM_BYTES = 12;
 
@@ -34,7 +34,7 @@ final class LocalPartition implements AutoCloseable {
   }
 
   /** Throws IgniteException if this node has no complete copy of the partition. */
-  static LocalPartition reserve(IgniteCache<Object, Object> cache, int number) {
+  public static LocalPartition reserve(IgniteCache<Object, Object> cache, int number) {
     GridCacheContext<?, ?> context = ((IgniteCacheProxy<?, ?>) cache).context();
     GridDhtLocalPartition found =
         context.topology().localPartition(number, AffinityTopologyVersion.NONE, false);
@@ -63,11 +63,23 @@ final class LocalPartition implements AutoCloseable {
    * out.
    */
   Iterator<Cache.Entry<Object, Object>> rows() {
-    return new Rows<>(
-        row ->
-            new CacheEntryImpl<>(
-                context.unwrapBinaryIfNeeded(row.key(), true, false, null),
-                context.unwrapBinaryIfNeeded(row.value(), true, false, null)));
+    return new Rows<>(this::entry);
+  }
+
+  /** The present row of a key, in binary form; null: there is none. */
+  public Cache.Entry<Object, Object> row(Object key) {
+    try {
+      CacheDataRow row = read(context.toCacheKeyObject(key));
+      return row == null ? null : entry(row);
+    } catch (IgniteCheckedException e) {
+      throw new IgniteException(e);
+    }
+  }
+
+  private Cache.Entry<Object, Object> entry(CacheDataRow row) {
+    return new CacheEntryImpl<>(
+        context.unwrapBinaryIfNeeded(row.key(), true, false, null),
+        context.unwrapBinaryIfNeeded(row.value(), true, false, null));
   }
 
   /** The sizes of the values of all rows, in bytes. */

@@ -41,7 +41,7 @@ public final class PartitionReader implements RowReader {
       List<Integer> partitions, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
       throws InterruptedException {
     for (int partition : partitions) {
-      if (ownership.isPrimaryHere(partition) && !scan(partition, ownership, writer, sink)) {
+      if (!scan(partition, ownership, writer, sink)) {
         return;
       }
     }
@@ -50,8 +50,16 @@ public final class PartitionReader implements RowReader {
     }
   }
 
-  private boolean scan(int number, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
+  /**
+   * Reads one partition; the rows of the last batch stay in the writer.
+   *
+   * @return false if the reader has left
+   */
+  public boolean scan(int number, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
       throws InterruptedException {
+    if (!ownership.isPrimaryHere(number)) {
+      return true;
+    }
     boolean hasRows = false;
     try (LocalPartition partition = LocalPartition.reserve(cache, number)) {
       if (rowBytes == 0) {

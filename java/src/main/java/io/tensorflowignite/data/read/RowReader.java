@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.read;
 
+import io.tensorflowignite.v1.ReadResult;
 import java.util.List;
 
 /** Reads primary partitions of this node, and sends their rows in batches. */
@@ -7,4 +8,7 @@ public interface RowReader {
   /** Returns when all rows are sent, except those of moved partitions, or the reader has left. */
   void read(List<Integer> partitions, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
       throws InterruptedException;
+
+  /** Adds to the result of a stream what only this reader knows, after {@link #read}. */
+  default void addTo(ReadResult.Builder result) {}
 }

@@ -4,6 +4,8 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import com.google.protobuf.ByteString;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.change.ChangeFeeds;
+import io.tensorflowignite.data.change.RowIdentity;
 import io.tensorflowignite.data.column.Columns;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.read.BatchWriter;
@@ -20,9 +22,14 @@ import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.data.sql.SqlSource;
 import io.tensorflowignite.v1.Mismatch;
 import io.tensorflowignite.v1.Nulls;
+import io.tensorflowignite.v1.PartitionPosition;
 import io.tensorflowignite.v1.ReadCommand;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
@@ -37,6 +44,7 @@ import org.apache.ignite.lang.IgniteFuture;
 public final class ReadPlan {
   public static final long DEFAULT_BATCH_BYTES = 8L << 20;
   public static final long MAX_BATCH_BYTES = 1L << 30;
+  private static final int MAX_WAIT_MILLIS = 60_000;
 
   private final ReadCommand command;
   private final IgniteCache<Object, Object> cache;
@@ -45,6 +53,8 @@ public final class ReadPlan {
   private final PartitionOwners owners;
   private final List<Integer> partitions;
   private final CacheLosses losses;
+  private final Map<Integer, PartitionPosition> since;
+  private final RowIdentity identity;
 
   public ReadPlan(
       Ignite ignite,
@@ -75,7 +85,9 @@ public final class ReadPlan {
       partitions.removeAll(losses.remembered(command.getCache()));
     }
     sql = SqlSource.of(cache, command).orElse(null);
-    columns =
+    since = since(command, new HashSet<>(partitions));
+    identity = command.getPositions() && sql == null ? new RowIdentity(cache) : null;
+    List<CacheColumn> selected =
         sql != null && sql.hasColumns()
             ? sql.columns(
                 types,
@@ -84,6 +96,38 @@ public final class ReadPlan {
                         .select(cache, List.of(field), false, RequestedTypes.of(ByteString.EMPTY))
                         .get(0))
             : schemas.select(cache, command.getColumnsList(), command.getKey(), types);
+    columns = identity == null ? selected : identity.addTo(selected);
+  }
+
+  private static Map<Integer, PartitionPosition> since(ReadCommand command, Set<Integer> read) {
+    String problem = null;
+    if (command.getSinceCount() > 0 && !command.getPositions()) {
+      problem =
+          "since without positions; the position after a read is part of its result; set both";
+    } else if (command.getWaitMillis() < 0 || command.getWaitMillis() > MAX_WAIT_MILLIS) {
+      problem =
+          String.format(
+              "wait_millis=%d; a node waits for a change at least 0 and at most %d ms; choose a"
+                  + " value in this range",
+              command.getWaitMillis(), MAX_WAIT_MILLIS);
+    }
+    Map<Integer, PartitionPosition> since = new HashMap<>();
+    for (PartitionPosition position : command.getSinceList()) {
+      if (!read.contains(position.getPartition())
+          || since.put(position.getPartition(), position) != null) {
+        problem =
+            String.format(
+                "a position of partition %d, which it does not read, or two of them; a position"
+                    + " belongs to one partition of the command; remove it",
+                position.getPartition());
+      }
+    }
+    if (problem != null) {
+      throw new TensorFlowIgniteException(
+          ERROR_CODE_INVALID_REQUEST,
+          "the command for cache " + command.getCache() + " has " + problem);
+    }
+    return since;
   }
 
   /** Throws if a partition has lost all its copies, unless the reader accepts that. */
@@ -130,7 +174,9 @@ public final class ReadPlan {
         command.toBuilder()
             .setSchema(RequestedTypes.resolved(columns))
             .clearPartitions()
-            .addAllPartitions(some);
+            .addAllPartitions(some)
+            .clearSince();
+    some.stream().filter(since::containsKey).map(since::get).forEach(ticket::addSince);
     if (sql == null || !sql.hasColumns()) {
       ticket
           .clearColumns()
@@ -181,7 +227,14 @@ public final class ReadPlan {
     return new OwnershipCheck(owners, command.getFollow());
   }
 
-  RowReader reader(ScanMemory scans) {
-    return sql == null ? new PartitionReader(cache, owners, scans) : sql.reader(owners);
+  RowReader reader(ScanMemory scans, ChangeFeeds feeds) {
+    if (sql != null) {
+      RowReader query = sql.reader(owners);
+      return command.getPositions() ? feeds.reader(cache, query, since) : query;
+    }
+    PartitionReader all = new PartitionReader(cache, owners, scans);
+    return command.getPositions()
+        ? feeds.reader(cache, identity, all, since, command.getWaitMillis())
+        : all;
   }
 }

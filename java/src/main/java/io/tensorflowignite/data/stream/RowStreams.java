@@ -5,11 +5,13 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.change.ChangeFeeds;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.read.BatchSink;
 import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.read.OwnershipCheck;
 import io.tensorflowignite.data.read.ReadTurns;
+import io.tensorflowignite.data.read.RowReader;
 import io.tensorflowignite.data.read.ScanMemory;
 import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.v1.ReadCommand;
@@ -43,6 +45,7 @@ public final class RowStreams {
   private final UUID localNode;
   private final SchemaResolver schemas;
   private final CacheLosses losses;
+  private final ChangeFeeds feeds;
   private final long maxBatchBytes;
   private final LongSupplier freeBytes;
   private final ScanMemory scans = new ScanMemory();
@@ -61,9 +64,11 @@ public final class RowStreams {
       UUID localNode,
       SchemaResolver schemas,
       CacheLosses losses,
+      ChangeFeeds feeds,
       long maxBatchBytes,
       LongSupplier freeBytes) {
     this.losses = losses;
+    this.feeds = feeds;
     this.maxBatchBytes = maxBatchBytes;
     this.freeBytes = freeBytes;
     this.ignite = ignite;
@@ -107,18 +112,15 @@ public final class RowStreams {
     streams.incrementAndGet();
     try (BatchWriter writer = plan.writer(allocator, this::batchBytes)) {
       OwnershipCheck ownership = plan.ownershipCheck();
-      plan.reader(scans)
-          .read(
-              plan.partitions(),
-              ownership,
-              writer,
-              batch -> ReadTurns.pause(() -> sink.send(batch)));
+      RowReader reader = plan.reader(scans, feeds);
+      reader.read(
+          plan.partitions(), ownership, writer, batch -> ReadTurns.pause(() -> sink.send(batch)));
       // A partition that was lost meanwhile may have been read when it was empty already.
       plan.requireWhole();
-      return ReadResult.newBuilder()
-          .setSkipped(writer.skipped())
-          .addAllMoved(ownership.moved())
-          .build();
+      ReadResult.Builder result =
+          ReadResult.newBuilder().setSkipped(writer.skipped()).addAllMoved(ownership.moved());
+      reader.addTo(result);
+      return result.build();
     } catch (RuntimeException error) {
       throw explained(plan, error);
     } finally {

@@ -1,0 +1,220 @@
+package io.tensorflowignite.data.change;
+
+import io.tensorflowignite.v1.PartitionPosition;
+import java.time.Duration;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import javax.cache.Cache;
+import javax.cache.event.CacheEntryEvent;
+import javax.cache.event.EventType;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.query.ContinuousQuery;
+import org.apache.ignite.cache.query.QueryCursor;
+import org.apache.ignite.internal.NodeStoppingException;
+import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
+import org.apache.ignite.internal.processors.cache.CacheStoppedException;
+import org.apache.ignite.internal.processors.cache.GridCacheContext;
+import org.apache.ignite.internal.processors.cache.IgniteCacheProxy;
+import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtLocalPartition;
+import org.apache.ignite.internal.util.typedef.X;
+
+/**
+ * The changes of one cache in the primary partitions of this node, noticed by a local continuous
+ * query, which sends no message and keeps no queue. Ignite calls it after it has stored a change
+ * and while it keeps the row locked. So a scan that begins after a position was taken has all
+ * changes before it, and all others have later numbers.
+ *
+ * <p>An update that began before the query was registered may not be noticed: positions begin two
+ * seconds later. Ignite notices neither <code>clear()</code> nor rows that expired on a node that
+ * was down: a partition whose number of rows is not the expected one has no valid positions.
+ */
+final class ChangeFeed implements AutoCloseable {
+  private static final Duration GRACE = Duration.ofSeconds(2);
+
+  /** More threads than change rows of one partition at the same moment. */
+  private static final long CHANGES_IN_PROGRESS = 256;
+
+  private static final Duration QUIET = Duration.ofMillis(100);
+
+  /** A partition keeps at least this number of changes, and at most half as many as its rows. */
+  private static final long LEAST_CHANGES = 1_024;
+
+  private static final long ROWS_OF_A_CHANGE = 2;
+
+  private final long id = ThreadLocalRandom.current().nextLong() | 1;
+  private final long openedAt = System.nanoTime();
+  private final GridCacheContext<?, ?> context;
+  private final PartitionLog[] logs;
+  private final long[] limits;
+
+  /** The rows of a partition when its log began; below 0: not counted yet. */
+  private final long[] rows;
+
+  private final BitSet primaries = new BitSet();
+  private final LongAdder changes = new LongAdder();
+  private final QueryCursor<Cache.Entry<Object, Object>> cursor;
+  private volatile long usedAt = System.nanoTime();
+  private volatile boolean isBroken;
+
+  private ChangeFeed(IgniteCache<Object, Object> cache, ChangeMemory memory) {
+    context = ((IgniteCacheProxy<?, ?>) cache).context();
+    int partitions = context.affinity().partitions();
+    logs = new PartitionLog[partitions];
+    limits = new long[partitions];
+    rows = new long[partitions];
+    for (int partition = 0; partition < partitions; partition++) {
+      logs[partition] = new PartitionLog(memory);
+      limits[partition] = LEAST_CHANGES;
+      rows[partition] = -1;
+    }
+    ContinuousQuery<Object, Object> query = new ContinuousQuery<>();
+    query.setLocal(true);
+    query.setIncludeExpired(true);
+    query.setLocalListener(this::notice);
+    cursor = cache.query(query);
+    follow();
+  }
+
+  /**
+   * @param cache kept binary
+   */
+  static ChangeFeed open(IgniteCache<Object, Object> cache, ChangeMemory memory) {
+    return new ChangeFeed(cache, memory);
+  }
+
+  /** Runs in the thread of the change: an exception would fail the caller's commit. */
+  private void notice(Iterable<CacheEntryEvent<?, ?>> events) {
+    for (CacheEntryEvent<?, ?> event : events) {
+      try {
+        Object key = event.getKey();
+        int partition = context.affinity().partition(key);
+        logs[partition].add(key, limits[partition], created(event), System.nanoTime());
+        changes.increment();
+      } catch (RuntimeException | LinkageError missed) {
+        forget();
+      }
+    }
+  }
+
+  private static int created(CacheEntryEvent<?, ?> event) {
+    EventType type = event.getEventType();
+    return type == EventType.CREATED ? 1 : type == EventType.UPDATED ? 0 : -1;
+  }
+
+  /** Compares the primary partitions of this node; no row changes meanwhile. */
+  synchronized void follow() {
+    AffinityTopologyVersion version = context.affinity().affinityTopologyVersion();
+    for (int partition = 0; partition < logs.length; partition++) {
+      boolean isPrimary =
+          context.affinity().primaryByPartition(context.localNode(), partition, version);
+      if (isPrimary != primaries.get(partition)) {
+        primaries.set(partition, isPrimary);
+        logs[partition].forget();
+        rows[partition] = -1;
+      }
+    }
+  }
+
+  /** The time until positions begin; 0: they have begun. */
+  long graceMillis() {
+    long left = openedAt + GRACE.toNanos() - System.nanoTime();
+    return left <= 0 ? 0 : TimeUnit.NANOSECONDS.toMillis(left) + 1;
+  }
+
+  /** The position of a partition, before its rows are read; without a feed: none yet. */
+  PartitionPosition position(int partition) {
+    usedAt = System.nanoTime();
+    PartitionPosition.Builder position = PartitionPosition.newBuilder().setPartition(partition);
+    if (isBroken || graceMillis() > 0) {
+      return position.build();
+    }
+    verify(partition);
+    return position.setFeed(id).setSequence(logs[partition].position()).build();
+  }
+
+  /** The keys that have changed since a position; empty: this feed does not know them all. */
+  Optional<Collection<Object>> since(PartitionPosition position) {
+    return position.getFeed() == id && !isBroken
+        ? logs[position.getPartition()].since(position.getSequence())
+        : Optional.empty();
+  }
+
+  /** Whether something has changed since a position, or that is not known. */
+  boolean hasChanged(PartitionPosition position) {
+    return isBroken
+        || position.getFeed() != id
+        || logs[position.getPartition()].hasChanged(position.getSequence());
+  }
+
+  /** Ends this feed: no position is valid any more, and another feed is opened. */
+  void end() {
+    isBroken = true;
+    forget();
+  }
+
+  boolean isBroken() {
+    return isBroken;
+  }
+
+  /** Makes all positions invalid. */
+  private void forget() {
+    for (PartitionLog log : logs) {
+      log.forget();
+    }
+  }
+
+  /** Grows with each change. */
+  long changes() {
+    usedAt = System.nanoTime();
+    return changes.sum();
+  }
+
+  boolean isIdleFor(Duration duration) {
+    return System.nanoTime() - usedAt >= duration.toNanos();
+  }
+
+  /** Compares the number of rows with the expected one. */
+  private void verify(int partition) {
+    GridDhtLocalPartition local =
+        context.topology().localPartition(partition, AffinityTopologyVersion.NONE, false);
+    if (local == null) {
+      logs[partition].forget();
+    } else {
+      compare(partition, local.dataStore().cacheSize(context.cacheId()));
+    }
+  }
+
+  private synchronized void compare(int partition, long found) {
+    PartitionLog log = logs[partition];
+    long expected = log.expected(rows[partition]);
+    limits[partition] = Math.max(LEAST_CHANGES, found / ROWS_OF_A_CHANGE);
+    boolean isQuiet = log.isQuiet(System.nanoTime(), QUIET.toNanos());
+    boolean differs =
+        found != expected && (isQuiet || Math.abs(found - expected) > CHANGES_IN_PROGRESS);
+    if (rows[partition] < 0 || differs) {
+      if (rows[partition] >= 0) {
+        log.forget();
+      }
+      rows[partition] = found - log.expected(0);
+    }
+  }
+
+  /** Ignores the error of a stopping node or cache, which ends its queries itself. */
+  @Override
+  public void close() {
+    isBroken = true;
+    try {
+      cursor.close();
+    } catch (RuntimeException e) {
+      if (!X.hasCause(e, NodeStoppingException.class, CacheStoppedException.class)) {
+        throw e;
+      }
+    } finally {
+      forget();
+    }
+  }
+}

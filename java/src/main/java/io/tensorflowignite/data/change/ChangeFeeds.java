@@ -1,0 +1,127 @@
+package io.tensorflowignite.data.change;
+
+import io.tensorflowignite.data.read.PartitionReader;
+import io.tensorflowignite.data.read.RowReader;
+import io.tensorflowignite.v1.PartitionPosition;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.cache.GridCacheSharedContext;
+import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionsExchangeFuture;
+import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.PartitionsExchangeAware;
+
+/**
+ * The feeds of one node: a cache has one from the first reader that asks for positions until ten
+ * minutes after the last one. Every change of owners is an exchange, in which no row changes: so a
+ * feed knows exactly since when this node has been the owner of a partition.
+ */
+public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable {
+  private static final Duration IDLE = Duration.ofMinutes(10);
+
+  private final IgniteLogger log;
+  private final GridCacheSharedContext<?, ?> caches;
+  private final ChangeMemory memory = new ChangeMemory();
+
+  /** By the deployments of their caches. */
+  private final Map<Object, ChangeFeed> feeds = new ConcurrentHashMap<>();
+
+  private ChangeFeeds(Ignite ignite) {
+    log = ignite.log().getLogger(ChangeFeeds.class);
+    caches = ((IgniteEx) ignite).context().cache().context();
+  }
+
+  /** Has no feed yet. */
+  public static ChangeFeeds open(Ignite ignite) {
+    ChangeFeeds opened = new ChangeFeeds(ignite);
+    opened.caches.exchange().registerExchangeAwareComponent(opened);
+    return opened;
+  }
+
+  /**
+   * The feed of a cache, which begins with the first call.
+   *
+   * @param cache kept binary
+   */
+  private ChangeFeed of(IgniteCache<Object, Object> cache) {
+    Object deployment = caches.cacheContext(idOf(cache)).dynamicDeploymentId();
+    ChangeFeed known = feeds.get(deployment);
+    if (known != null && !known.isBroken()) {
+      return known;
+    }
+    if (known != null && feeds.remove(deployment, known)) {
+      known.close();
+    }
+    // Without a lock: an exchange, for which the query may wait, calls this object.
+    ChangeFeed opened = ChangeFeed.open(cache, memory);
+    ChangeFeed other = feeds.putIfAbsent(deployment, opened);
+    if (other != null) {
+      opened.close();
+      return other;
+    }
+    // An exchange before this moment did not know the feed.
+    opened.follow();
+    return opened;
+  }
+
+  /**
+   * The reader of what has changed since positions.
+   *
+   * @param cache kept binary
+   * @param identity makes the columns that identify rows
+   * @param since the positions, by partition; a partition without one is read whole
+   * @param waitMillis how long to wait for a first change
+   */
+  public RowReader reader(
+      IgniteCache<Object, Object> cache,
+      RowIdentity identity,
+      PartitionReader scans,
+      Map<Integer, PartitionPosition> since,
+      long waitMillis) {
+    return new ChangeReader(cache, of(cache), identity, scans, since, waitMillis);
+  }
+
+  /** The reader of a query that is run only if a partition has changed since its position. */
+  public RowReader reader(
+      IgniteCache<Object, Object> cache, RowReader query, Map<Integer, PartitionPosition> since) {
+    return new ChangedQueryReader(of(cache), query, since);
+  }
+
+  private int idOf(IgniteCache<Object, Object> cache) {
+    return caches.cache().cacheDescriptor(cache.getName()).cacheId();
+  }
+
+  /** Ends the feeds that nobody uses any more, those of caches that were removed among them. */
+  public void closeIdle() {
+    for (Map.Entry<Object, ChangeFeed> entry : feeds.entrySet()) {
+      if (entry.getValue().isIdleFor(IDLE) || entry.getValue().isBroken()) {
+        feeds.remove(entry.getKey());
+        entry.getValue().close();
+      }
+    }
+  }
+
+  /** An exception in a thread of Ignite's exchange would end the node. */
+  @Override
+  public void onDoneBeforeTopologyUnlock(GridDhtPartitionsExchangeFuture exchange) {
+    for (ChangeFeed feed : feeds.values()) {
+      try {
+        feed.follow();
+      } catch (RuntimeException | LinkageError e) {
+        // Its cache was removed, or something is wrong: its readers read whole partitions.
+        log.debug("Changes cannot be followed after this exchange: " + e);
+        feed.end();
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    caches.exchange().unregisterExchangeAwareComponent(this);
+    feeds.values().forEach(ChangeFeed::close);
+    feeds.clear();
+  }
+}

@@ -1,0 +1,175 @@
+package io.tensorflowignite.data.change;
+
+import com.google.protobuf.ByteString;
+import io.grpc.Context;
+import io.tensorflowignite.data.read.BatchSink;
+import io.tensorflowignite.data.read.BatchWriter;
+import io.tensorflowignite.data.read.LocalPartition;
+import io.tensorflowignite.data.read.OwnershipCheck;
+import io.tensorflowignite.data.read.PartitionReader;
+import io.tensorflowignite.data.read.ReadTurns;
+import io.tensorflowignite.data.read.RowReader;
+import io.tensorflowignite.v1.PartitionPosition;
+import io.tensorflowignite.v1.ReadResult;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import javax.cache.Cache;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.IgniteException;
+
+/**
+ * Reads what has changed in primary partitions of this node since positions: the present rows of
+ * the changed keys, and the identities of removed rows. A partition without a valid position is
+ * read whole. The result has the positions after the read. For one stream.
+ */
+final class ChangeReader implements RowReader {
+  private static final int IDENTITY_BYTES = 16;
+
+  /** More removed rows of a stream than this: the partition is read whole. */
+  private static final int MAX_REMOVED = 65_536;
+
+  private static final long POLL_MILLIS = 5;
+
+  private final IgniteCache<Object, Object> cache;
+  private final ChangeFeed feed;
+  private final RowIdentity identity;
+  private final PartitionReader scans;
+  private final Map<Integer, PartitionPosition> since;
+  private final long waitMillis;
+  private final List<PartitionPosition> positions = new ArrayList<>();
+  private final List<Integer> whole = new ArrayList<>();
+  private final ByteString.Output removed = ByteString.newOutput();
+
+  /**
+   * @param cache kept binary
+   * @param identity makes the columns that identify rows
+   * @param since the positions, by partition
+   * @param waitMillis how long to wait for a first change
+   */
+  ChangeReader(
+      IgniteCache<Object, Object> cache,
+      ChangeFeed feed,
+      RowIdentity identity,
+      PartitionReader scans,
+      Map<Integer, PartitionPosition> since,
+      long waitMillis) {
+    this.cache = cache;
+    this.feed = feed;
+    this.identity = identity;
+    this.scans = scans;
+    this.since = since;
+    this.waitMillis = waitMillis;
+  }
+
+  @Override
+  public void read(
+      List<Integer> partitions, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
+      throws InterruptedException {
+    ReadTurns.pause(() -> awaitChange(partitions));
+    for (int partition : partitions) {
+      if (!ownership.isPrimaryHere(partition)) {
+        continue;
+      }
+      identity.partition(partition);
+      if (!read(partition, ownership, writer, sink)) {
+        return;
+      }
+    }
+    if (!writer.isEmpty()) {
+      sink.send(writer.take());
+    }
+  }
+
+  private boolean read(int partition, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
+      throws InterruptedException {
+    PartitionPosition position = feed.position(partition);
+    Optional<Collection<Object>> changed =
+        Optional.ofNullable(since.get(partition)).flatMap(feed::since);
+    int moved = ownership.moved().size();
+    boolean goesOn;
+    if (changed.isPresent() && removed.size() < MAX_REMOVED * IDENTITY_BYTES) {
+      goesOn = readRows(partition, changed.get(), ownership, writer, sink);
+    } else {
+      whole.add(partition);
+      goesOn = scans.scan(partition, ownership, writer, sink);
+    }
+    if (ownership.moved().size() == moved) {
+      positions.add(position);
+    } else {
+      whole.remove((Integer) partition);
+    }
+    return goesOn;
+  }
+
+  private boolean readRows(
+      int partition,
+      Collection<Object> keys,
+      OwnershipCheck ownership,
+      BatchWriter writer,
+      BatchSink sink)
+      throws InterruptedException {
+    if (keys.isEmpty()) {
+      return true;
+    }
+    ByteBuffer bytes = ByteBuffer.allocate(IDENTITY_BYTES);
+    LocalPartition local;
+    try {
+      local = LocalPartition.reserve(cache, partition);
+    } catch (IgniteException failure) {
+      if (ownership.isPrimaryHere(partition)) {
+        throw failure;
+      }
+      return true;
+    }
+    try (local) {
+      for (Object key : keys) {
+        Cache.Entry<Object, Object> row = local.row(key);
+        if (row == null) {
+          bytes.clear();
+          identity.put(key, bytes);
+          removed.write(bytes.array(), 0, IDENTITY_BYTES);
+        } else {
+          writer.append(row.getKey(), row.getValue());
+        }
+        if (writer.isFull() && !sink.send(writer.take())) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /** Returns after the first change of these partitions, or the time, or the end of the call. */
+  private Void awaitChange(List<Integer> partitions) throws InterruptedException {
+    if (waitMillis == 0) {
+      return null;
+    }
+    Thread.sleep(Math.min(waitMillis, feed.graceMillis()));
+    if (since.size() < partitions.size()) {
+      return null;
+    }
+    Context call = Context.current();
+    long begin = System.nanoTime();
+    long known = -1;
+    while (System.nanoTime() - begin < TimeUnit.MILLISECONDS.toNanos(waitMillis)
+        && !call.isCancelled()) {
+      long changes = feed.changes();
+      if (changes != known && since.values().stream().anyMatch(feed::hasChanged)) {
+        break;
+      }
+      known = changes;
+      Thread.sleep(POLL_MILLIS);
+    }
+    return null;
+  }
+
+  @Override
+  public void addTo(ReadResult.Builder result) {
+    result.addAllPositions(positions).addAllWhole(whole).setRemoved(removed.toByteString());
+  }
+}

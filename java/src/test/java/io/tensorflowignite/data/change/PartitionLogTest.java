@@ -1,0 +1,108 @@
+package io.tensorflowignite.data.change;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.Test;
+
+/** The bounded log of the keys of a partition that have changed. */
+public final class PartitionLogTest {
+  private static final long LIMIT = 100;
+
+  private final ChangeMemory memory = new ChangeMemory(1 << 20);
+  private final PartitionLog log = new PartitionLog(memory);
+
+  @Test
+  public void aPositionHasTheKeysThatChangeAfterItAndEachOnce() {
+    add(1, 2);
+    long position = log.position();
+    assertEquals(List.of(), since(position).get());
+    add(3, 2, 3);
+    assertEquals(List.of(3L, 2L), since(position).get());
+    assertTrue(log.hasChanged(position));
+    assertFalse(log.hasChanged(log.position()));
+  }
+
+  @Test
+  public void theOldestChangesAreDroppedAndPositionsBeforeThemAreNotValid() {
+    long first = log.position();
+    add(1);
+    long second = log.position();
+    for (long key = 2; key <= LIMIT + 1; key++) {
+      add(key);
+    }
+    assertEquals(Optional.empty(), since(first));
+    assertEquals(LIMIT, since(second).get().size());
+    assertTrue(log.hasChanged(first));
+  }
+
+  @Test
+  public void aSmallerLimitDropsWhatIsOlder() {
+    for (long key = 0; key < LIMIT; key++) {
+      add(key);
+    }
+    long position = log.position() - 2;
+    log.add(1_000L, 3, 0, 0);
+    assertEquals(List.of(98L, 99L, 1_000L), since(position).get());
+    assertEquals(Optional.empty(), since(position - 1));
+  }
+
+  @Test
+  public void aLogThatIsForgottenHasNoValidPositionBefore() {
+    add(1);
+    long position = log.position();
+    log.forget();
+    assertEquals(Optional.empty(), since(position));
+    add(2);
+    assertEquals(Optional.empty(), since(position));
+    assertEquals(List.of(2L), since(log.position() - 1).get());
+  }
+
+  @Test
+  public void withoutMemoryNothingIsKeptAndNothingIsWrong() {
+    ChangeMemory small = new ChangeMemory(3 * ChangeMemory.sizeOf(1L));
+    PartitionLog full = new PartitionLog(small);
+    long position = full.position();
+    for (long key = 0; key < 4; key++) {
+      full.add(key, LIMIT, 1, 0);
+    }
+    assertEquals(Optional.empty(), full.since(position));
+    assertTrue(full.since(full.position()).get().isEmpty());
+    full.add(5L, LIMIT, 1, 0);
+    assertEquals(List.of(5L), new ArrayList<>(full.since(full.position() - 1).get()));
+    full.forget();
+    assertTrue(small.reserve(3 * ChangeMemory.sizeOf(1L)));
+  }
+
+  @Test
+  public void theExpectedRowsFollowFromWhatWasCreatedAndRemoved() {
+    log.add(1L, LIMIT, 1, 0);
+    log.add(2L, LIMIT, 1, 0);
+    log.add(1L, LIMIT, 0, 0);
+    log.add(2L, LIMIT, -1, 50);
+    assertEquals(11, log.expected(10));
+    assertFalse(log.isQuiet(99, 50));
+    assertTrue(log.isQuiet(100, 50));
+  }
+
+  @Test
+  public void largeKeysTakeMoreMemory() {
+    assertTrue(ChangeMemory.sizeOf("x".repeat(1_000)) > 2_000);
+    assertTrue(ChangeMemory.sizeOf(new byte[1_000]) > 1_000);
+    assertTrue(ChangeMemory.sizeOf(new Object()) > 0);
+  }
+
+  private void add(long... keys) {
+    for (long key : keys) {
+      log.add(key, LIMIT, 0, 0);
+    }
+  }
+
+  private Optional<List<Object>> since(long position) {
+    return log.since(position).map(ArrayList::new);
+  }
+}
