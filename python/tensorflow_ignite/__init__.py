@@ -87,6 +87,16 @@ def _correct_keras(trainer: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras3").correct(trainer)
 
 
+def _correct_epochs(epoch_iterator: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.keras_epochs").correct_keras3(epoch_iterator)
+
+
+def _correct_epochs_of_tf_keras(data_adapter: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.keras_epochs").correct_tf_keras(data_adapter)
+
+
 hook.install()
 after_import.call("keras.src.backend.tensorflow.trainer", _correct_keras)
+after_import.call("keras.src.trainers.epoch_iterator", _correct_epochs)
+after_import.call("tf_keras.src.engine.data_adapter", _correct_epochs_of_tf_keras)
 del after_import, hook

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,8 @@ import pytest
 from pyarrow import flight
 
 from tensorflow_ignite import task
+from tensorflow_ignite.data import agreement
+from tensorflow_ignite.data.epochs.changes import IDENTITY_COLUMNS
 from tensorflow_ignite.v1 import data_pb2
 
 
@@ -144,7 +146,17 @@ class BecomeTask(Protocol):
 
 @contextmanager
 def tasks(cluster: Cluster, cache: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BecomeTask]:
-    """This process as tasks of a mirrored job on a cache, one after another; outside any job before and after."""
+    """This process as tasks of a mirrored job on a cache, one after another; outside any job before and after.
+
+    The other workers of the job have the rows of their assignment in each epoch.
+    """
+
+    def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: object) -> list[int]:
+        counts = list(last)
+        counts[task.current().index] = rows
+        return counts
+
+    monkeypatch.setattr(agreement, "agree", agree)
     read = task._read
     for name in [name for name in os.environ if name.startswith(("IGNITE_DATASET_", "TENSORFLOW_IGNITE_"))]:
         monkeypatch.delenv(name)
@@ -209,16 +221,30 @@ class Node(flight.FlightServerBase):
         self._cluster.stream_began()
         try:
             schema, sent = _columns(cache, command), 0
+            since = {position.partition: position.sequence for position in command.since}
+            result = data_pb2.ReadResult()
             for part in command.partitions:
+                # A partition of this cluster changes as a whole.
+                version = id(cache.partitions[part])
+                if command.positions:
+                    result.positions.add(partition=part, feed=1, sequence=version)
+                    if since.get(part) == version:
+                        continue
+                    result.whole.append(part)
                 self._cluster.sent.append((command.cache, part))
-                table = cache.partitions[part].select(schema.names)
+                table = cache.partitions[part].select([name for name in schema.names if name not in IDENTITY_COLUMNS])
+                if command.positions:
+                    keys = cache.partitions[part].column("_key")
+                    table = table.append_column(IDENTITY_COLUMNS[0], keys)
+                    table = table.append_column(IDENTITY_COLUMNS[1], pa.array([part] * len(keys), pa.int64()))
+                    table = table.cast(schema)
                 if part == command.partitions[-1] and self._cluster.missing_rows:
                     table = table.slice(0, table.num_rows - self._cluster.missing_rows)
                 rows = max(1, (command.batch_bytes or 8 << 20) * table.num_rows // max(1, table.nbytes))
                 yield from table.to_batches(max_chunksize=min(rows, command.batch_rows or 65_536))
                 sent += table.num_rows
-            result = data_pb2.ReadResult(rows=sent).SerializeToString()
-            yield pa.RecordBatch.from_pylist([], schema), result
+            result.rows = sent
+            yield pa.RecordBatch.from_pylist([], schema), result.SerializeToString()
         finally:
             self._cluster.stream_ended()
 
@@ -284,4 +310,6 @@ def _columns(cache: Cache, command: data_pb2.ReadCommand) -> pa.Schema:
             f"no column {missing[0]!r}. Columns: {cache.schema.names} [code=COLUMN_NOT_FOUND]"
         )
     fields = [cache.schema.field(name) for name in command.columns] or list(cache.schema)
-    return pa.schema([cache.partitions[0].schema.field("_key"), *fields] if command.key else fields)
+    keys = [cache.partitions[0].schema.field("_key")] if command.key else []
+    identities = [pa.field(name, pa.int64(), nullable=False) for name in IDENTITY_COLUMNS if command.positions]
+    return pa.schema([*keys, *fields, *identities])

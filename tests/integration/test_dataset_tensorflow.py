@@ -30,6 +30,7 @@ from tensorflow_ignite.data.loading.columns import table_of  # noqa: E402
 
 ROWS = 1000
 EXAMPLES = Path(__file__).parents[2] / "examples"
+ASSIGNED_ROWS = [str(Path(__file__).with_name("scripts") / "with_assigned_rows.py")]
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def labels(dataset: Any) -> list[int]:
 
 
 def test_each_row_comes_once_with_every_column_in_its_place(cluster: Cluster) -> None:
-    dataset = tfi.dataset("numbers", address=cluster.address, key=True, batch_bytes=2048)
+    dataset = tfi.dataset("numbers", address=cluster.address, key=True, batch_bytes=2048, exact=True)
     assert int(dataset.cardinality()) == ROWS
     assert dataset.element_spec["pixels"] == tf.TensorSpec([3, 4], tf.float32)
     assert dataset.element_spec["label"] == tf.TensorSpec([], tf.int32)
@@ -205,14 +206,14 @@ def test_a_process_ends_while_tensorflow_reads_ahead(cluster: Cluster) -> None:
 
 def test_an_empty_cache_is_an_empty_dataset(cluster: Cluster) -> None:
     cluster.add("empty", table_of({"x": np.zeros((0, 3), np.float32), "s": np.zeros(0, "U1")}))
-    dataset = tfi.dataset("empty", address=cluster.address)
+    dataset = tfi.dataset("empty", address=cluster.address, exact=True)
     assert int(dataset.cardinality()) == 0
     assert dataset.element_spec["x"] == tf.TensorSpec([3], tf.float32)
     assert list(dataset) == []
 
 
 def test_rows_that_get_lost_are_an_error_and_not_a_shorter_epoch(cluster: Cluster) -> None:
-    dataset = tfi.dataset("numbers", address=cluster.address)
+    dataset = tfi.dataset("numbers", address=cluster.address, exact=True)
     cluster.missing_rows = 1
     with pytest.raises(tf.errors.OpError, match=r"994 rows arrived, 1000 were expected"):
         list(dataset)
@@ -223,7 +224,7 @@ def test_errors_of_nodes_come_as_their_classes_and_later_with_their_text(cluster
         tfi.dataset("nope", address=cluster.address)
     with pytest.raises(errors.ColumnNotFoundError, match="no column 'nope'"):
         tfi.dataset("numbers", columns=["nope"], address=cluster.address)
-    dataset = tfi.dataset("numbers", address=cluster.address)
+    dataset = tfi.dataset("numbers", address=cluster.address, exact=True)
     del cluster.caches["numbers"]
     with pytest.raises(tf.errors.OpError, match="cache 'numbers' does not exist"):
         list(dataset)
@@ -233,7 +234,7 @@ def test_errors_of_nodes_come_as_their_classes_and_later_with_their_text(cluster
 
 
 def test_partitions_may_be_chosen(cluster: Cluster) -> None:
-    dataset = tfi.dataset("numbers", columns=["label"], partitions=[1, 2], address=cluster.address)
+    dataset = tfi.dataset("numbers", columns=["label"], partitions=[1, 2], address=cluster.address, exact=True)
     assert sorted(labels(dataset)) == [number for number in range(ROWS) if number % 8 in (1, 2)]
     assert int(dataset.cardinality()) == ROWS // 4
 
@@ -257,7 +258,7 @@ def test_in_a_task_the_jobs_cache_is_its_own_partitions_and_any_other_is_whole(
 ) -> None:
     cluster.add("other", table_of({"label": np.arange(10)}))
     task(1)
-    own = tfi.dataset("numbers", columns=["label"], address="ignored:1")
+    own = tfi.dataset("numbers", columns=["label"], address="ignored:1", exact=True)
     assert sorted(labels(own)) == [number for number in range(ROWS) if number % 8 in (1, 4, 7)]
     assert int(own.cardinality()) == 375
     assert sorted(labels(tfi.dataset("other"))) == list(range(10))
@@ -365,7 +366,7 @@ def test_mirrored_workers_train_each_on_its_own_rows(processes: Start, tmp_path:
     addresses = {"worker": free_addresses(2)}
     job = processes("MULTI_WORKER_MIRRORED")
     for index in range(2):
-        job.start([str(EXAMPLES / "digits.py"), "--epochs", "12"], "WORKER", index, addresses)
+        job.start([*ASSIGNED_ROWS, str(EXAMPLES / "digits.py"), "--epochs", "12"], "WORKER", index, addresses)
     outputs = [task.finish() for task in job.tasks]
     accuracy = re.search(r"^test accuracy=(0\.\d+|1\.0)", outputs[0], re.MULTILINE)
     assert accuracy
@@ -393,11 +394,13 @@ print(json.dumps([steps, len(keys) // steps, keys]))
 """
 
 
-def test_mirrored_workers_read_every_row_of_theirs_and_repeat_the_missing(processes: Start) -> None:
+def test_mirrored_workers_read_every_row_of_theirs_and_repeat_the_missing(processes: Start, tmp_path: Path) -> None:
     addresses = {"worker": free_addresses(2)}
+    script = tmp_path / "drain.py"
+    script.write_text(DRAIN)
     job = processes("MULTI_WORKER_MIRRORED")
     for index in range(2):
-        job.start(["-c", DRAIN], "WORKER", index, addresses)
+        job.start([*ASSIGNED_ROWS, str(script)], "WORKER", index, addresses)
     outputs = [json.loads(task.finish()) for task in job.tasks]
     own = [{key for key in range(1437) if key % 5 % 2 == index} for index in range(2)]
     for (steps, rows_a_step, keys), expected in zip(outputs, own, strict=True):

@@ -79,6 +79,18 @@ def seed(value: Any) -> int | None:
     raise InvalidRequestError(f"seed={value!r} is not a whole number from 0 to 2^63 - 1; None draws a random seed")
 
 
+def snapshot(value: Any) -> str | None:
+    """What later epochs have: ``"refresh"``, ``"frozen"``, or ``""`` for rows that are read again; None for None."""
+    if value is None or value in ("refresh", "frozen"):
+        return None if value is None else str(value)
+    if isinstance(value, bool):
+        return "refresh" if value else ""
+    raise InvalidRequestError(
+        f'snapshot={value!r} is unknown. "refresh" keeps the rows in memory and reads what has changed, "frozen" keeps '
+        "those of the first epoch, and False reads all rows in each epoch. Use one of these"
+    )
+
+
 def memory(value: Any) -> int:
     """Number of bytes, from a number or a text such as ``"2GB"``; -1 for None."""
     if value is None:

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tensorflow_ignite.data import arguments, pyfunc, queries
-from tensorflow_ignite.data.epochs.rows_per_worker import UNEVEN, Uneven
+from tensorflow_ignite.data.epochs.rows_per_worker import ROWS_OF_NOW, UNEVEN, Uneven
 from tensorflow_ignite.data.epochs.tensor_schema import pack, types_of
 from tensorflow_ignite.data.request import WEIGHT_COLUMN, Request, make_request
 from tensorflow_ignite.data.row_dataset import RowDataset
@@ -36,7 +36,8 @@ def dataset(
     nulls: Literal["error", "default", "mask"] = "error",
     on_mismatch: Literal["error", "skip"] = "error",
     uneven: Uneven = "repeat",
-    snapshot: bool | None = None,
+    snapshot: Literal["refresh", "frozen"] | bool | None = None,
+    exact: bool = False,
     memory: int | str | None = None,
     transport: Literal["auto", "shared", "tcp", "flight", "thin"] = "auto",
     address: str | None = None,
@@ -60,23 +61,23 @@ def dataset(
     batches out of larger ones and does no work for each row: call it before ``map``.
 
     **Which rows.** Each row that exists during a whole epoch comes exactly once; a row that is put or removed during
-    the epoch may come or not. If the cache is written, the number of rows may differ from the counted one:
+    the epoch may come or not. An epoch has the rows that exist then, so the cardinality is not known:
 
-    - In a multi-worker-mirrored job, whose workers must take equal steps, an epoch has exactly the agreed number of
-      rows (``uneven``): further rows are left out, missing ones are filled, and the worker logs it once.
-    - In a parameter-server job, and outside a job with ``snapshot=False``, an epoch has the rows that exist, and
-      the cardinality is not known.
-    - Otherwise outside a job the number of rows is fixed when the dataset is made, and a different number is an error.
-
-    With ``where``, ``sql`` or ``on_mismatch="skip"`` the workers of a mirrored job count their rows when the dataset is
-    made, and raise an error if the cache changes meanwhile; ``int(dataset.cardinality())`` is the agreed number.
+    - In a multi-worker-mirrored job, whose workers must take equal steps, the workers agree when an epoch of the job's
+      cache begins: it has the same number of rows on each (``uneven``). Rows that are left out come first in the next
+      epoch, missing ones are filled, and the worker logs it once. A worker that does not begin the epoch within 30 s
+      is counted with the rows of its last one.
+    - ``exact=True``: the rows are counted when the dataset is made, and ``int(dataset.cardinality())`` is that number.
+      Outside a job a different number is an error. In a mirrored job each epoch has the number of rows on which the
+      workers have agreed at the beginning, and with ``where`` or ``sql`` it is an error if the cache changes meanwhile.
 
     **Order.** By partition, unless ``shuffle`` is given. Iterators that are started one after the other are epochs 0,
     1, 2, … of their dataset in their process; with ``shuffle`` each has another order, which ``seed`` determines.
 
     **Later epochs.** A snapshot caches the batches of the first epoch that is read to its end; later epochs read them
-    from the memory of this process, without a copy and without the cluster. So they have the rows of that first
-    epoch, also if the cache is written. The snapshot is removed with the dataset.
+    from the memory of this process, without a copy. Before, each node sends what has been put or removed since
+    (``"refresh"``); of an unchanged cache that is nothing. ``"frozen"`` keeps the rows of the first epoch, also if the
+    cache is written. The snapshot is removed with the dataset.
 
     **Checkpoints.** ``tf.train.Checkpoint(iterator=iter(dataset))`` saves the position in the epoch, also behind other
     transformations, and a restored iterator continues with the next row, also in another process. If it would read
@@ -110,7 +111,10 @@ def dataset(
             leave some out. ``"pad"``: of the worker with the most, and each row comes exactly once; missing rows are
             zeros of weight 0. Elements then have a weight, also outside such jobs: a column ``_weight`` of float32, or
             with ``label`` a third component, which ``fit`` takes as sample weights.
-        snapshot: Cache batches for later epochs; None: only in a job.
+        snapshot: ``"refresh"``: cache batches for later epochs, and read what has changed; True is the same.
+            ``"frozen"``: cache batches, and read nothing more. False: read all rows in each epoch. None: ``"refresh"``
+            in a job, else False.
+        exact: Fix the number of rows when the dataset is made, see above.
         memory: Bytes that all snapshots of this process may have together, such as ``"2GB"``; the oldest is removed
             first, and a dataset without memory is read anew each epoch. None: a quarter of the available memory of the
             machine, divided by the number of workers on this node.
@@ -155,7 +159,8 @@ def dataset(
         nulls=arguments.one_of("nulls", nulls, ("error", "default", "mask")),
         on_mismatch=arguments.one_of("on_mismatch", on_mismatch, ("error", "skip")),
         uneven=arguments.one_of("uneven", uneven, UNEVEN),
-        snapshot=arguments.flag("snapshot", snapshot),
+        snapshot=arguments.snapshot(snapshot),
+        exact=bool(arguments.flag("exact", exact)),
         memory=arguments.memory(memory),
         transport=arguments.one_of("transport", transport, ("auto", "shared", "tcp", "flight", "thin")),
         where=condition,
@@ -181,6 +186,7 @@ def _rows(request: Request, labels: str | tuple[str, ...] | None) -> tf.data.Dat
         # Every dataset that is derived from this one holds this object; in a graph it lives as long as the graph.
         pyfunc.forget_on_collect(numbers, request.name)
 
+    setattr(numbers, ROWS_OF_NOW, request.rows < 0)
     plain = _batches(numbers, request, labels)
 
     def batches_for(rows: int) -> tf.data.Dataset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
@@ -46,6 +47,15 @@ class Plan:
         return tuple(
             endpoint.modified(partitions=shuffling.order(tuple(endpoint.command.partitions), seed, epoch, number))
             for number, endpoint in enumerate(self.endpoints)
+        )
+
+    def beginning_at(self, share: float) -> tuple[flight.Endpoint, ...]:
+        """The endpoints, each with its partitions after a part of them, of 1, before the others."""
+        return tuple(
+            endpoint.modified(partitions=[*numbers[begin:], *numbers[:begin]])
+            for endpoint in self.endpoints
+            for numbers in [list(endpoint.command.partitions)]
+            for begin in [math.floor(len(numbers) * share)]
         )
 
     def digest(self, request: Request) -> bytes:

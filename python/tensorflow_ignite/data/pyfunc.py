@@ -19,29 +19,24 @@ from __future__ import annotations
 
 import atexit
 import functools
-import logging
 import os
-import secrets
 import threading
 import time
 import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from tensorflow_ignite import errors, task
-from tensorflow_ignite.data import service_or_thin
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.epoch_source import DatasetState, EpochSource
 from tensorflow_ignite.data.epochs import snapshots
-from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, RowOrder, SnapshotTarget
-from tensorflow_ignite.data.epochs.prefetch import EpochReader, ReaderClosedError, Stream
+from tensorflow_ignite.data.epochs.epoch import RowOrder
+from tensorflow_ignite.data.epochs.prefetch import EpochReader, ReaderClosedError
+from tensorflow_ignite.data.epochs.rows_per_worker import EpochStart
 from tensorflow_ignite.data.epochs.tensors import ALIGNMENT, Array, empty_arrays
 from tensorflow_ignite.data.finalizers import FinalizerQueue
 from tensorflow_ignite.data.plan import Plan, make_plan
 from tensorflow_ignite.data.request import Request
-from tensorflow_ignite.net import credentials
-
-_log = logging.getLogger(__name__)
 
 TOKEN = "tensorflow_ignite.read"
 
@@ -78,14 +73,15 @@ class _EpochPosition(NamedTuple):
     base: int
     seed: int
     digest: tuple[int, int]
+    start: int
 
     def numbers(self) -> tuple[int, ...]:
-        return (*self.name, self.epoch, self.base, self.seed, *self.digest)
+        return (*self.name, self.epoch, self.base, self.seed, *self.digest, self.start)
 
     @classmethod
     def of(cls, handle: Array) -> _EpochPosition:
-        name, other, epoch, base, seed, digest, more = (int(number) for number in handle[:7])
-        return cls((name, other), epoch, base, seed, (digest, more))
+        name, other, epoch, base, seed, digest, more, start = (int(number) for number in handle[:8])
+        return cls((name, other), epoch, base, seed, (digest, more), start)
 
 
 class _ReaderHandle:
@@ -114,7 +110,7 @@ class _ReaderRegistry:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[_Key, _OpenReader] = {}
-        self._datasets: dict[str, _DatasetState] = {}
+        self._datasets: dict[str, DatasetState] = {}
         self._ending = False
         # Readers whose callers got the error that the process ends.
         self._notified: set[_Key] = set()
@@ -169,11 +165,12 @@ class _ReaderRegistry:
         plan = _plan(request, snapshot)
         base = snapshot.epoch if snapshot and request.window is not None else -1
         with self._lock:
-            dataset = self._datasets.setdefault(request.name, _DatasetState())
+            dataset = self._datasets.setdefault(request.name, DatasetState())
             epoch, dataset.epochs = dataset.epochs, dataset.epochs + 1
             seed = dataset.seed if request.seed is None else request.seed
+            start = dataset.start.number() if request.window is None else 0
             position = _EpochPosition(
-                _two_numbers(os.urandom(16)), epoch, base, seed, _two_numbers(plan.digest(request))
+                _two_numbers(os.urandom(16)), epoch, base, seed, _two_numbers(plan.digest(request)), start
             )
             return self._opened(request, plan, position)[0], position
 
@@ -220,7 +217,7 @@ class _ReaderRegistry:
                 f"is valid for the same rows in the same order. Start with a new iterator"
             )
         with self._lock:
-            dataset = self._datasets.setdefault(request.name, _DatasetState())
+            dataset = self._datasets.setdefault(request.name, DatasetState())
             dataset.epochs = max(dataset.epochs, position.epoch + 1)
             dataset.seed = position.seed
             return self._open_reader(request, position) or self._opened(request, plan, position)
@@ -236,43 +233,10 @@ class _ReaderRegistry:
         # Checked again with the lock: a reader that is added after close_all() would stay open.
         self._require_time()
 
-        given = credentials.stored(request.credentials)
-
-        def streams(epoch: int, keep: Keep | None, follow: bool) -> list[Stream]:
-            shuffled = request.window is not None
-            endpoints = plan.shuffled(position.seed, epoch) if shuffled else plan.endpoints
-            return [
-                stream
-                for endpoint in endpoints
-                for stream in service_or_thin.streams(
-                    request.transport, endpoint, plan.subject, given, via=plan.via, keep=keep, follow=follow
-                )
-            ]
-
-        def warn(text: str) -> None:
-            with self._lock:
-                dataset = self._datasets.get(request.name)
-                said = dataset is not None and dataset.warned
-                if dataset is not None:
-                    dataset.warned = True
-            if not said:
-                _log.warning("%s", text)
-
-        epoch = Epoch(
-            streams,
-            request.layout,
-            request.length,
-            RowOrder(position.epoch, position.seed, request.window, position.base),
-            plan.subject,
-            SnapshotTarget(_snapshots, request.name, functools.partial(_limit, request.memory))
-            if request.snapshot
-            else None,
-            _snapshots.get(request.name),
-            plan,
-            pa.ipc.read_schema(pa.py_buffer(request.arrow_of_zeros())) if request.zeros else None,
-            warn,
-        )
-        return EpochReader(epoch.batches, request.layout)
+        start = EpochStart.of(position.start)
+        order = RowOrder(position.epoch, position.seed, request.window, position.base, start)
+        state = self._datasets.setdefault(request.name, DatasetState())
+        return EpochReader(EpochSource(request, plan, state, order).epoch(_snapshots).batches, request.layout)
 
     def forget(self, name: str) -> None:
         """Removes the state and the snapshot of a dataset that was collected; its open iterators continue."""
@@ -347,15 +311,6 @@ def snapshot_bytes() -> int:
     return _snapshots.size
 
 
-class _DatasetState:
-    """The state of a dataset in this process."""
-
-    def __init__(self) -> None:
-        self.epochs = 0
-        self.seed = secrets.randbits(62)
-        self.warned = False
-
-
 @functools.lru_cache(maxsize=64)
 def _parse(request: bytes) -> Request:
     return Request.from_json(request)
@@ -376,20 +331,6 @@ def _end(request: Request, handle: Array) -> list[Array]:
 def _two_numbers(digest: bytes) -> tuple[int, int]:
     first, second = np.frombuffer(digest[:16], np.int64).tolist()
     return first, second
-
-
-def _limit(memory: int) -> int:
-    return memory if memory >= 0 else _default_limit()
-
-
-@functools.lru_cache(maxsize=1)
-def _default_limit() -> int:
-    """Computed once for the process, because cached batches reduce the available memory."""
-    here = task.current()
-    assignment = here.own_assignment
-    return snapshots.default_limit(
-        sum(assignment is not None and other.node_id == assignment.node_id for other in here.assignment)
-    )
 
 
 _snapshots = snapshots.Snapshots()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import math
 import secrets
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tensorflow_ignite import errors, task
-from tensorflow_ignite.data import arguments, service_or_thin
+from tensorflow_ignite.data import agreement, arguments, service_or_thin
 from tensorflow_ignite.data.environment import overrides
 from tensorflow_ignite.data.epochs import rows_per_worker
 from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, EpochLength
@@ -31,6 +32,9 @@ ASSIGNED = "assigned"
 ALL = "all"
 # The partitions of the node at the address.
 LOCAL = "local"
+
+# What later epochs have.
+REFRESH, FROZEN = "refresh", "frozen"
 
 # Name of the column that is 1 for rows of the cache, and 0 for rows that only fill an epoch.
 WEIGHT_COLUMN = "_weight"
@@ -68,7 +72,8 @@ class Request:
         parameters: Values for the question marks of ``where`` or ``sql``.
         window: Number of rows that are shuffled together; 0: determined by their size; None: nothing is shuffled.
         seed: Seed of the order of rows; None: each process draws a random one.
-        snapshot: Whether batches are cached for later epochs.
+        snapshot: What later epochs have: ``"refresh"``: cached batches, and changes since; ``"frozen"``: cached
+            batches; ``""``: rows are read again.
         memory: Bytes that all snapshots of a process may have; -1: a part of the available memory.
         transport: Name of the transport.
         credentials: The name under which this process stores the script's credentials; never a secret.
@@ -79,6 +84,8 @@ class Request:
         name: Identifies the dataset, also among datasets of the same rows.
         batch_rows: Maximum number of rows of a batch; 0: limited by the bytes only.
         accept_data_loss: Whether the remaining rows are read if partitions have lost all their copies.
+        uneven: How the workers of a mirrored job get equal numbers of rows.
+        agreement: The name under which workers agree on the rows of each epoch when it begins; empty: they do not.
     """
 
     cache: str
@@ -95,7 +102,7 @@ class Request:
     parameters: tuple[Parameter, ...] = ()
     window: int | None = None
     seed: int | None = None
-    snapshot: bool = False
+    snapshot: str = ""
     memory: int = -1
     transport: str = "auto"
     credentials: str = ""
@@ -106,6 +113,8 @@ class Request:
     name: str = field(default_factory=lambda: secrets.token_hex(8))
     batch_rows: int = 0
     accept_data_loss: bool = False
+    uneven: rows_per_worker.Uneven = "repeat"
+    agreement: str = ""
 
     @property
     def rows(self) -> int:
@@ -189,7 +198,8 @@ def make_request(
     nulls: str = "error",
     on_mismatch: str = "error",
     uneven: rows_per_worker.Uneven = "repeat",
-    snapshot: bool | None = False,
+    snapshot: str | None = "",
+    exact: bool = False,
     memory: int = -1,
     transport: str = "auto",
     where: str = "",
@@ -239,11 +249,12 @@ def make_request(
         parameters=tuple(parameters),
         window=window,
         seed=seed,
-        snapshot=here.in_job if snapshot is None else snapshot,
+        snapshot=_snapshot(snapshot, here, transport),
         memory=memory,
         transport=transport,
         credentials=credentials,
         weighted=uneven == "pad",
+        uneven=uneven,
         accept_data_loss=accepts_data_loss(accept_data_loss),
     )
     description = describe(request, address_of(request), request.command(named_partitions(request, here)))
@@ -257,13 +268,38 @@ def make_request(
             f'cache {cache!r} has a column {WEIGHT_COLUMN!r}, which uneven="pad" adds. Choose other columns with '
             "columns=[...]"
         )
+    request = _with_resolved_schema(request, description)
     return replace(
-        _with_resolved_schema(request, description),
+        request,
         batch_bytes=batch_bytes or _batch_bytes(layout),
-        length=_length(request, here, description.rows, uneven, snapshot),
+        length=_length(request, here, description.rows, exact),
+        agreement="" if exact or not _agrees(request, here) else agreement.name(_identity(request)),
         layout=layout,
         zeros=base64.b64encode(description.schema.serialize().to_pybytes()).decode() if request.weighted else "",
     )
+
+
+def _snapshot(argument: str | None, here: Task, transport: str) -> str:
+    """What later epochs have; the thin client port does not say what has changed."""
+    if transport == service_or_thin.THIN:
+        if argument == REFRESH:
+            raise errors.InvalidRequestError(
+                'snapshot="refresh" needs our service on the nodes, which notices what changes; transport="thin" reads '
+                'clusters without it. Use snapshot="frozen", or snapshot=False'
+            )
+        argument = FROZEN if argument is None and here.in_job else argument
+    return (REFRESH if here.in_job else "") if argument is None else argument
+
+
+def _agrees(request: Request, here: Task) -> bool:
+    """Whether workers must take equal steps, each with rows of its own."""
+    return request.partitions == ASSIGNED and here.kind == MULTI_WORKER_MIRRORED and here.own_assignment is not None
+
+
+def _identity(request: Request) -> str:
+    """Identifies what the workers of a job read together."""
+    values = (request.columns, request.key, request.where, request.sql, request.parameters, request.uneven)
+    return hashlib.sha256(repr(values).encode()).hexdigest()[:16]
 
 
 def accepts_data_loss(argument: bool | None) -> bool:
@@ -304,25 +340,29 @@ def _row_bytes(layout: Sequence[Column]) -> int:
     return row
 
 
-def _length(
-    request: Request, here: Task, counted: int, uneven: rows_per_worker.Uneven, snapshot: bool | None
-) -> EpochLength:
+def _length(request: Request, here: Task, counted: int, exact: bool) -> EpochLength:
     if here.in_job:
         if here.kind != MULTI_WORKER_MIRRORED or here.own_assignment is None:
             # The workers read independently, and none needs the number of rows of another.
             return NOT_COUNTED
         if request.partitions == ASSIGNED:
+            if not exact:
+                return NOT_COUNTED
             counts = _count_all(request, here) if request.filtered else [worker.rows for worker in here.assignment]
             return rows_per_worker.agreed_length(
-                uneven, counts, here.assignment.index(here.own_assignment), request.cache
+                request.uneven, counts, here.assignment.index(here.own_assignment), request.cache
             )
         if request.partitions == ALL and request.cache == here.cache and not request.filtered:
             # Workers that count at different times may get different numbers; the assignment has one number.
             counted = sum(worker.rows for worker in here.assignment)
         return EpochLength(counted, counted, rows_per_worker.WRAP if counted > 0 else rows_per_worker.OPEN)
-    if request.partitions == LOCAL or snapshot is False or request.on_mismatch == "skip":
-        # A node knows which rows fit only when it reads them.
+    if not exact:
         return NOT_COUNTED
+    if request.partitions == LOCAL or request.on_mismatch == "skip":
+        raise errors.InvalidRequestError(
+            "exact=True needs the number of rows before they are read. It is not known of the partitions of one node "
+            '(IGNITE_DATASET_LOCAL=true), nor of the rows that fit (on_mismatch="skip"). Leave exact= out'
+        )
     return EpochLength(counted, counted, rows_per_worker.STRICT if counted >= 0 else rows_per_worker.OPEN)
 
 
@@ -332,11 +372,7 @@ def _count_all(request: Request, here: Task) -> list[int]:
     Each worker counts the rows of all workers. With different counts the workers would wait for each other without end,
     so the rows are counted twice, and the counts must be equal.
     """
-
-    def count(partitions: tuple[int, ...]) -> int:
-        return describe(request, here.node_address, request.command(partitions)).rows if partitions else 0
-
-    first, second = ([count(worker.partitions) for worker in here.assignment] for _ in range(2))
+    first, second = ([counted(request, here, worker.partitions) for worker in here.assignment] for _ in range(2))
     if first != second or min(first) < 0:
         raise errors.RowMismatchError(
             f"cache {request.cache!r} is written while its rows are counted: rows a worker are {first}, then {second}. "
@@ -344,6 +380,11 @@ def _count_all(request: Request, here: Task) -> list[int]:
             f"Start the job when the cache is not written, or filter with Dataset.filter and give fit steps_per_epoch"
         )
     return first
+
+
+def counted(request: Request, here: Task, partitions: tuple[int, ...]) -> int:
+    """Number of rows in partitions that the request selects, counted by their owners now."""
+    return describe(request, here.node_address, request.command(partitions)).rows if partitions else 0
 
 
 def named_partitions(request: Request, here: Task) -> tuple[int, ...]:

@@ -81,3 +81,17 @@ def streams(
 
     parts = choice.parallel(endpoint, most)
     return [MovedPartitionStream(part, subject, opened, owners) if follow else opened(part) for part in parts]
+
+
+def moved_streams(
+    transport: str,
+    endpoint: flight.Endpoint,
+    subject: str,
+    given: Credentials | None,
+    *,
+    via: str,
+    keep: Callable[[int], bool],
+) -> list[MovedPartitionStream]:
+    """As :func:`streams` with ``follow``, for the service alone."""
+    found = streams(transport, endpoint, subject, given, via=via, keep=keep, follow=True)
+    return [stream for stream in found if isinstance(stream, MovedPartitionStream)]

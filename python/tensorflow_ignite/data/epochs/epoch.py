@@ -6,19 +6,21 @@ Works on streams of record batches, and knows neither cluster nor graph.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain, count
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.epochs import shuffling
+from tensorflow_ignite.data.epochs.changes import Changes, Position, split, together
 from tensorflow_ignite.data.epochs.prefetch import Prefetcher, PrefetchThreads, Stream, round_robin
-from tensorflow_ignite.data.epochs.rows_per_worker import OPEN, PAD, STRICT, EpochLength
-from tensorflow_ignite.data.epochs.snapshots import RowBatch, Snapshot, Snapshots, SnapshotWriter
+from tensorflow_ignite.data.epochs.row_batch import RowBatch
+from tensorflow_ignite.data.epochs.rows_per_worker import BEGIN, OPEN, PAD, STRICT, EpochLength, EpochStart
+from tensorflow_ignite.data.epochs.snapshots import Snapshot, Snapshots, SnapshotWriter
 from tensorflow_ignite.data.epochs.tensor_schema import Column, columns_like, describe, storage_of, zero_of
 from tensorflow_ignite.data.epochs.tensors import ALIGNMENT, arrays_of
 
@@ -32,6 +34,22 @@ _BATCHES, _ROWS = 1, 2
 
 Batches = Generator[RowBatch, None, None]
 Keep = Callable[[int], bool]
+
+
+@runtime_checkable
+class IdentifiedStream(Stream, Protocol):
+    """A stream after which it is known from where its partitions are to be read later.
+
+    Attributes:
+        partitions: The partitions that it reads.
+        has_identities: Whether batches end with the columns of ``changes.IDENTITY_COLUMNS``.
+    """
+
+    partitions: frozenset[int]
+    has_identities: bool
+
+    def outcome(self) -> Changes:
+        """What the nodes say after the last row."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +76,14 @@ class RowOrder:
         seed: Determines the order, together with the number of the epoch.
         window: Number of rows that are shuffled together; 0: determined by their size; None: nothing is shuffled.
         base: Number of the epoch whose cached batches are shuffled; -1: the batches are read.
+        start: Where the epoch begins; the first row if rows are shuffled.
     """
 
     epoch: int = 0
     seed: int = 0
     window: int | None = None
     base: int = -1
+    start: EpochStart = BEGIN
 
 
 @dataclass(frozen=True)
@@ -83,9 +103,14 @@ class Epoch:
         plan: Stored with the snapshot that this epoch writes.
         zeros: Schema of rows of weight 0.
         warn: Logs that the number of rows differs from the counted one, once for a dataset.
+        changes: Opens the streams of what has changed since positions of partitions. None: a snapshot is not refreshed,
+            and streams have no identities. Otherwise ``streams`` returns such streams too.
+        agree: Returns the number of rows on which the workers agree when the epoch begins. Arguments: the rows of this
+            process, -1 if they are not known; a function that waits some seconds. None: it is ``length``.
+        end: Called at the end with the length and the number of rows of this process.
     """
 
-    streams: Callable[[int, Keep | None, bool], list[Stream]]
+    streams: Callable[[int, Keep | None, bool], Sequence[Stream]]
     layout: tuple[Column, ...]
     length: EpochLength
     order: RowOrder
@@ -95,6 +120,9 @@ class Epoch:
     plan: Any = None
     zeros: pa.Schema | None = None
     warn: Callable[[str], None] = _log.warning
+    changes: Callable[[Mapping[int, Position]], Sequence[IdentifiedStream]] | None = None
+    agree: Callable[[int, Callable[[float], None]], EpochLength] | None = None
+    end: Callable[[EpochLength, int], None] = lambda length, arrived: None
 
     def batches(self, threads: PrefetchThreads, is_restart: bool) -> Iterator[RowBatch]:
         """The batches from the first row on.
@@ -125,12 +153,18 @@ class _EpochPass:
         self._epoch = epoch
         self._threads = threads
         self._is_restart = is_restart
-        self._snapshot = epoch.snapshot
+        # After a restart, rather the one that this epoch has refreshed.
+        known = epoch.target.snapshots.get(epoch.target.name) if epoch.target and is_restart else None
+        self._snapshot = known or epoch.snapshot
         self._writer: SnapshotWriter | None = None
+        self._length = epoch.length
 
     def batches(self) -> Batches:
         """Exactly the rows of the epoch's length."""
-        length = self._epoch.length
+        self._refresh()
+        if self._epoch.agree is not None:
+            self._length = self._epoch.agree(self._snapshot.rows if self._snapshot else -1, self._threads.sleep)
+        length = self._length
         exact = length.fill not in (OPEN, STRICT)
         yielded = 0
         for number in count():
@@ -144,9 +178,12 @@ class _EpochPass:
                         yielded += batch.rows
                         yield batch
                     if exact and yielded == length.rows and not (number == 0 and self._must_read_all()):
+                        if number == 0:
+                            self._epoch.end(length, max(arrived, length.own))
                         return
             if number == 0:
                 self._compare(arrived)
+                self._epoch.end(length, arrived)
             if not exact or yielded == length.rows:
                 return
             if length.fill == PAD:
@@ -159,12 +196,47 @@ class _EpochPass:
                     "exist. Load rows, and start the job again"
                 )
 
+    def _refresh(self) -> None:
+        """Brings the snapshot up to date; without one, the rows are read."""
+        target, snapshot = self._epoch.target, self._snapshot
+        if target is None or snapshot is None or not snapshot.positions or self._is_restart:
+            return
+        self._snapshot = target.snapshots.refresh(
+            target.name, snapshot, self._changed, target.limit(), self._epoch.subject
+        )
+
+    def _changed(self, snapshot: Snapshot) -> Snapshot | None:
+        """The snapshot after what has changed since it was read."""
+        assert self._epoch.changes is not None
+        sources: list[Prefetcher[RowBatch]] = []
+        streams = self._epoch.changes(snapshot.positions)
+        try:
+            for stream in streams:
+                sources.append(self._threads.start(self._received(stream, True), stream.cancel))
+            rows = list(round_robin(sources))
+        finally:
+            for source in sources:
+                source.cancel()
+        newer = snapshot.changed(together([stream.outcome() for stream in streams]), rows)
+        if newer is None or newer.batches is snapshot.batches:
+            return newer
+        return replace(newer, batches=tuple(self._with_arrays(batch) for batch in newer.batches))
+
+    def _with_arrays(self, batch: RowBatch) -> RowBatch:
+        if batch.arrays is not None or self._epoch.order.window is not None:
+            return batch
+        records = _aligned(batch.records)
+        return replace(batch, records=records, arrays=arrays_of(records, self._epoch.layout))
+
     def _must_read_all(self) -> bool:
         """Whether rows beyond the length are read: for a snapshot, or because there should be none."""
-        return self._writer is not None or self._epoch.length.own == self._epoch.length.rows
+        return self._writer is not None or self._length.own == self._length.rows
 
     def _compare(self, arrived: int) -> None:
-        length, subject = self._epoch.length, self._epoch.subject
+        length, subject = self._length, self._epoch.subject
+        if self._epoch.agree is not None:
+            self._report(arrived)
+            return
         if length.own < 0 or arrived == length.own or length.fill == OPEN:
             return
         if length.fill == STRICT:
@@ -177,6 +249,22 @@ class _EpochPass:
             f"{subject} is written while it is read, or leaves out rows that do not fit "
             f'(on_mismatch="skip"): {arrived} rows arrived, {length.own} were expected. An epoch has {length.rows} '
             "rows on every worker; missing rows are filled, further rows are left out"
+        )
+
+    def _report(self, arrived: int) -> None:
+        rows, fill = self._length.rows, self._length.fill
+        if arrived == rows:
+            return
+        difference = (
+            f"{arrived - rows} are left out, with which the next epoch begins"
+            if arrived > rows
+            else f"{rows - arrived} rows of weight 0 are added"
+            if fill == PAD
+            else f"{rows - arrived} are repeated"
+        )
+        self._epoch.warn(
+            f"{self._epoch.subject} has {arrived} rows in epoch {self._epoch.order.epoch}; an epoch has {rows} on "
+            f"every worker, as agreed when it began: {difference}. This is said once"
         )
 
     def _pass(self, number: int) -> Batches:
@@ -204,7 +292,7 @@ class _EpochPass:
         target = self._epoch.target
         snapshot = self._snapshot or (target.snapshots.get(target.name) if target else None)
         if snapshot is not None and (self._epoch.order.window is None or snapshot.epoch == epoch):
-            return (batch for batch in snapshot.batches)
+            return (batch for batch in _from(snapshot.batches, self._epoch.order.start.rows))
         return self._read(epoch)
 
     def _read(self, epoch: int) -> Batches:
@@ -214,14 +302,16 @@ class _EpochPass:
         self._writer = writer
         sources: list[Prefetcher[RowBatch]] = []
         try:
-            for stream in self._epoch.streams(epoch, writer.is_active if writer else None, not self._is_restart):
+            streams = self._epoch.streams(epoch, writer.is_active if writer else None, not self._is_restart)
+            for stream in streams:
                 sources.append(self._threads.start(self._received(stream, writer is not None), stream.cancel))
             for batch in round_robin(sources):
                 if writer is not None and not writer.add(batch):
                     writer = self._writer = None
                 yield batch
             if writer is not None:
-                writer.complete(epoch, self._epoch.plan)
+                outcomes = [stream.outcome() for stream in streams if isinstance(stream, IdentifiedStream)]
+                writer.complete(epoch, self._epoch.plan, together(outcomes).positions)
         finally:
             if writer is not None:
                 writer.abandon()
@@ -233,12 +323,18 @@ class _EpochPass:
         layout = self._epoch.layout
         checked: pa.Schema | None = None
         for records in stream:
+            identities, partitions = None, frozenset[int]()
+            if isinstance(stream, IdentifiedStream):
+                partitions = stream.partitions
+                if stream.has_identities:
+                    records, identities = split(records)
             if checked is None or not records.schema.equals(checked):
                 self._check(records.schema)
                 checked = records.schema
             if cached:
                 records = _aligned(records)
-            yield RowBatch(records, arrays_of(records, layout) if self._epoch.order.window is None else None)
+            arrays = arrays_of(records, layout) if self._epoch.order.window is None else None
+            yield RowBatch(records, arrays, True, identities, partitions)
 
     def _check(self, schema: pa.Schema) -> None:
         found = columns_like(schema, self._epoch.layout)
@@ -254,6 +350,18 @@ class _EpochPass:
         step = max(1, ZEROS_BYTES // max(1, zeros(self._epoch.zeros, 1).nbytes))
         for begin in range(0, rows, step):
             yield RowBatch(zeros(self._epoch.zeros, min(step, rows - begin)), None, False)
+
+
+def _from(batches: Sequence[RowBatch], begin: int) -> Sequence[RowBatch]:
+    """The batches from a row on, and then those before it."""
+    for index, batch in enumerate(batches):
+        if begin < batch.rows:
+            if not begin:
+                return [*batches[index:], *batches[:index]]
+            rest, first = batch.slice(begin, batch.rows - begin), batch.slice(0, begin)
+            return [rest, *batches[index + 1 :], *batches[:index], first]
+        begin -= batch.rows
+    return batches
 
 
 def zeros(schema: pa.Schema, rows: int) -> pa.RecordBatch:

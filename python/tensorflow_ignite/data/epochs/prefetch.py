@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from tensorflow_ignite.data.epochs.snapshots import RowBatch
+from tensorflow_ignite.data.epochs.row_batch import RowBatch
 from tensorflow_ignite.data.epochs.tensor_schema import Column
 from tensorflow_ignite.data.epochs.tensors import arrays_of
 
@@ -134,7 +134,7 @@ class PrefetchThreads:
     def __init__(self) -> None:
         """Starts no thread."""
         self._lock = threading.RLock()
-        self._stopped = False
+        self._stopped = threading.Event()
         self._started: list[Prefetcher[RowBatch]] = []
 
     def start(self, items: Iterable[RowBatch], cancel: Callable[[], None]) -> Prefetcher[RowBatch]:
@@ -149,16 +149,25 @@ class PrefetchThreads:
         """
         prefetcher = Prefetcher(items, cancel)
         with self._lock:
-            if self._stopped:
+            if self._stopped.is_set():
                 raise ReaderClosedError
             self._started = [*(other for other in self._started if other.is_alive()), prefetcher]
             prefetcher.start()
         return prefetcher
 
+    def sleep(self, seconds: float) -> None:
+        """Waits some seconds.
+
+        Raises:
+            ReaderClosedError: If the threads were stopped.
+        """
+        if self._stopped.wait(seconds):
+            raise ReaderClosedError
+
     def stop(self) -> None:
         """Ends the threads; returns at once."""
         with self._lock:
-            self._stopped = True
+            self._stopped.set()
             started = self._started
         for prefetcher in started:
             prefetcher.cancel()

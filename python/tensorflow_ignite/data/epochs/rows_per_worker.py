@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tensorflow_ignite import errors
 
 Uneven = Literal["repeat", "drop", "pad"]
 UNEVEN: tuple[Uneven, ...] = ("repeat", "drop", "pad")
+
+#: An attribute of datasets whose number of rows may differ from epoch to epoch.
+ROWS_OF_NOW = "_tensorflow_ignite_rows_of_now"
+
+MILLION = 1_000_000
+# A million has 20 bits.
+_ROW_BITS = 43
 
 # An epoch has the rows that exist.
 OPEN = "open"
@@ -37,6 +44,37 @@ class EpochLength:
 
 
 NOT_COUNTED = EpochLength()
+
+
+class EpochStart(NamedTuple):
+    """Where an epoch begins in the order of rows, so that what the last one has left out comes first.
+
+    Attributes:
+        rows: Number of rows before it, in the order of cached batches.
+        share: The part of the rows before it, in millionths, in the order of partitions.
+    """
+
+    rows: int = 0
+    share: int = 0
+
+    def next(self, length: EpochLength, arrived: int) -> EpochStart:
+        """The start of the next epoch, after one of this length of a process with so many rows."""
+        if not 0 <= length.rows < arrived:
+            return self
+        share = (self.share + length.rows * MILLION // arrived) % MILLION
+        return EpochStart((self.rows + length.rows) % arrived, share)
+
+    def number(self) -> int:
+        """Both in one number of 63 bits."""
+        return self.share << _ROW_BITS | min(self.rows, (1 << _ROW_BITS) - 1)
+
+    @classmethod
+    def of(cls, number: int) -> EpochStart:
+        """The start of :meth:`number`."""
+        return cls(number & ((1 << _ROW_BITS) - 1), number >> _ROW_BITS)
+
+
+BEGIN = EpochStart()
 
 
 def agreed_length(uneven: Uneven, counts: Sequence[int], index: int, cache: str) -> EpochLength:

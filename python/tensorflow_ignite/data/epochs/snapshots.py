@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import psutil
-import pyarrow as pa
 
-from tensorflow_ignite.data.epochs.tensors import Array
+from tensorflow_ignite.data.epochs.changes import Changes, Position
+from tensorflow_ignite.data.epochs.refresh import refreshed
+from tensorflow_ignite.data.epochs.row_batch import RowBatch
 
 _log = logging.getLogger(__name__)
 
@@ -22,51 +24,41 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
-class RowBatch:
-    """A batch of rows for TensorFlow.
-
-    Attributes:
-        records: The rows.
-        arrays: The rows as arrays for TensorFlow; None: not converted yet.
-        real: Whether these are rows of the cache; filler rows have weight 0.
-    """
-
-    records: pa.RecordBatch
-    arrays: list[Array] | None = None
-    real: bool = True
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self.records.num_rows)
-
-    @property
-    def size(self) -> int:
-        """Bytes of memory that the batch holds, about."""
-        # Texts are Python objects in addition to the record batch.
-        texts = sum(48 * array.size for array in self.arrays or () if array.dtype == object)
-        return int(self.records.get_total_buffer_size()) + texts
-
-    def slice(self, begin: int, rows: int) -> RowBatch:
-        """A part of the rows; the same object if these are all rows."""
-        if begin == 0 and rows >= self.rows:
-            return self
-        return RowBatch(self.records.slice(begin, rows), None, self.real)
-
-
-@dataclass(frozen=True)
 class Snapshot:
-    """All batches of one pass, in its order.
+    """All batches of one pass, in its order, and what has changed since.
 
     Attributes:
         batches: The batches.
         epoch: Number of the epoch in whose order the batches are.
         plan: An object of the caller, which belongs to the pass.
+        positions: What has been read of each partition; empty: the snapshot cannot be refreshed.
     """
 
     batches: tuple[RowBatch, ...]
     epoch: int
     plan: Any
+    positions: Mapping[int, Position] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(batch.rows for batch in self.batches)
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory of all batches, about."""
+        return sum(batch.size for batch in self.batches)
+
+    def changed(self, changes: Changes, rows: Sequence[RowBatch]) -> Snapshot | None:
+        """The snapshot after changes; None: what is to be replaced is not known.
+
+        Args:
+            changes: What has changed, apart from the rows.
+            rows: The changed rows.
+        """
+        batches = refreshed(self.batches, changes, rows)
+        positions = {**self.positions, **changes.positions}
+        return None if batches is None else replace(self, batches=batches, positions=positions)
 
 
 class _SnapshotState:
@@ -74,6 +66,8 @@ class _SnapshotState:
         self.size = 0
         self.writer: object | None = None
         self.snapshot: Snapshot | None = None
+        # Held while the snapshot is refreshed.
+        self.refreshing = threading.Lock()
         # An abandoned snapshot is not started again: two datasets would remove each other's snapshots without end.
         self.abandoned = False
 
@@ -108,6 +102,37 @@ class Snapshots:
             state.writer = writer = SnapshotWriter(self, name, limit, subject)
             return writer
 
+    def refresh(
+        self, name: str, snapshot: Snapshot, change: Callable[[Snapshot], Snapshot | None], limit: int, subject: str
+    ) -> Snapshot | None:
+        """Replaces a snapshot by a newer one.
+
+        Args:
+            name: Name of the dataset.
+            snapshot: The snapshot that the caller has; another iterator may have refreshed it meanwhile.
+            change: Returns the newer snapshot; None: it cannot be made from the older one.
+            limit: As for :meth:`begin`.
+            subject: As for :meth:`begin`.
+
+        Returns:
+            The newer snapshot. None: the dataset has none any more, and its rows must be read again.
+        """
+        with self._lock:
+            state = self._states.get(name)
+        if state is None:
+            return change(snapshot)
+        with state.refreshing:
+            with self._lock:
+                current = state.snapshot
+            if current is None:
+                return None
+            newer = change(current)
+            with self._lock:
+                state.snapshot, state.size = newer, newer.size if newer else 0
+                if newer is not None and not self._fits(state, limit, subject):
+                    state.snapshot, state.size, state.abandoned = None, 0, True
+            return newer
+
     def drop(self, name: str) -> None:
         """Removes the snapshot of a dataset that does not exist any more."""
         with self._lock:
@@ -124,34 +149,36 @@ class Snapshots:
             state = self._state_of(writer)
             if state is None:
                 return False
-            others = [(name, other) for name, other in self._states.items() if other is not state]
-            while self.size + size > writer.limit:
-                # A dict is in the order of insertion, so the first snapshot is the oldest.
-                oldest = next(((name, other) for name, other in others if other.snapshot), None)
-                if oldest is None:
-                    self._abandon(writer, state, size)
-                    return False
-                others.remove(oldest)
-                _log.warning(
-                    "%s takes the memory of an older snapshot of %s: all snapshots together may have %s (memory=)",
-                    writer.subject,
-                    _bytes(oldest[1].size),
-                    _bytes(writer.limit),
-                )
-                oldest[1].snapshot, oldest[1].size, oldest[1].abandoned = None, 0, True
             state.size += size
-            return True
+            if self._fits(state, writer.limit, writer.subject):
+                return True
+            state.writer, state.size, state.abandoned = None, 0, True
+            return False
 
-    def _abandon(self, writer: SnapshotWriter, state: _SnapshotState, size: int) -> None:
-        _log.warning(
-            "%s is read anew each epoch: its snapshot needs more than %s, and all snapshots of this process may have "
-            "%s. "
-            "Raise memory=, or choose snapshot=False",
-            writer.subject,
-            _bytes(state.size + size - 1),
-            _bytes(writer.limit),
-        )
-        state.writer, state.size, state.abandoned = None, 0, True
+    def _fits(self, state: _SnapshotState, limit: int, subject: str) -> bool:
+        """Whether all snapshots fit into the limit, after older ones than this have been removed."""
+        others = [other for other in self._states.values() if other is not state]
+        while self.size > limit:
+            # A dict is in the order of insertion, so the first snapshot is the oldest.
+            oldest = next((other for other in others if other.snapshot), None)
+            if oldest is None:
+                _log.warning(
+                    "%s is read anew each epoch: its snapshot needs more than %s, and all snapshots of this process "
+                    "may have %s. Raise memory=, or choose snapshot=False",
+                    subject,
+                    _bytes(state.size - 1),
+                    _bytes(limit),
+                )
+                return False
+            others.remove(oldest)
+            _log.warning(
+                "%s takes the memory of an older snapshot of %s: all snapshots together may have %s (memory=)",
+                subject,
+                _bytes(oldest.size),
+                _bytes(limit),
+            )
+            oldest.snapshot, oldest.size, oldest.abandoned = None, 0, True
+        return True
 
     def _end(self, writer: SnapshotWriter, snapshot: Snapshot | None) -> None:
         with self._lock:
@@ -188,9 +215,9 @@ class SnapshotWriter:
         self._batches.append(batch)
         return True
 
-    def complete(self, epoch: int, plan: Any) -> None:
+    def complete(self, epoch: int, plan: Any, positions: Mapping[int, Position]) -> None:
         """Makes the snapshot available to later epochs."""
-        self._snapshots._end(self, Snapshot(tuple(self._batches), epoch, plan))
+        self._snapshots._end(self, Snapshot(tuple(self._batches), epoch, plan, positions))
 
     def abandon(self) -> None:
         """Removes the batches of an incomplete pass; does nothing after :meth:`complete`."""

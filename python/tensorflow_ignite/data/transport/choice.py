@@ -121,7 +121,14 @@ def parallel(endpoint: Endpoint, streams: int = STREAMS) -> tuple[Endpoint, ...]
         return (endpoint,)
     partitions = list(endpoint.command.partitions)
     parts = range(min(streams, len(partitions)))
-    return tuple(endpoint.modified(partitions=partitions[number::streams]) for number in parts)
+    return tuple(_part(endpoint, partitions[number::streams]) for number in parts)
+
+
+def _part(endpoint: Endpoint, partitions: list[int]) -> Endpoint:
+    """The same command for some of its partitions."""
+    own = set(partitions)
+    since = [position for position in endpoint.command.since if position.partition in own]
+    return endpoint.modified(partitions=partitions, since=since)
 
 
 class _FallbackStream:

@@ -51,6 +51,10 @@ class MovedPartitionStream:
         self._lock = threading.RLock()
         self._cancelled = threading.Event()
         self._stream: Stream | None = None
+        #: The partitions that are read.
+        self.partitions = frozenset(endpoint.command.partitions)
+        #: The results of the nodes so far.
+        self.results: list[data_pb2.ReadResult] = []
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Opens one stream after the other and yields their batches; ends early, without an error, when cancelled.
@@ -68,6 +72,8 @@ class MovedPartitionStream:
                 yield batch
                 # This frame must not keep the batch alive after its user has released it.
                 del batch
+            if stream.result is not None:
+                self.results.append(stream.result)
             moved = list(stream.result.moved) if stream.result else []
             if not moved:
                 continue
@@ -84,7 +90,9 @@ class MovedPartitionStream:
                 )
             else:
                 self._cancelled.wait(SECONDS_BETWEEN_QUESTIONS)
-            waiting.extend(self._owners(self._endpoint.modified(partitions=moved, uncounted=True).command))
+            waiting.extend(
+                self._owners(self._endpoint.modified(partitions=moved, uncounted=True, since=[], wait_millis=0).command)
+            )
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""

@@ -1,0 +1,83 @@
+"""The agreement of the workers of a job on the rows of an epoch: each adds its number, and all get the same numbers.
+
+The nodes keep the numbers, so no worker calls another one, and TensorFlow takes no part.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from tensorflow_ignite import task
+from tensorflow_ignite.net import resolve
+from tensorflow_ignite.net.rpc import NodeConnection
+from tensorflow_ignite.task import Task
+from tensorflow_ignite.v1 import job_pb2
+
+# A worker that has not begun the epoch after this time, since it saves or evaluates alone, has its last known rows.
+SECONDS_TO_WAIT = 30.0
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.1
+_CALL_SECONDS = 10.0
+
+_names: Counter[str] = Counter()
+_lock = threading.Lock()
+
+
+def name(identity: str) -> str:
+    """A name for a new dataset, the same on all workers: these make the same datasets in the same order.
+
+    Args:
+        identity: What the dataset reads, in at most 64 characters.
+    """
+    with _lock:
+        _names[identity] += 1
+        return f"{identity}-{_names[identity]}"
+
+
+def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: Callable[[float], None]) -> list[int]:
+    """The rows of all workers in an epoch, by their indices; the same on every worker.
+
+    Args:
+        dataset: The name of the dataset.
+        epoch: The number of the epoch.
+        rows: Rows of this worker.
+        last: The last known rows of all workers, for those that do not begin the epoch within 30 s.
+        sleep: Waits some seconds; an error that it raises ends the wait.
+
+    Raises:
+        TensorFlowIgniteError: If this task is not a current one; if no node answers.
+    """
+    here = task.current()
+
+    def request(waits: bool) -> job_pb2.AgreeOnRowsRequest:
+        return job_pb2.AgreeOnRowsRequest(
+            job_id=here.job_id,
+            attempt=here.attempt,
+            worker=here.index,
+            incarnation=here.incarnation,
+            dataset=dataset,
+            epoch=epoch,
+            rows=rows,
+            others=() if waits else last,
+        )
+
+    begin = time.monotonic()
+    seconds = _FIRST_PAUSE_SECONDS
+    while True:
+        waits = time.monotonic() - begin < SECONDS_TO_WAIT
+        answer = _connection(here).call("AgreeOnRows", functools.partial(request, waits))
+        if answer.rows:
+            return list(answer.rows)
+        sleep(seconds)
+        seconds = min(2 * seconds, _LONGEST_PAUSE_SECONDS)
+
+
+@functools.lru_cache(maxsize=1)
+def _connection(here: Task) -> NodeConnection:
+    addresses = (here.node_address,)
+    return NodeConnection(
+        addresses, _CALL_SECONDS, connect=False, credentials=resolve.find_credentials(None, addresses)
+    )

@@ -1,0 +1,168 @@
+"""The rows of one epoch as this process reads them: from which nodes, in which order, and how many."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from tensorflow_ignite import task
+from tensorflow_ignite.data import agreement, service_or_thin
+from tensorflow_ignite.data.epochs import snapshots
+from tensorflow_ignite.data.epochs.changes import Position
+from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, RowOrder, SnapshotTarget
+from tensorflow_ignite.data.epochs.prefetch import Stream
+from tensorflow_ignite.data.epochs.rows_per_worker import MILLION, EpochLength, EpochStart, agreed_length
+from tensorflow_ignite.data.identified import IdentifiedStream, since
+from tensorflow_ignite.data.plan import Plan, make_plan
+from tensorflow_ignite.data.request import REFRESH, Request, counted
+from tensorflow_ignite.data.transport.flight import Endpoint
+from tensorflow_ignite.net import credentials
+
+_log = logging.getLogger(__name__)
+
+
+class DatasetState:
+    """The state of a dataset in this process, over its epochs. Any thread may call.
+
+    Attributes:
+        epochs: Number of epochs that have begun.
+        seed: The seed of the order of rows, if the script gives none.
+        start: Where the next epoch begins, if rows are not shuffled.
+    """
+
+    def __init__(self) -> None:
+        """No epoch has begun."""
+        self.epochs = 0
+        self.seed = secrets.randbits(62)
+        self.start = EpochStart()
+        self._lock = threading.Lock()
+        self._warned = False
+        self._agreed: tuple[int, EpochLength] | None = None
+        # Rows of all workers in the last epoch; empty: the assignment has them.
+        self._counts: list[int] = []
+
+    def warn(self, text: str) -> None:
+        """Logs a text, but only the first one."""
+        with self._lock:
+            warned, self._warned = self._warned, True
+        if not warned:
+            _log.warning("%s", text)
+
+    def agree(self, request: Request, epoch: int, own: int, sleep: Callable[[float], None]) -> EpochLength:
+        """The length of an epoch on which all workers of the job agree; asks once for each epoch.
+
+        Args:
+            request: The dataset.
+            epoch: The number of the epoch.
+            own: Rows of this worker; -1: they are counted now.
+            sleep: Waits some seconds.
+        """
+        if self._agreed is None or self._agreed[0] != epoch:
+            here = task.current()
+            assignment = here.own_assignment
+            assert assignment is not None
+            if own < 0:
+                own = counted(request, here, assignment.partitions)
+            last = self._counts or [worker.rows for worker in here.assignment]
+            self._counts = agreement.agree(request.agreement, epoch, own, last, sleep)
+            length = agreed_length(request.uneven, self._counts, here.assignment.index(assignment), request.cache)
+            self._agreed = epoch, replace(length, own=own)
+        return self._agreed[1]
+
+
+class EpochSource:
+    """Opens the streams of one epoch."""
+
+    def __init__(self, request: Request, plan: Plan, state: DatasetState, order: RowOrder) -> None:
+        """Opens nothing.
+
+        Args:
+            request: The dataset.
+            plan: The nodes that send its rows.
+            state: Its state in this process.
+            order: The order of rows.
+        """
+        self._request = request
+        self._plan = plan
+        self._state = state
+        self._order = order
+        self._credentials = credentials.stored(request.credentials)
+
+    def epoch(self, cached: snapshots.Snapshots) -> Epoch:
+        """The epoch; its batches are cached if the request says so."""
+        request, order = self._request, self._order
+        limit = functools.partial(_limit, request.memory)
+        return Epoch(
+            self._streams,
+            request.layout,
+            request.length,
+            order,
+            self._plan.subject,
+            SnapshotTarget(cached, request.name, limit) if request.snapshot else None,
+            cached.get(request.name),
+            self._plan,
+            pa.ipc.read_schema(pa.py_buffer(request.arrow_of_zeros())) if request.zeros else None,
+            self._state.warn,
+            self._changes if request.snapshot == REFRESH else None,
+            functools.partial(self._state.agree, request, order.epoch) if request.agreement else None,
+            self._end,
+        )
+
+    def _streams(self, epoch: int, keep: Keep | None, follow: bool) -> Sequence[Stream]:
+        request, plan, order = self._request, self._plan, self._order
+        shuffled = request.window is not None
+        endpoints = plan.shuffled(order.seed, epoch) if shuffled else plan.beginning_at(order.start.share / MILLION)
+        if keep is not None and request.snapshot == REFRESH:
+            return self._identified(plan, endpoints, {}, keep)
+        return [
+            stream
+            for endpoint in endpoints
+            for stream in service_or_thin.streams(
+                request.transport, endpoint, plan.subject, self._credentials, via=plan.via, keep=keep, follow=follow
+            )
+        ]
+
+    def _changes(self, positions: Mapping[int, Position]) -> Sequence[IdentifiedStream]:
+        # Owners may have changed since the first epoch.
+        plan = make_plan(self._request)
+        return self._identified(plan, plan.endpoints, positions, lambda size: True)
+
+    def _identified(
+        self, plan: Plan, endpoints: Sequence[Endpoint], positions: Mapping[int, Position], keep: Keep
+    ) -> list[IdentifiedStream]:
+        request = self._request
+        return [
+            IdentifiedStream(stream, not (request.where or request.sql))
+            for endpoint in endpoints
+            for stream in service_or_thin.moved_streams(
+                request.transport,
+                since(endpoint, positions),
+                plan.subject,
+                self._credentials,
+                via=plan.via,
+                keep=keep,
+            )
+        ]
+
+    def _end(self, length: EpochLength, arrived: int) -> None:
+        self._state.start = self._order.start.next(length, arrived)
+
+
+def _limit(memory: int) -> int:
+    return memory if memory >= 0 else _default_limit()
+
+
+@functools.lru_cache(maxsize=1)
+def _default_limit() -> int:
+    """Computed once for the process, because cached batches reduce the available memory."""
+    here = task.current()
+    assignment = here.own_assignment
+    return snapshots.default_limit(
+        sum(assignment is not None and other.node_id == assignment.node_id for other in here.assignment)
+    )

@@ -1,0 +1,160 @@
+"""Batches after changes: a changed row takes the place of the old one, so that a batch stays one batch.
+
+Whole columns are copied, which is many times faster than reading them again; the memory of old batches is not written,
+because tensors may use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from tensorflow_ignite.data.epochs.changes import PARTITION_MASK, Changes, IdentityIndex
+from tensorflow_ignite.data.epochs.row_batch import RowBatch
+from tensorflow_ignite.data.epochs.tensors import Array
+
+# Batches that together have less than this part of the rows of the largest one become one batch.
+SMALL_PARTS = 2
+
+
+def refreshed(batches: tuple[RowBatch, ...], changes: Changes, rows: Sequence[RowBatch]) -> tuple[RowBatch, ...] | None:
+    """The batches after changes; the same object if there are none. None: what is to be replaced is not known.
+
+    Args:
+        batches: The batches before.
+        changes: What has changed, apart from the rows.
+        rows: The changed rows: all identified, or none.
+    """
+    if not rows and not len(changes.removed) and not changes.whole:
+        return batches
+    put = joined([batch for batch in rows if batch.identities is not None])
+    kept: list[RowBatch] = []
+    rest = np.ones(0 if put is None else put.rows, bool)
+    placed = IdentityIndex(put.identities) if put is not None and put.identities is not None else None
+    gone = _Gone(changes)
+    for batch in batches:
+        if batch.identities is None:
+            if batch.partitions.isdisjoint(changes.whole):
+                kept.append(batch)
+            elif not batch.partitions <= changes.whole:
+                return None
+            continue
+        gone_here = gone.rows(batch.identities)
+        newer = batch
+        if placed is not None and put is not None:
+            # Rows keep their order, also those of partitions that were read whole.
+            at, source = placed.find(batch.identities)
+            rest[source] = False
+            gone_here = np.setdiff1d(gone_here, at, assume_unique=True)
+            newer = _replaced(batch, at, put, source)
+        if len(gone_here) < batch.rows:
+            kept.append(_without(newer, gone_here))
+    if put is not None and rest.any():
+        kept.append(put if rest.all() else _selected(put, np.flatnonzero(rest)))
+    kept += [batch for batch in rows if batch.identities is None]
+    return _merged(kept)
+
+
+class _Gone:
+    """The rows that are removed, or whose partitions were read whole."""
+
+    def __init__(self, changes: Changes) -> None:
+        self._removed = IdentityIndex(changes.removed) if len(changes.removed) else None
+        self._has_whole = bool(changes.whole)
+        self._whole = np.zeros(PARTITION_MASK + 1, bool)
+        self._whole[np.fromiter(changes.whole, np.int64, len(changes.whole))] = True
+
+    def rows(self, identities: Array) -> Array:
+        """Indices of the rows, ascending."""
+        found = np.empty(0, np.int64) if self._removed is None else self._removed.find(identities)[0]
+        if not self._has_whole:
+            return found
+        return np.union1d(found, np.flatnonzero(self._whole[identities[:, 1] & PARTITION_MASK]))
+
+
+def _replaced(batch: RowBatch, at: Array, put: RowBatch, source: Array) -> RowBatch:
+    """The batch with rows of another one, with the same identities, in the place of some of its own."""
+    if not len(at):
+        return batch
+    columns = [
+        _column(old, at, new, source) for old, new in zip(batch.records.columns, put.records.columns, strict=True)
+    ]
+    return replace(batch, records=pa.RecordBatch.from_arrays(columns, schema=batch.records.schema), arrays=None)
+
+
+def _column(old: pa.Array, at: Array, new: pa.Array, source: Array) -> pa.Array:
+    if not old.null_count and not new.null_count:
+        if pa.types.is_fixed_size_list(old.type):
+            width = old.type.list_size
+            # Of an array that is a slice, `flatten` returns the values of the slice.
+            values = _fixed(old.flatten(), width, at, new.flatten(), source)
+            if values is not None:
+                return pa.FixedSizeListArray.from_arrays(values, type=old.type)
+        values = _fixed(old, 1, at, new, source)
+        if values is not None:
+            return values
+    order = np.arange(len(old))
+    order[at] = len(old) + source
+    return pa.concat_arrays([old, new]).take(pa.array(order))
+
+
+def _fixed(old: pa.Array, width: int, at: Array, new: pa.Array, source: Array) -> pa.Array | None:
+    """A column of numbers, ``width`` for each row, in new memory; None for other types."""
+    kind = old.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)) or old.null_count or new.null_count:
+        return None
+    before = old.to_numpy(zero_copy_only=True)
+    # Arrow's pool returns the memory of an earlier refresh, whose pages exist; numpy's would be new.
+    memory = pa.allocate_buffer(before.nbytes)
+    values = np.frombuffer(memory, before.dtype)
+    np.copyto(values, before)
+    values.reshape(-1, width)[at] = new.to_numpy(zero_copy_only=True).reshape(-1, width)[source]
+    return pa.Array.from_buffers(kind, len(before), [None, memory])
+
+
+def _without(batch: RowBatch, indices: Array) -> RowBatch:
+    """The identified rows without those at ascending indices, in new memory."""
+    if not len(indices):
+        return batch
+    keep = np.ones(batch.rows, bool)
+    keep[indices] = False
+    return _selected(batch, np.flatnonzero(keep))
+
+
+def _selected(batch: RowBatch, indices: Array) -> RowBatch:
+    assert batch.identities is not None
+    return replace(
+        batch, records=batch.records.take(pa.array(indices)), arrays=None, identities=batch.identities[indices]
+    )
+
+
+def joined(batches: Sequence[RowBatch]) -> RowBatch | None:
+    """The rows of several batches as one; None: there is no batch."""
+    if len(batches) < 2:
+        return batches[0] if batches else None
+    identities = [batch.identities for batch in batches if batch.identities is not None]
+    return replace(
+        batches[0],
+        records=pa.concat_batches([batch.records for batch in batches]),
+        arrays=None,
+        identities=np.concatenate(identities) if identities else None,
+    )
+
+
+def _merged(batches: Sequence[RowBatch]) -> tuple[RowBatch, ...]:
+    """The batches; small ones that follow one another become one, since each batch costs time in each epoch."""
+    most = max((batch.rows for batch in batches), default=0) // SMALL_PARTS
+    groups: list[list[RowBatch]] = []
+    size = 0
+    for batch in batches:
+        last = groups[-1][-1] if groups else None
+        if last is not None and size + batch.rows <= most and last.partitions == batch.partitions:
+            groups[-1].append(batch)
+            size += batch.rows
+        else:
+            groups.append([batch])
+            size = batch.rows
+    return tuple(whole for group in groups if (whole := joined(group)) is not None)

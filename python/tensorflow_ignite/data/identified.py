@@ -1,0 +1,67 @@
+"""Streams whose rows are identified, so that what changes later can be found and read alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from tensorflow_ignite.data.epochs.changes import Changes, Position
+from tensorflow_ignite.data.transport.flight import Endpoint
+from tensorflow_ignite.data.transport.moved_partitions import MovedPartitionStream
+from tensorflow_ignite.v1 import data_pb2
+
+
+class IdentifiedStream:
+    """A stream with what its nodes say about its partitions. One thread iterates; any thread may cancel.
+
+    Attributes:
+        partitions: The partitions that it reads.
+        has_identities: Whether batches have the columns that identify rows.
+    """
+
+    def __init__(self, stream: MovedPartitionStream, has_identities: bool) -> None:
+        """Opens nothing before iteration.
+
+        Args:
+            stream: The batches; their nodes get a command with ``positions``.
+            has_identities: Whether batches have the columns that identify rows; those of SQL have not.
+        """
+        self.partitions = stream.partitions
+        self.has_identities = has_identities
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yields the batches in order."""
+        return iter(self._stream)
+
+    def cancel(self) -> None:
+        """Ends the stream; returns at once."""
+        self._stream.cancel()
+
+    def outcome(self) -> Changes:
+        """What the nodes say after the last row; it has no rows."""
+        results = self._stream.results
+        removed = np.frombuffer(b"".join(result.removed for result in results), ">i8").reshape(-1, 2)
+        return Changes(
+            removed=removed.astype(np.int64),
+            whole=frozenset(partition for result in results for partition in result.whole),
+            positions={
+                position.partition: Position(position.feed, position.sequence)
+                for result in results
+                for position in result.positions
+            },
+        )
+
+
+def since(endpoint: Endpoint, positions: Mapping[int, Position]) -> Endpoint:
+    """The endpoint with a command for what has changed since positions; partitions without one are read whole."""
+    return endpoint.modified(
+        positions=True,
+        since=[
+            data_pb2.PartitionPosition(partition=partition, feed=position.feed, sequence=position.sequence)
+            for partition in endpoint.command.partitions
+            if (position := positions.get(partition)) is not None
+        ],
+    )

@@ -1,0 +1,76 @@
+"""Epochs of different lengths in ``fit``: Keras counts the steps of the first one, and expects as many in each other.
+
+With the rows of a cache that is written, a longer epoch would be cut to that number, and a shorter one would end the
+training. The corrections let each epoch end with its rows. They apply to datasets whose rows come from
+:func:`tensorflow_ignite.dataset`, without a fixed number; other datasets use the original functions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from tensorflow_ignite.data.epochs.rows_per_worker import ROWS_OF_NOW
+
+
+def has_rows_of_now(dataset: Any) -> bool:
+    """Whether a dataset is made of a marked one.
+
+    Args:
+        dataset: A tf.data.Dataset, or one that a strategy has distributed.
+    """
+    waiting = [getattr(dataset, "_original_dataset", dataset)]
+    while waiting:
+        each = waiting.pop()
+        if getattr(each, ROWS_OF_NOW, False):
+            return True
+        waiting += each._inputs() if hasattr(each, "_inputs") else []
+    return False
+
+
+def correct_keras3(epoch_iterator: ModuleType) -> None:
+    """Corrects Keras 3.
+
+    Args:
+        epoch_iterator: The module ``keras.src.trainers.epoch_iterator``, of which the package calls this once.
+    """
+    kind: Any = epoch_iterator.EpochIterator
+    original: Callable[[Any], contextlib.AbstractContextManager[None]] = kind.catch_stop_iteration
+
+    @functools.wraps(original)
+    @contextlib.contextmanager
+    def catch_stop_iteration(self: Any) -> Iterator[None]:
+        if self.steps_per_epoch or not has_rows_of_now(getattr(self.data_adapter, "_dataset", None)):
+            with original(self):
+                yield
+            return
+        try:
+            yield
+        except StopIteration:
+            self._current_iterator = None
+            self.data_adapter.on_epoch_end()
+
+    kind.catch_stop_iteration = catch_stop_iteration
+
+
+def correct_tf_keras(data_adapter: ModuleType) -> None:
+    """Corrects Keras 2 in the package tf_keras.
+
+    Args:
+        data_adapter: The module ``tf_keras.src.engine.data_adapter``, of which the package calls this once.
+    """
+    kind: Any = data_adapter.DataHandler
+    original: Callable[[Any], contextlib.AbstractContextManager[None]] = kind.catch_stop_iteration
+
+    @functools.wraps(original)
+    @contextlib.contextmanager
+    def catch_stop_iteration(self: Any) -> Iterator[None]:
+        with original(self):
+            yield
+        if self._steps_per_epoch is None and has_rows_of_now(self._dataset):
+            self._inferred_steps = None
+
+    kind.catch_stop_iteration = catch_stop_iteration

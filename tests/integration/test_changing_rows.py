@@ -1,0 +1,196 @@
+"""Epochs of a cache that is written meanwhile: which rows they have, and what they read."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jobs import LIMIT, SCRIPTS, await_files, read
+from thin_client import thin_client
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite import errors
+from tensorflow_ignite.data import identified, pyfunc
+from tensorflow_ignite.data.request import make_request
+from tensorflow_ignite.testing import LocalCluster
+
+ROWS = 3_000
+PARTITIONS = 32
+# Longer than the time after which nodes know all changes.
+SETTLED_SECONDS = 2.5
+
+
+class Rows:
+    """The ids of epochs, as a graph reads them, and how many rows the nodes have sent."""
+
+    def __init__(self, cache: str, address: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
+        arguments: dict[str, Any] = {"columns": ["id"], "key": False, "partitions": None, "batch_bytes": 4000}
+        self.request = make_request(cache, address=address, **{**arguments, "snapshot": "refresh", **options})
+        self.received = 0
+        received = identified.IdentifiedStream.__iter__
+
+        def counted(stream: identified.IdentifiedStream) -> Iterator[Any]:
+            for batch in received(stream):
+                self.received += batch.num_rows
+                yield batch
+
+        monkeypatch.setattr(identified.IdentifiedStream, "__iter__", counted)
+
+    def epoch(self) -> list[int]:
+        """The ids of the next epoch, and counts from 0 what the nodes send for it."""
+        self.received = 0
+        text = self.request.to_json().encode()
+        handle, offset, found = np.zeros(pyfunc.HANDLE_NUMBERS, np.int64), np.int64(0), []
+        while True:
+            handle, following, ids = pyfunc.read_batch(text, handle, offset)
+            if following < 0:
+                return found
+            offset = following
+            found += ids.tolist()
+
+    def close(self) -> None:
+        """As when the dataset is collected."""
+        pyfunc.forget(self.request.name)
+
+
+def made(cluster: LocalCluster, name: str, rows: int = ROWS, **options: Any) -> str:
+    """A cache with the ids from 0 on, also as keys."""
+    ids = np.arange(rows)
+    data = {"key": ids, "id": ids, "text": [f"row {number}" for number in ids]}
+    tfi.load(name, data, key="key", partitions=PARTITIONS, address=cluster.address, **{"backups": 1, **options})
+    return name
+
+
+def put(cluster: LocalCluster, cache: str, rows: dict[int, int]) -> None:
+    """Puts ids under keys."""
+    data = {
+        "key": np.array(list(rows), np.int64),
+        "id": np.array(list(rows.values()), np.int64),
+        "text": ["changed"] * len(rows),
+    }
+    tfi.load(cache, data, key="key", if_exists="append", address=cluster.address)
+
+
+def settle(rows: Rows) -> None:
+    """Reads two epochs; after the second one all nodes know all later changes."""
+    rows.epoch()
+    time.sleep(SETTLED_SECONDS)
+    rows.epoch()
+
+
+def test_each_epoch_of_a_refreshed_snapshot_has_the_rows_of_now(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = made(cluster, "refreshed")
+    rows = Rows(cache, cluster.address, monkeypatch)
+    settle(rows)
+    assert sorted(rows.epoch()) == list(range(ROWS))
+    assert rows.received == 0
+    chance, present = random.Random(3), {number: number for number in range(ROWS)}
+    with thin_client(cluster.nodes[0].pid) as client:
+        for number in range(1, 6):
+            changed = {chance.randrange(ROWS + 300): number * 100_000 + each for each in range(60)}
+            put(cluster, cache, changed)
+            present |= changed
+            removed = chance.sample(sorted(present), 20)
+            client.get_cache(cache).remove_keys(removed)
+            for key in removed:
+                del present[key]
+            assert sorted(rows.epoch()) == sorted(present.values())
+            assert rows.received <= len(changed)
+        client.get_cache(cache).clear()
+    put(cluster, cache, {1: 7, 2: 8})
+    time.sleep(0.2)
+    assert sorted(rows.epoch()) == [7, 8]
+    rows.close()
+
+
+@pytest.mark.parametrize("options", [{"window": 200, "seed": 1}, {"where": "id >= 100"}], ids=["shuffled", "where"])
+def test_other_orders_and_conditions_are_refreshed_too(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    cache = made(cluster, f"refreshed_{len(options)}")
+    rows = Rows(cache, cluster.address, monkeypatch, **options)
+    settle(rows)
+    first = 100 if "where" in options else 0
+    assert sorted(rows.epoch()) == list(range(first, ROWS))
+    assert rows.received == 0
+    put(cluster, cache, {5: 5_000, 6: 50, 3_001: 3_001})
+    expected = {number: number for number in range(ROWS)} | {5: 5_000, 6: 50, 3_001: 3_001}
+    assert sorted(rows.epoch()) == sorted(number for number in expected.values() if number >= first)
+    assert sorted(rows.epoch()) == sorted(number for number in expected.values() if number >= first)
+    assert rows.received == 0
+    rows.close()
+
+
+def test_a_frozen_snapshot_has_the_rows_of_the_first_epoch(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = made(cluster, "frozen", 100)
+    rows = Rows(cache, cluster.address, monkeypatch, snapshot="frozen")
+    assert sorted(rows.epoch()) == list(range(100))
+    put(cluster, cache, {200: 200})
+    assert sorted(rows.epoch()) == list(range(100))
+    rows.close()
+
+
+def test_without_a_snapshot_each_epoch_has_the_rows_that_exist_and_exact_ones_refuse_others(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = made(cluster, "grows", 100)
+    rows = Rows(cache, cluster.address, monkeypatch, snapshot="")
+    exact = Rows(cache, cluster.address, monkeypatch, snapshot="", exact=True)
+    assert (rows.request.rows, exact.request.rows) == (-1, 100)
+    assert sorted(rows.epoch()) == sorted(exact.epoch()) == list(range(100))
+    put(cluster, cache, {100: 100})
+    assert sorted(rows.epoch()) == list(range(101))
+    with pytest.raises(errors.RowMismatchError, match="101 rows arrived, 100 were expected"):
+        exact.epoch()
+    rows.close()
+    exact.close()
+
+
+@pytest.mark.parametrize(("uneven", "snapshot"), [("drop", "refresh"), ("repeat", "none"), ("pad", "refresh")])
+def test_workers_agree_on_each_epoch_while_rows_are_put_and_leave_out_none_twice(
+    cluster: LocalCluster, client: tfi.Client, tmp_path: Path, uneven: str, snapshot: str
+) -> None:
+    cache, epochs = made(cluster, f"agreed_{uneven}", 1_000), 6
+    job = client.submit(
+        SCRIPTS / "read_changing.py", cache=cache, args=[str(tmp_path), cache, str(epochs), uneven, snapshot]
+    )
+    present = [set(range(1_000))]
+    found: list[list[tuple[list[int], list[float]]]] = []
+    for epoch in range(epochs):
+        (tmp_path / f"go-{epoch}").touch()
+        more = range(1_000 + 100 * epoch, 1_000 + 100 * (epoch + 1))
+        if epoch % 2:
+            # While the epoch is read.
+            put(cluster, cache, {number: number for number in more})
+        await_files(job, *(tmp_path / f"{worker}-{epoch}.json" for worker in range(3)))
+        if not epoch % 2:
+            put(cluster, cache, {number: number for number in more})
+        present.append(present[-1] | set(more))
+        found.append([read(tmp_path, f"{worker}-{epoch}.json") for worker in range(3)])
+    assert job.wait(LIMIT).attempt.number == 1  # type: ignore[union-attr]
+    missed_before: set[int] = set()
+    for epoch, shares in enumerate(found):
+        assert len({len(ids) for ids, _ in shares}) == 1
+        ids = {number for share, weights in shares for number, weight in zip(share, weights, strict=True) if weight}
+        missed = present[epoch] - ids
+        if uneven == "drop":
+            # Of those that one epoch has left out, the next one has all.
+            assert not missed & missed_before
+            for share, _ in shares:
+                assert len(set(share)) == len(share)
+        else:
+            assert not missed
+        if uneven == "pad":
+            real = [number for share, weights in shares for number, w in zip(share, weights, strict=True) if w]
+            assert len(real) == len(set(real))
+        missed_before = missed
+    assert len(found[-1][0][0]) > len(found[0][0][0])
