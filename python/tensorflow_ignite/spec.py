@@ -128,6 +128,8 @@ class JobSpec(Value):
         wheels: Wheels to install, as paths inside the archive.
         python: The interpreter of the tasks on every node; empty: that of the node.
         priority: From -100 to 100: each unit moves the job ten minutes forward in the queue.
+        read_rate: The most that its tasks together read from each node in a second, such as ``"200MB"``; empty: no
+            limit of its own.
     """
 
     cache: str
@@ -156,6 +158,7 @@ class JobSpec(Value):
     wheels: tuple[str, ...] = ()
     python: str = ""
     priority: int = 0
+    read_rate: str = ""
 
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""

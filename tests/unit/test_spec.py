@@ -33,6 +33,7 @@ def test_a_specification_survives_the_way_there_and_back() -> None:
         on_join="ignore",
         allow_data_loss=True,
         priority=-7,
+        read_rate="200MB",
     )
     assert spec.JobSpec.from_proto(sent.to_proto()) == sent
 

@@ -95,7 +95,7 @@ class ReservePortsResponse(_message.Message):
     def __init__(self, ports: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StartTaskRequest(_message.Message):
-    __slots__ = ("key", "spec", "code_archive", "env", "context", "limits", "inherited_env", "lease_until_nanos", "first_step_timeout", "stall_timeout", "peers")
+    __slots__ = ("key", "spec", "code_archive", "env", "context", "limits", "inherited_env", "lease_until_nanos", "first_step_timeout", "stall_timeout", "peers", "nice")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -114,6 +114,7 @@ class StartTaskRequest(_message.Message):
     FIRST_STEP_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     STALL_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     PEERS_FIELD_NUMBER: _ClassVar[int]
+    NICE_FIELD_NUMBER: _ClassVar[int]
     key: TaskKey
     spec: _job_pb2.JobSpec
     code_archive: str
@@ -125,7 +126,8 @@ class StartTaskRequest(_message.Message):
     first_step_timeout: _duration_pb2.Duration
     stall_timeout: _duration_pb2.Duration
     peers: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ..., lease_until_nanos: _Optional[int] = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., peers: _Optional[_Iterable[str]] = ...) -> None: ...
+    nice: int
+    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ..., lease_until_nanos: _Optional[int] = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., peers: _Optional[_Iterable[str]] = ..., nice: _Optional[int] = ...) -> None: ...
 
 class TaskLimits(_message.Message):
     __slots__ = ("memory_bytes", "processes", "open_files", "cpu_time", "run_time")
@@ -146,7 +148,7 @@ class StartTaskResponse(_message.Message):
     def __init__(self) -> None: ...
 
 class TaskContext(_message.Message):
-    __slots__ = ("job_id", "attempt", "role", "index", "cache", "node_address", "checkpoint_directory", "workers", "assignment_digest", "job_name", "kind", "incarnation", "token", "allow_data_loss")
+    __slots__ = ("job_id", "attempt", "role", "index", "cache", "node_address", "checkpoint_directory", "workers", "assignment_digest", "job_name", "kind", "incarnation", "token", "allow_data_loss", "read_rate")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
@@ -161,6 +163,7 @@ class TaskContext(_message.Message):
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     ALLOW_DATA_LOSS_FIELD_NUMBER: _ClassVar[int]
+    READ_RATE_FIELD_NUMBER: _ClassVar[int]
     job_id: str
     attempt: int
     role: _job_pb2.Role
@@ -175,7 +178,8 @@ class TaskContext(_message.Message):
     incarnation: int
     token: str
     allow_data_loss: bool
-    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., cache: _Optional[str] = ..., node_address: _Optional[str] = ..., checkpoint_directory: _Optional[str] = ..., workers: _Optional[_Iterable[_Union[WorkerAssignment, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., job_name: _Optional[str] = ..., kind: _Optional[_Union[_job_pb2.JobKind, str]] = ..., incarnation: _Optional[int] = ..., token: _Optional[str] = ..., allow_data_loss: bool = ...) -> None: ...
+    read_rate: str
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., cache: _Optional[str] = ..., node_address: _Optional[str] = ..., checkpoint_directory: _Optional[str] = ..., workers: _Optional[_Iterable[_Union[WorkerAssignment, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., job_name: _Optional[str] = ..., kind: _Optional[_Union[_job_pb2.JobKind, str]] = ..., incarnation: _Optional[int] = ..., token: _Optional[str] = ..., allow_data_loss: bool = ..., read_rate: _Optional[str] = ...) -> None: ...
 
 class WorkerAssignment(_message.Message):
     __slots__ = ("index", "node_id", "partitions", "rows")

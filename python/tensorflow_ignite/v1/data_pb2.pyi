@@ -39,7 +39,7 @@ EXISTING_CACHE_REPLACE: ExistingCache
 EXISTING_CACHE_APPEND: ExistingCache
 
 class ReadCommand(_message.Message):
-    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows", "nulls", "on_mismatch", "schema", "where", "sql", "parameters", "uncounted", "follow", "accept_data_loss", "positions", "since", "wait_millis")
+    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows", "nulls", "on_mismatch", "schema", "where", "sql", "parameters", "uncounted", "follow", "accept_data_loss", "positions", "since", "wait_millis", "read_rate")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
@@ -58,6 +58,7 @@ class ReadCommand(_message.Message):
     POSITIONS_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     WAIT_MILLIS_FIELD_NUMBER: _ClassVar[int]
+    READ_RATE_FIELD_NUMBER: _ClassVar[int]
     cache: str
     columns: _containers.RepeatedScalarFieldContainer[str]
     key: bool
@@ -76,7 +77,8 @@ class ReadCommand(_message.Message):
     positions: bool
     since: _containers.RepeatedCompositeFieldContainer[PartitionPosition]
     wait_millis: int
-    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ..., nulls: _Optional[_Union[Nulls, str]] = ..., on_mismatch: _Optional[_Union[Mismatch, str]] = ..., schema: _Optional[bytes] = ..., where: _Optional[str] = ..., sql: _Optional[str] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ..., uncounted: bool = ..., follow: bool = ..., accept_data_loss: bool = ..., positions: bool = ..., since: _Optional[_Iterable[_Union[PartitionPosition, _Mapping]]] = ..., wait_millis: _Optional[int] = ...) -> None: ...
+    read_rate: ReadLimit
+    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ..., nulls: _Optional[_Union[Nulls, str]] = ..., on_mismatch: _Optional[_Union[Mismatch, str]] = ..., schema: _Optional[bytes] = ..., where: _Optional[str] = ..., sql: _Optional[str] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ..., uncounted: bool = ..., follow: bool = ..., accept_data_loss: bool = ..., positions: bool = ..., since: _Optional[_Iterable[_Union[PartitionPosition, _Mapping]]] = ..., wait_millis: _Optional[int] = ..., read_rate: _Optional[_Union[ReadLimit, _Mapping]] = ...) -> None: ...
 
 class PartitionPosition(_message.Message):
     __slots__ = ("partition", "feed", "sequence")
@@ -87,6 +89,16 @@ class PartitionPosition(_message.Message):
     feed: int
     sequence: int
     def __init__(self, partition: _Optional[int] = ..., feed: _Optional[int] = ..., sequence: _Optional[int] = ...) -> None: ...
+
+class ReadLimit(_message.Message):
+    __slots__ = ("bytes_per_second", "rows_per_second", "group")
+    BYTES_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    ROWS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    bytes_per_second: int
+    rows_per_second: int
+    group: str
+    def __init__(self, bytes_per_second: _Optional[int] = ..., rows_per_second: _Optional[int] = ..., group: _Optional[str] = ...) -> None: ...
 
 class Parameter(_message.Message):
     __slots__ = ("bool_value", "int_value", "double_value", "string_value", "bytes_value")
