@@ -27,8 +27,8 @@ def keeper_command(options: str) -> list[str]:
 
 
 def launcher(request: StartTaskRequest) -> list[str]:
-    """Returns the begin of a command line: the keeper, and the limits of the task."""
-    return keeper_command(limits.launch_argument(request.limits))
+    """Returns the begin of a command line: the keeper, the limits of the task and its priority."""
+    return keeper_command(limits.launch_argument(request.limits) + (f",NICE={request.nice}" if request.nice else ""))
 
 
 def command(request: StartTaskRequest, code: Path, python: str) -> list[str]:

@@ -1,7 +1,8 @@
 """The keeper of a task, the first program of its process: it starts the script, and ends everything that comes from it.
 
-Run as a file by `python -IS launch.py AGENT_PID[,LIMIT=SOFT:HARD...][,FD=NUMBER] COMMAND ARGUMENT...`, in a process
-that leads its own session; LIMIT is the end of a name of `resource`, such as NOFILE. FD is a descriptor that the script
+Run as a file by `python -IS launch.py AGENT_PID[,LIMIT=SOFT:HARD...][,NICE=NUMBER][,FD=NUMBER] COMMAND ARGUMENT...`,
+in a process that leads its own session; LIMIT is the end of a name of `resource`, such as NOFILE. NICE is added to the
+nice value of the script, but not of the keeper, which must be able to kill in time. FD is a descriptor that the script
 inherits, and the keeper closes. Its standard input is a socket to the agent (SOCK_SEQPACKET). The agent sends the ends
 of the attempt's lease, in nanoseconds of CLOCK_MONOTONIC; the keeper sends `pid PID`, `exit CODE` (negative: a signal),
 and `lease` before it kills at the end of the lease.
@@ -39,7 +40,8 @@ def main() -> None:
     """Exits with 0 when nothing of the task is left; with 125 before its start if the agent has ended."""
     agent_argument, *arguments = sys.argv[1].split(",")
     agent, values = int(agent_argument), [argument.partition("=")[::2] for argument in arguments]
-    limits = [_parse_limit(name, value) for name, value in values if name != "FD"]
+    limits = [_parse_limit(name, value) for name, value in values if name not in ("FD", "NICE")]
+    nice = sum(int(value) for name, value in values if name == "NICE")
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     # The end of the socket says the same; SIGTERM is for a socket that another process still has open.
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -50,7 +52,7 @@ def main() -> None:
     keeper = os.getpid()
     script = os.fork()
     if script == 0:
-        _become_script(keeper, limits, sys.argv[2:])
+        _become_script(keeper, limits, nice, sys.argv[2:])
     try:
         # The output and the socket belong to the script and to the agent.
         null = os.open("/dev/null", os.O_RDWR)
@@ -178,7 +180,7 @@ def _catch_signals() -> int:
     return wakeup
 
 
-def _become_script(keeper: int, limits: "list[tuple[int, int, int]]", command: "list[str]") -> None:
+def _become_script(keeper: int, limits: "list[tuple[int, int, int]]", nice: int, command: "list[str]") -> None:
     """Executes the command; exits with 127 if it cannot be executed."""
     try:
         # A signal to the groups of the script does not reach its keeper.
@@ -198,6 +200,8 @@ def _become_script(keeper: int, limits: "list[tuple[int, int, int]]", command: "
         resource.setrlimit(resource.RLIMIT_CORE, (1 if highest == resource.RLIM_INFINITY else min(1, highest), highest))
         for kind, soft, hard in limits:
             resource.setrlimit(kind, (soft, hard))
+        if nice:
+            _lower_priority(nice)
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         os.execv(command[0], command)
     except OSError as error:
@@ -207,6 +211,19 @@ def _become_script(keeper: int, limits: "list[tuple[int, int, int]]", command: "
         traceback.print_exc()
     finally:
         os._exit(125)
+
+
+def _lower_priority(nice: int) -> None:
+    os.nice(nice)
+    try:
+        with open("/proc/sys/kernel/sched_autogroup_enabled") as setting:
+            is_grouped = setting.read(1) == "1"
+        if is_grouped:
+            # The kernel then compares nice values only within a session; this is the one that it compares of sessions.
+            with open("/proc/self/autogroup", "w") as group:
+                group.write(str(nice))
+    except OSError:
+        return
 
 
 def _parse_limit(name: str, value: str) -> "tuple[int, int, int]":

@@ -31,8 +31,9 @@ HANG_SECONDS = 5.0
 # The longest time of a task's wait for a spare that still imports.
 WAIT_SECONDS = 60.0
 _POLL_SECONDS = 0.25
-# A tenth of the processor where others want it.
-_LOW_PRIORITY = 10
+# The nice value with which spares import: a tenth of the processor where others need it.
+LOW_PRIORITY = 10
+_LOWEST_PRIORITY = 19
 _TAIL_BYTES = 2000
 
 
@@ -58,6 +59,8 @@ class SpareTask:
     code: Path
     #: The kernel's limits: the number of each, the soft and the hard limit.
     limits: Sequence[tuple[int, int, int]]
+    #: Added to the nice value of the agent.
+    nice: int
     #: Descriptor of the file for the output.
     output: int
 
@@ -65,16 +68,14 @@ class SpareTask:
 class Spare:
     """A spare from its start to the task that takes it, or to its end. Belongs to the agent's event loop."""
 
-    def __init__(
-        self, key: SpareKey, directory: Path, mark: str, low_priority: bool, changed: Callable[[Spare], None]
-    ) -> None:
+    def __init__(self, key: SpareKey, directory: Path, mark: str, nice: int, changed: Callable[[Spare], None]) -> None:
         """Starts the process, on the thread of the event loop, which lives as long as the agent.
 
         Args:
             key: What its task has in common with it.
             directory: Its directory, which is made.
             mark: Its process mark.
-            low_priority: It imports with a low priority, which is raised again when it is taken.
+            nice: Added to the nice value of the agent while it imports; its task sets its own value.
             changed: Called when it is ready, and when it has ended without a task.
 
         Raises:
@@ -90,7 +91,7 @@ class Spare:
         #: It has refused its task, whose script would find something else after a start by Python; it has not failed.
         self.is_unfit = False
         self._directory = directory
-        self._low_priority = low_priority
+        self._nice = nice
         self._is_low = False
         self._changed = changed
         self._answer: asyncio.Future[str] | None = None
@@ -113,7 +114,7 @@ class Spare:
         finally:
             os.close(log)
         asyncio.get_running_loop().add_reader(self._control.fileno(), self._receive)
-        if low_priority:
+        if nice:
             asyncio.get_running_loop().call_later(_POLL_SECONDS / 5, self._lower_priority)
 
     @property
@@ -133,7 +134,9 @@ class Spare:
         Returns:
             An empty text: the script runs; else why the spare cannot be used.
         """
-        self._raise_priority()
+        priority = _lowered(task.nice)
+        if self._is_low:
+            _set_priority(self.keeper.script or 0, priority)
         description = json.dumps(
             {
                 "arguments": list(task.arguments),
@@ -141,6 +144,8 @@ class Spare:
                 "environment": dict(task.variables),
                 "code": str(task.code),
                 "limits": list(task.limits),
+                "priority": priority,
+                "nice": task.nice,
             }
         )
         self._answer = asyncio.get_running_loop().create_future()
@@ -228,12 +233,7 @@ class Spare:
             asyncio.get_running_loop().call_later(_POLL_SECONDS / 5, self._lower_priority)
         else:
             self._is_low = True
-            _set_priority(self.keeper.script, _LOW_PRIORITY)
-
-    def _raise_priority(self) -> None:
-        if self._is_low:
-            # Linux has a priority for each thread.
-            _set_priority(self.keeper.script or 0, os.getpriority(os.PRIO_PROCESS, 0))
+            _set_priority(self.keeper.script, _lowered(self._nice))
 
 
 def may_raise_priority() -> bool:
@@ -255,7 +255,12 @@ def may_raise_priority() -> bool:
     return allowed
 
 
+def _lowered(nice: int) -> int:
+    return min(_LOWEST_PRIORITY, os.getpriority(os.PRIO_PROCESS, 0) + nice)
+
+
 def _set_priority(pid: int, priority: int) -> None:
+    # Linux has a priority for each thread.
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(OSError):

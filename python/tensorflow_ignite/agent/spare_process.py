@@ -116,6 +116,8 @@ def _take(task: "dict[str, Any]", output: int) -> None:
     os.environ.update(environment)
     for kind, soft, hard in limits:
         resource.setrlimit(kind, (soft, hard))
+    if task["nice"]:
+        _lower_priority(task["priority"], task["nice"])
     # What the imports have printed belongs to the task, as after any other start.
     written = os.pread(1, _OUTPUT_BYTES, 0)
     while written:
@@ -137,6 +139,25 @@ def _take(task: "dict[str, Any]", output: int) -> None:
     # One that came meanwhile was sent to all processes of the node, and not to this task.
     signal.sigtimedwait({signal.SIGTERM}, 0)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+
+def _lower_priority(priority: int, nice: int) -> None:
+    """Gives all threads a priority, which Linux has for each of them; as launch.py does for other tasks."""
+    changed = True
+    while changed:
+        changed = False
+        # A thread that is made meanwhile by one with the old priority has the old priority.
+        for thread in map(int, os.listdir("/proc/self/task")):
+            with contextlib.suppress(OSError):
+                if os.getpriority(os.PRIO_PROCESS, thread) < priority:
+                    os.setpriority(os.PRIO_PROCESS, thread, priority)
+                    changed = True
+    with contextlib.suppress(OSError):
+        with open("/proc/sys/kernel/sched_autogroup_enabled") as setting:
+            is_grouped = setting.read(1) == "1"
+        if is_grouped:
+            with open("/proc/self/autogroup", "w") as group:
+                group.write(str(nice))
 
 
 def _script_folder(task: "dict[str, Any]") -> str:

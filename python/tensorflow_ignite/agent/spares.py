@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorflow_ignite.agent import memory, names
-from tensorflow_ignite.agent.spare import HANG_SECONDS, Spare, SpareState, may_raise_priority
+from tensorflow_ignite.agent.spare import HANG_SECONDS, LOW_PRIORITY, Spare, SpareState, may_raise_priority
 from tensorflow_ignite.agent.spare_key import SpareKey
 from tensorflow_ignite.agent.stall import processor_time
 
@@ -72,7 +72,8 @@ class Spares:
         self._low_memory = False
         self._memory_checked_at = 0.0
         self._bytes = 0
-        self._low_priority = count > 0 and may_raise_priority()
+        self._may_raise_priority = count > 0 and may_raise_priority()
+        self._nice = LOW_PRIORITY if self._may_raise_priority else 0
         self._ended = False
 
     @property
@@ -86,8 +87,15 @@ class Spares:
         ready = [spare for spare in self._spares if spare.state is SpareState.READY]
         return len(ready), sum(spare.bytes for spare in ready)
 
-    def begin_start(self, key: SpareKey) -> TaskStart:
-        """A task starts: the next spares are for such tasks, and are started after its start."""
+    def begin_start(self, key: SpareKey, nice: int) -> TaskStart:
+        """A task starts: the next spares are for such tasks, and are started after its start.
+
+        Args:
+            key: That of the task.
+            nice: That of the task; a spare whose priority cannot be raised again does not import with a lower one.
+        """
+        if not self._may_raise_priority:
+            self._nice = min(nice, LOW_PRIORITY)
         if key != self._key:
             self._failures, self._not_before = 0, 0.0
         self._key = key
@@ -154,7 +162,7 @@ class Spares:
     def _start(self, key: SpareKey) -> None:
         name = f"{_FOLDER}/{next(self._numbers)}"
         try:
-            spare = Spare(key, self._work / name, names.mark(self._work, name), self._low_priority, self._spare_changed)
+            spare = Spare(key, self._work / name, names.mark(self._work, name), self._nice, self._spare_changed)
         except OSError as error:
             self._fail(f"a spare could not be started: {error}")
             return
@@ -175,7 +183,7 @@ class Spares:
         if used > spare.processor_time:
             spare.processor_time, spare.worked_at = used, now
         # With a low priority it may wait long for a processor.
-        elif now - spare.worked_at >= (12 * HANG_SECONDS if self._low_priority else HANG_SECONDS):
+        elif now - spare.worked_at >= (12 * HANG_SECONDS if self._nice else HANG_SECONDS):
             self._fail(f"a spare (process {spare.keeper.script}, {spare.key.python}) hangs in its imports")
             self._drop(spare)
 

@@ -261,7 +261,7 @@ class Task:
         module = environment.module(self.request)
         arguments = [""] if module else environment.script_arguments(self.request, self._working)
         key = SpareKey.of(python, variables, self._working)
-        self._start_of_spares = self._spares.begin_start(key)
+        self._start_of_spares = self._spares.begin_start(key, self.request.nice)
         if not module:
             early = await asyncio.to_thread(sets_early_variables, self._working)
             if early or not arguments[0].endswith(".py"):
@@ -275,6 +275,7 @@ class Task:
             variables=late_variables(variables),
             code=self._working,
             limits=limits.numbered(self.request.limits),
+            nice=self.request.nice,
             output=self.output.fd,
         )
         self.keeper = running = spare.keeper

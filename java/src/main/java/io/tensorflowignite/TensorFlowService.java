@@ -86,6 +86,7 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   private String[] taskEnvironment = {};
   private int warmProcesses = 1;
   private int maxTasks;
+  private int taskNice = 10;
   private HashMap<String, Integer> taskQuotas = new HashMap<>();
 
   private final SecuritySettings security = new SecuritySettings();
@@ -315,6 +316,20 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
     }
     maxTasks = tasks;
   }
+  /**
+   * Priority of the tasks' processes: added to the nice value of their node, 0 to 19. With 10, a
+   * task gets a tenth of a processor for which the node has work too; with 0, as much as the node.
+   */
+  public void setTaskNice(int nice) {
+    if (nice < 0 || nice > TaskSettings.MAX_NICE) {
+      throw invalid(
+          "taskNice",
+          nice,
+          "It must be from 0, for the priority of the node, to " + TaskSettings.MAX_NICE);
+    }
+    taskNice = nice;
+  }
+
 
   /**
    * Tasks that are admitted for one owner of jobs at one time, by the name of the owner, 1 to
@@ -471,6 +486,7 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
 
   private static <E extends Enum<E>> E choice(
       String property, Class<E> type, String name, String names) {
+            taskNice,
     return Arrays.stream(type.getEnumConstants())
         .filter(known -> known.name().toLowerCase(Locale.ROOT).equals(name))
         .findFirst()

@@ -10,13 +10,14 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The limits of each task, the variables that it inherits from its node's environment, and the
- * processes that wait for tasks.
+ * The limits and the priority of each task, the variables that it inherits from its node's
+ * environment, and the processes that wait for tasks.
  */
 public final class TaskSettings implements Serializable {
   private static final long serialVersionUID = 1L;
 
   public static final int MAX_WARM_PROCESSES = 16;
+  public static final int MAX_NICE = 19;
 
   private final long memoryBytes;
   private final int processes;
@@ -24,6 +25,9 @@ public final class TaskSettings implements Serializable {
   private final Duration cpuTime;
   private final Duration runTime;
   private final ArrayList<String> environment;
+
+  /** Added to the nice value of a node for its tasks. */
+  private final int nice;
 
   /** Processes on each node that have TensorFlow imported and wait for a task. */
   public final int warmProcesses;
@@ -37,6 +41,7 @@ public final class TaskSettings implements Serializable {
    * @param cpuTime processor time of one process.
    * @param runTime time from a task's start to its end.
    * @param environment inherited variables: names, or prefixes of names followed by '*'.
+   * @param nice added to the nice value of a node for its tasks.
    * @param warmProcesses processes on each node that wait for a task; zero: none.
    */
   public TaskSettings(
@@ -46,6 +51,7 @@ public final class TaskSettings implements Serializable {
       Duration cpuTime,
       Duration runTime,
       List<String> environment,
+      int nice,
       int warmProcesses) {
     this.memoryBytes = memoryBytes;
     this.processes = processes;
@@ -53,6 +59,7 @@ public final class TaskSettings implements Serializable {
     this.cpuTime = cpuTime;
     this.runTime = runTime;
     this.environment = new ArrayList<>(environment);
+    this.nice = nice;
     this.warmProcesses = warmProcesses;
   }
 
@@ -77,6 +84,6 @@ public final class TaskSettings implements Serializable {
   }
 
   public void addTo(StartTaskRequest.Builder request) {
-    request.setLimits(limits()).addAllInheritedEnv(environment);
+    request.setLimits(limits()).addAllInheritedEnv(environment).setNice(nice);
   }
 }
