@@ -56,6 +56,8 @@ class Task:
         checkpoint_directory: Directory of the job's checkpoints, by default in the cluster; empty outside.
         num_workers: Number of workers of the attempt; 1 outside.
         allow_data_loss: Whether the job goes on with the remaining rows of caches that have lost partitions.
+        read_rate: The most that the job's tasks together read from each node in a second, such as ``"200MB"``; empty:
+            no limit of the job.
     """
 
     in_job: bool = False
@@ -73,6 +75,7 @@ class Task:
     checkpoint_directory: str = ""
     num_workers: int = 1
     allow_data_loss: bool = False
+    read_rate: str = ""
 
     @property
     def task(self) -> str:
@@ -163,5 +166,6 @@ def _read(path: str) -> tuple[Task, str, str]:
         checkpoint_directory=message.checkpoint_directory,
         num_workers=len(workers),
         allow_data_loss=message.allow_data_loss,
+        read_rate=message.read_rate,
     )
     return task, message.token, message.node_address

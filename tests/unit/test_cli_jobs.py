@@ -55,7 +55,7 @@ def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
         "ignore",
         "--allow-data-loss",
     ]
-    options += ["--wait-timeout", "60", "--verbose"]
+    options += ["--wait-timeout", "60", "--verbose", "--read-rate", "50000rows"]
     options += ["--checkpoint-directory", "ignite:///c", "--start-timeout", "90", "--stop-grace", "5"]
     code, out, err = cli("submit", "--cache", "images", *options, "--script", "pkg/fit.py", "--detach", script.parent)
     assert (code, err) == (0, "")
@@ -67,6 +67,7 @@ def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
     assert spec.on_join == job_pb2.ON_JOIN_IGNORE
     assert (spec.allow_data_loss, spec.wait_timeout.seconds) == (True, 60)
     assert (spec.start_timeout.seconds, spec.stop_grace.seconds) == (90, 5)
+    assert spec.read_rate == "50000rows"
 
 
 def test_submit_waits_prints_the_output_and_ends_with_the_jobs_code(cli, node, script) -> None:

@@ -167,6 +167,7 @@ def test_a_job_carries_all_its_options(client, node, tmp_path) -> None:
         wait_timeout=60,
         on_join="at-checkpoint",
         allow_data_loss=True,
+        read_rate="200MB",
     )
     spec = node.state.jobs[job.id].spec
     assert list(spec.args) == ["-c", "x", "--epochs", "3", "--help", "", "--", "a b"]
@@ -181,6 +182,7 @@ def test_a_job_carries_all_its_options(client, node, tmp_path) -> None:
     assert (spec.start_timeout.ToMilliseconds(), spec.HasField("stop_grace")) == (2500, True)
     assert (spec.HasField("max_crashes"), spec.max_crashes, spec.min_workers) == (True, 0, 2)
     assert (spec.wait_timeout.seconds, spec.on_join, spec.allow_data_loss) == (60, job_pb2.ON_JOIN_AT_CHECKPOINT, True)
+    assert spec.read_rate == "200MB"
     assert job.status.spec.code_digest in node.state.code
     assert job.status.state == "pending"
 

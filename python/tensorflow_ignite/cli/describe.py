@@ -125,6 +125,7 @@ def _rules(job: Job) -> str:
     rules += ["allow_data_loss"] if spec.allow_data_loss else []
     rules += ["allow_plaintext"] if spec.allow_plaintext else []
     rules += [f"priority={spec.priority}"] if spec.priority else []
+    rules += [f"read_rate={spec.read_rate}"] if spec.read_rate else []
     for name in ("start_timeout", "first_step_timeout", "stall_timeout", "stop_grace", "wait_timeout"):
         seconds = getattr(spec, name)
         rules += [] if seconds is None else [f"{name}={seconds:g}s"]

@@ -102,6 +102,10 @@ def submit(
         int,
         option("--priority", "NUMBER", "From -100 to 100: each unit moves it ten minutes forward in the queue."),
     ] = 0,
+    read_rate: Annotated[
+        str,
+        option("--read-rate", "RATE", "The most read from each node in a second: 200MB, or 50000rows."),
+    ] = "",
     on_join: Annotated[
         str, option("--on-join", "WHAT", f"When a node joins: {', '.join(ON_JOIN)}.", autocompletion=one_of(ON_JOIN))
     ] = ON_JOIN[0],
@@ -151,6 +155,7 @@ def submit(
       tensorflow-ignite submit --cache images --wheel dist/my-1.0-py3-none-any.whl train.py
       tensorflow-ignite submit --cache clicks --kind parameter-server train.py
       tensorflow-ignite submit --cache images --priority 10 train.py
+      tensorflow-ignite submit --cache images --read-rate 200MB train.py
       id=$(tensorflow-ignite submit --detach --cache images train.py)
     """
     given = args or []
@@ -203,6 +208,7 @@ def submit(
             allow_plaintext=allow_plaintext,
             python=python,
             priority=priority,
+            read_rate=read_rate,
         )
         exit_code = 0
         if wait:

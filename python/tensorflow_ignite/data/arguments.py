@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from tensorflow_ignite.base import rates
 from tensorflow_ignite.errors import InvalidRequestError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
@@ -102,6 +103,15 @@ def memory(value: Any) -> int:
     elif isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     raise InvalidRequestError(f'memory={value!r} is not a size; it is a number of bytes, or a text such as "2GB"')
+
+
+def read_rate(value: Any) -> str:
+    """A rate of reading, such as ``"200MB"``; empty for None."""
+    if value is None:
+        return ""
+    if rates.parse(value) is None:
+        raise InvalidRequestError(f"read_rate={value!r} is no rate; it is {rates.RULE}; for example read_rate='200MB'")
+    return str(value)
 
 
 def labels(label: Any, columns: Sequence[str] | None, key: bool) -> str | tuple[str, ...] | None:

@@ -44,6 +44,7 @@ def dataset(
     credentials: Any = None,
     batch_bytes: int = 0,
     accept_data_loss: bool | None = None,
+    read_rate: str | None = None,
 ) -> tf.data.Dataset:
     """The rows of a cache, one element a row: a dict from column names to tensors.
 
@@ -131,6 +132,10 @@ def dataset(
             64 KiB, else 8 MiB.
         accept_data_loss: Read the remaining rows if partitions have lost all their copies; otherwise that is a
             DataLossError. None: as the job says (``--allow-data-loss``), outside a job False.
+        read_rate: The most that this process reads from each node in a second, for this dataset: ``"200MB"`` or
+            ``"50000rows"``. None: as the job says (``--read-rate``, for all its tasks together), outside a job no
+            limit. In any case reading yields to the application's work on the node, unless the cluster is configured
+            otherwise.
 
     Returns:
         The dataset. Its cardinality is known if the number of rows is known, and no tf.distribute strategy shards it.
@@ -169,6 +174,7 @@ def dataset(
         schema=plain(parse_schema)(schema),
         credentials=plain(_store)(credentials),
         accept_data_loss=arguments.flag("accept_data_loss", accept_data_loss),
+        read_rate=arguments.read_rate(read_rate),
     )
     pyfunc.register()
     return plain(_rows)(request, labels)

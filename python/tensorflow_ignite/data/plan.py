@@ -24,6 +24,7 @@ from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.net import resolve
 from tensorflow_ignite.net.addresses import same
 from tensorflow_ignite.task import Task
+from tensorflow_ignite.v1 import data_pb2
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,17 @@ class Plan:
 
     def digest(self, request: Request) -> bytes:
         """Identifies the rows of an epoch and their order before shuffling; a restored iterator needs the same one."""
-        commands = [endpoint.command.SerializeToString(deterministic=True) for endpoint in self.endpoints]
+        commands = [_rows_of(endpoint.command) for endpoint in self.endpoints]
         identity = [commands, astuple(request.length), request.window, request.seed, request.transport]
         return hashlib.sha256(repr(identity).encode()).digest()
+
+
+def _rows_of(command: data_pb2.ReadCommand) -> bytes:
+    """What decides which rows a command reads: the next job may read them at another rate."""
+    rows = data_pb2.ReadCommand()
+    rows.CopyFrom(command)
+    rows.ClearField("read_rate")
+    return rows.SerializeToString(deterministic=True)
 
 
 def make_plan(request: Request) -> Plan:

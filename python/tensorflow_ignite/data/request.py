@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tensorflow_ignite import errors, task
+from tensorflow_ignite.base import rates
 from tensorflow_ignite.data import agreement, arguments, service_or_thin
 from tensorflow_ignite.data.environment import overrides
 from tensorflow_ignite.data.epochs import rows_per_worker
@@ -86,6 +87,8 @@ class Request:
         accept_data_loss: Whether the remaining rows are read if partitions have lost all their copies.
         uneven: How the workers of a mirrored job get equal numbers of rows.
         agreement: The name under which workers agree on the rows of each epoch when it begins; empty: they do not.
+        read_rate: The most that is read from each node in a second, such as ``"200MB"``; empty: no limit of its own.
+        read_group: Identifies the readers that share the limit on each node: a job, or a dataset.
     """
 
     cache: str
@@ -115,6 +118,8 @@ class Request:
     accept_data_loss: bool = False
     uneven: rows_per_worker.Uneven = "repeat"
     agreement: str = ""
+    read_rate: str = ""
+    read_group: str = ""
 
     @property
     def rows(self) -> int:
@@ -152,6 +157,17 @@ class Request:
             parameters=[_parameter(value) for value in self.parameters],
             uncounted=uncounted,
             accept_data_loss=self.accept_data_loss,
+            read_rate=self._limit(),
+        )
+
+    def _limit(self) -> data_pb2.ReadLimit | None:
+        rate = rates.parse(self.read_rate)
+        if rate is None:
+            return None
+        return data_pb2.ReadLimit(
+            bytes_per_second=rate.bytes_per_second,
+            rows_per_second=rate.rows_per_second,
+            group=self.read_group or self.name,
         )
 
     def in_batches_of(self, rows: int) -> Request:
@@ -208,6 +224,7 @@ def make_request(
     schema: RequestedSchema | None = None,
     credentials: str = "",
     accept_data_loss: bool | None = None,
+    read_rate: str = "",
 ) -> Request:
     """Makes the request of a dataset from its arguments, the job, the environment and the cluster's answer.
 
@@ -226,6 +243,11 @@ def make_request(
         raise errors.InvalidRequestError(
             f'transport="thin" cannot read the partitions of cache {cache!r} that the job assigned. It is for clusters '
             f'without our service, and a job runs on a cluster with it. Remove transport=, or use partitions="all"'
+        )
+    if read_rate and transport == service_or_thin.THIN:
+        raise errors.InvalidRequestError(
+            f'transport="thin" cannot keep read_rate={read_rate!r}. Only nodes with our service keep a rate of '
+            "reading. Remove read_rate=, or use another transport"
         )
     if here.in_job:
         if requested_partitions is None:
@@ -256,6 +278,8 @@ def make_request(
         weighted=uneven == "pad",
         uneven=uneven,
         accept_data_loss=accepts_data_loss(accept_data_loss),
+        read_rate=read_rate or here.read_rate,
+        read_group="" if read_rate else here.job_id,
     )
     description = describe(request, address_of(request), request.command(named_partitions(request, here)))
     if here.in_job and partitions is None and cache != here.cache == _resolved_cache(request, description):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from tensorflow_ignite import task
 from tensorflow_ignite.data import arguments, queries, service_or_thin
 from tensorflow_ignite.data.epochs.prefetch import Stream
 from tensorflow_ignite.data.queries import Parameter
@@ -88,6 +89,8 @@ def read_table(
         parameters=values,
         transport=NETWORK if transport == AUTO else transport,
         accept_data_loss=accepts_data_loss(arguments.flag("accept_data_loss", accept_data_loss)),
+        read_rate=task.current().read_rate,
+        read_group=task.current().job_id,
     )
     node = address_of(request)
     command = request.command(() if isinstance(chosen, str) else chosen, uncounted=True)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar
 
+from tensorflow_ignite.base import rates
 from tensorflow_ignite.errors import InvalidRequestError
 
 _Choice = TypeVar("_Choice", bound=str)
@@ -128,6 +129,13 @@ def priority(number: int) -> int:
             "such a number."
         )
     return number
+
+
+def read_rate(rate: str) -> str:
+    """Checks a rate of reading; empty: none."""
+    if rate and rates.parse(rate) is None:
+        raise InvalidRequestError(f"read_rate {rate!r} is no rate. A rate is {rates.RULE}. For example: 200MB.")
+    return rate
 
 
 def optional_seconds(what: str, duration: float | None, *, zero: bool = False) -> float | None:

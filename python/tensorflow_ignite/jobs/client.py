@@ -134,6 +134,7 @@ class Client:
         wheels: Sequence[str | os.PathLike[str]] = (),
         python: str | None = None,
         priority: int = 0,
+        read_rate: str = "",
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -183,6 +184,9 @@ class Client:
             python: The interpreter of the tasks, an absolute path, the same on every node; None: that of each node.
             priority: From -100 to 100. Each unit moves the job ten minutes forward in the queue of jobs, in which it
                 waits while its nodes have no room for its tasks.
+            read_rate: The most that its tasks together read from each node in a second, ``"200MB"`` or ``"50000rows"``;
+                empty: no limit of its own. Whatever it is, reading yields to the application's work on a node, unless
+                the cluster is configured otherwise (``readRate``).
 
         Returns:
             The job, which continues when this client is closed.
@@ -238,6 +242,7 @@ class Client:
             allow_plaintext=bool(allow_plaintext),
             python=checks.interpreter(python or ""),
             priority=checks.priority(priority),
+            read_rate=checks.read_rate(read_rate),
         )
         if not cache:
             raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")

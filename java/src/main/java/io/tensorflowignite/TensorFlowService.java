@@ -7,6 +7,7 @@ import io.tensorflowignite.security.decide.AccessRules;
 import io.tensorflowignite.settings.BatchLimits;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.settings.QueueSettings;
+import io.tensorflowignite.settings.ReadRate;
 import io.tensorflowignite.settings.SecuritySettings;
 import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.settings.TaskSettings;
@@ -78,15 +79,16 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   private boolean clientCertificates;
   private int maxBatchMegabytes = (int) (BatchLimits.DEFAULT.batch / MEGABYTE);
   private int batchMemoryMegabytes = (int) (BatchLimits.DEFAULT.total / MEGABYTE);
+  private ReadRate readRate = ReadRate.ADAPTIVE;
   private long taskMemoryMegabytes;
   private int taskProcesses;
   private int taskOpenFiles;
   private double taskCpuHours;
   private double taskTimeLimitHours;
   private String[] taskEnvironment = {};
+  private int taskNice = 10;
   private int warmProcesses = 1;
   private int maxTasks;
-  private int taskNice = 10;
   private HashMap<String, Integer> taskQuotas = new HashMap<>();
 
   private final SecuritySettings security = new SecuritySettings();
@@ -202,6 +204,28 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   }
 
   /**
+   * How fast each node reads rows for its streams: "adaptive" (the default): as fast as possible,
+   * but the application's gets, puts and queries on the node go first; "unlimited"; or the most of
+   * all streams of a node together, "200MB" or "50000rows" in a second, which yield as well.
+   */
+  public void setReadRate(String rate) {
+    if ("adaptive".equals(rate)) {
+      readRate = ReadRate.ADAPTIVE;
+    } else if ("unlimited".equals(rate)) {
+      readRate = ReadRate.UNLIMITED;
+    } else {
+      readRate =
+          ReadRate.parse(rate)
+              .orElseThrow(
+                  () ->
+                      invalid(
+                          "readRate",
+                          "'" + rate + "'",
+                          "It must be adaptive, unlimited, " + ReadRate.RULE));
+    }
+  }
+
+  /**
    * Hours that a finished job is retained with its checkpoints, output and code; 0: until a user
    * removes it.
    */
@@ -293,6 +317,20 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   }
 
   /**
+   * Priority of the tasks' processes: added to the nice value of their node, 0 to 19. With 10, a
+   * task gets a tenth of a processor for which the node has work too; with 0, as much as the node.
+   */
+  public void setTaskNice(int nice) {
+    if (nice < 0 || nice > TaskSettings.MAX_NICE) {
+      throw invalid(
+          "taskNice",
+          nice,
+          "It must be from 0, for the priority of the node, to " + TaskSettings.MAX_NICE);
+    }
+    taskNice = nice;
+  }
+
+  /**
    * Processes on each node that have TensorFlow imported and wait for a task, which then starts
    * without the import: 0 to 16; 0: none.
    */
@@ -316,20 +354,6 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
     }
     maxTasks = tasks;
   }
-  /**
-   * Priority of the tasks' processes: added to the nice value of their node, 0 to 19. With 10, a
-   * task gets a tenth of a processor for which the node has work too; with 0, as much as the node.
-   */
-  public void setTaskNice(int nice) {
-    if (nice < 0 || nice > TaskSettings.MAX_NICE) {
-      throw invalid(
-          "taskNice",
-          nice,
-          "It must be from 0, for the priority of the node, to " + TaskSettings.MAX_NICE);
-    }
-    taskNice = nice;
-  }
-
 
   /**
    * Tasks that are admitted for one owner of jobs at one time, by the name of the owner, 1 to
@@ -453,6 +477,7 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
             storageBlockKilobytes * KILOBYTE,
             seconds(storageWriterTimeoutSeconds)),
         new BatchLimits(maxBatchMegabytes * MEGABYTE, batchMemoryMegabytes * MEGABYTE),
+        readRate,
         new SecuritySettings(security),
         new TaskSettings(
             taskMemoryMegabytes * MEGABYTE,
@@ -461,6 +486,7 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
             seconds(taskCpuHours * SECONDS_PER_HOUR),
             seconds(taskTimeLimitHours * SECONDS_PER_HOUR),
             Arrays.asList(taskEnvironment),
+            taskNice,
             warmProcesses),
         new QueueSettings(maxTasks, taskQuotas),
         new TlsSettings(tls, clientCertificates));
@@ -486,7 +512,6 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
 
   private static <E extends Enum<E>> E choice(
       String property, Class<E> type, String name, String names) {
-            taskNice,
     return Arrays.stream(type.getEnumConstants())
         .filter(known -> known.name().toLowerCase(Locale.ROOT).equals(name))
         .findFirst()

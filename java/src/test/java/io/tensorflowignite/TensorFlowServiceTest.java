@@ -10,6 +10,7 @@ import com.google.protobuf.util.Durations;
 import io.tensorflowignite.settings.SecuritySettings;
 import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.settings.TlsSettings;
+import io.tensorflowignite.v1.StartTaskRequest;
 import io.tensorflowignite.v1.TaskLimits;
 import java.time.Duration;
 import java.util.Arrays;
@@ -85,6 +86,43 @@ public class TensorFlowServiceTest {
   }
 
   @Test
+  public void tasksHaveALowerPriorityThanTheirNodeUnlessItIsSetToZero() {
+    assertEquals(10, startRequest().getNice());
+    bean.setTaskNice(19);
+    assertEquals(19, startRequest().getNice());
+    bean.setTaskNice(0);
+    assertEquals(0, startRequest().getNice());
+  }
+
+  private StartTaskRequest startRequest() {
+    StartTaskRequest.Builder request = StartTaskRequest.newBuilder();
+    bean.settings().tasks.addTo(request);
+    return request.build();
+  }
+
+  @Test
+  public void readingYieldsAndHasTheLimitThatIsSet() {
+    assertTrue(bean.settings().readRate.yields);
+    assertEquals(0, bean.settings().readRate.bytes);
+    bean.setReadRate("200MB");
+    assertTrue(bean.settings().readRate.yields);
+    assertEquals(200_000_000, bean.settings().readRate.bytes);
+    bean.setReadRate("unlimited");
+    assertFalse(bean.settings().readRate.yields);
+    assertEquals(0, bean.settings().readRate.bytes);
+    bean.setReadRate("adaptive");
+    assertTrue(bean.settings().readRate.yields);
+  }
+
+  @Test
+  public void invalidReadRatesAreRejectedByName() {
+    assertRejected("readRate", () -> bean.setReadRate("-5MB"));
+    assertRejected("readRate", () -> bean.setReadRate("0rows"));
+    assertRejected("readRate", () -> bean.setReadRate("fast"));
+    assertRejected("readRate", () -> bean.setReadRate(null));
+  }
+
+  @Test
   public void invalidPropertiesOfTasksAreRejectedByName() {
     assertRejected("taskMemoryMegabytes", () -> bean.setTaskMemoryMegabytes(-1));
     assertRejected("taskProcesses", () -> bean.setTaskProcesses(-1));
@@ -95,6 +133,8 @@ public class TensorFlowServiceTest {
     assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("*"));
     assertRejected("warmProcesses", () -> bean.setWarmProcesses(-1));
     assertRejected("warmProcesses", () -> bean.setWarmProcesses(17));
+    assertRejected("taskNice", () -> bean.setTaskNice(-1));
+    assertRejected("taskNice", () -> bean.setTaskNice(20));
   }
 
   @Test

@@ -17,6 +17,7 @@ import io.tensorflowignite.data.sql.SqlReader;
 import io.tensorflowignite.data.tcp.TcpPort;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.settings.BatchLimits;
+import io.tensorflowignite.settings.ReadRate;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
 import java.io.IOException;
@@ -280,6 +281,7 @@ final class DataCluster {
             new CacheLosses(node, detector),
             feeds.get(feeds.size() - 1),
             BatchLimits.DEFAULT,
+            ReadRate.ADAPTIVE,
             Guard.open(),
             TcpPort.open("127.0.0.1", 0, 0, Loops.of(node), node.log()));
     endpoints.add(endpoint);

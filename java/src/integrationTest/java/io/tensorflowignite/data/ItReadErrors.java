@@ -7,6 +7,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 import static org.junit.Assert.assertEquals;
 
 import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.ReadLimit;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.flight.FlightEndpoint;
@@ -83,6 +84,20 @@ public class ItReadErrors extends DataTest {
         ERROR_CODE_ROW_MISMATCH,
         "cache holes, key 2: column n is null;",
         () -> cluster.readAll(command("holes").build()));
+  }
+
+  @Test
+  public void aNegativeRateIsRefused() {
+    fillObjects(create(new CacheConfiguration<>("digits"), 4, 0), "Digit", 1);
+
+    assertInvalid(
+        ERROR_CODE_INVALID_REQUEST,
+        "0 bytes or -1 rows in a second are no rate of reading; read_rate has numbers above 0",
+        () ->
+            cluster.info(
+                command("digits")
+                    .setReadRate(ReadLimit.newBuilder().setRowsPerSecond(-1))
+                    .build()));
   }
 
   @Test

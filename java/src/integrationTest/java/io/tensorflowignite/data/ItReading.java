@@ -6,6 +6,7 @@ import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.Await;
 import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.ReadLimit;
 import io.tensorflowignite.v1.ReadResult;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -13,6 +14,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.arrow.flight.FlightClient;
@@ -117,6 +119,21 @@ public class ItReading extends DataTest {
             .getEndpoints()
             .get(0);
     cluster.batches(byBytes, root -> assertTrue(root.getRowCount() <= 10));
+  }
+
+  @Test
+  public void aStreamKeepsTheRateOfItsCommandAndBringsEveryRow() throws Exception {
+    fillObjects(create(new CacheConfiguration<>("slow"), 1, 0), "Slow", 100);
+    ReadLimit limit = ReadLimit.newBuilder().setRowsPerSecond(200).setGroup("test").build();
+    long begin = System.nanoTime();
+
+    assertRowsOnce(
+        100,
+        cluster.readAll(command("slow").setKey(true).setBatchRows(10).setReadRate(limit).build()));
+
+    // The last of ten batches begins when the nine before have taken their time.
+    long least = TimeUnit.MILLISECONDS.toNanos(450);
+    assertTrue(System.nanoTime() - begin >= least);
   }
 
   @Test

@@ -29,6 +29,7 @@ import io.tensorflowignite.rpc.ApiServer;
 import io.tensorflowignite.security.decide.AccessRules;
 import io.tensorflowignite.security.decide.AuthenticationPolicy;
 import io.tensorflowignite.settings.BatchLimits;
+import io.tensorflowignite.settings.ReadRate;
 import io.tensorflowignite.settings.SecuritySettings;
 import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.storage.Storage;
@@ -132,6 +133,7 @@ final class SecuredNode implements AutoCloseable {
             losses,
             feeds,
             BatchLimits.DEFAULT,
+            ReadRate.ADAPTIVE,
             guard,
             TcpPort.open("127.0.0.1", 0, 0, Loops.of(node), node.log()));
     index = JobIndex.open(node, id -> {});

@@ -62,6 +62,7 @@ final class TaskEnvironment {
             .setNodeAddress(nodeAddress)
             .setCheckpointDirectory(job.getSpec().getCheckpointDirectory())
             .setAllowDataLoss(job.getSpec().getAllowDataLoss())
+            .setReadRate(job.getSpec().getReadRate())
             .setAssignmentDigest(attempt.getAssignmentDigest());
     attempt.getTasksList().stream()
         .filter(worker -> worker.getPartitionsCount() > 0)

@@ -18,6 +18,7 @@ import io.tensorflowignite.rpc.ContextExecutor;
 import io.tensorflowignite.rpc.LocalHostInterceptor;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.settings.BatchLimits;
+import io.tensorflowignite.settings.ReadRate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -61,6 +62,7 @@ public final class DataEndpoint implements AutoCloseable {
    * @param losses partitions of caches without any copy
    * @param feeds the changes of caches
    * @param limits limits of the memory for batches
+   * @param rate how fast rows are read
    * @param guard authorizes each call
    * @param port the port for rows over TCP, which this closes; empty: no rows over TCP
    */
@@ -70,6 +72,7 @@ public final class DataEndpoint implements AutoCloseable {
       CacheLosses losses,
       ChangeFeeds feeds,
       BatchLimits limits,
+      ReadRate rate,
       Guard guard,
       Optional<TcpPort> port) {
     this.port = port;
@@ -100,7 +103,8 @@ public final class DataEndpoint implements AutoCloseable {
             losses,
             feeds,
             limits.batch,
-            () -> limits.total - allocator.getAllocatedMemory());
+            () -> limits.total - allocator.getAllocatedMemory(),
+            rate);
     DataFlightProducer producer =
         new DataFlightProducer(
             ignite,

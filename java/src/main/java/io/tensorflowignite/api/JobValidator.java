@@ -15,6 +15,7 @@ import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.decide.JobQueue;
+import io.tensorflowignite.settings.ReadRate;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
@@ -129,6 +130,13 @@ final class JobValidator {
             + " priority to such a number.",
         spec.getPriority(),
         JobQueue.MAX_PRIORITY);
+    check(
+        spec.getReadRate().isEmpty() || ReadRate.parse(spec.getReadRate()).isPresent(),
+        ERROR_CODE_INVALID_REQUEST,
+        "The job has the read rate '%s'. A read rate is %s. Set read_rate to such a rate, or leave"
+            + " it out.",
+        spec.getReadRate(),
+        ReadRate.RULE);
   }
 
   private static boolean isTime(Duration time, long leastNanos) {

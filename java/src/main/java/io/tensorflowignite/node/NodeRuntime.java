@@ -265,6 +265,7 @@ public final class NodeRuntime implements AutoCloseable {
                 losses,
                 feeds,
                 settings.batches,
+                settings.readRate,
                 guard,
                 rowsPort(tls)));
     storage = opened(new Storage(ignite, settings.storage));

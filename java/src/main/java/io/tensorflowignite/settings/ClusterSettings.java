@@ -45,6 +45,10 @@ public final class ClusterSettings implements Serializable {
 
   public final StorageSettings storage;
   public final BatchLimits batches;
+
+  /** How fast each node reads rows for all its streams together. */
+  public final ReadRate readRate;
+
   public final SecuritySettings security;
   public final TaskSettings tasks;
   public final QueueSettings queue;
@@ -64,6 +68,7 @@ public final class ClusterSettings implements Serializable {
       Duration jobRetention,
       StorageSettings storage,
       BatchLimits batches,
+      ReadRate readRate,
       SecuritySettings security,
       TaskSettings tasks,
       QueueSettings queue,
@@ -81,6 +86,7 @@ public final class ClusterSettings implements Serializable {
     this.jobRetention = jobRetention;
     this.storage = storage;
     this.batches = batches;
+    this.readRate = readRate;
     this.security = security;
     this.tasks = tasks;
     this.queue = queue;

@@ -7,6 +7,7 @@ import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.read.LocalPartition;
 import io.tensorflowignite.data.read.OwnershipCheck;
 import io.tensorflowignite.data.read.PartitionReader;
+import io.tensorflowignite.data.read.ReadPace;
 import io.tensorflowignite.data.read.ReadTurns;
 import io.tensorflowignite.data.read.RowReader;
 import io.tensorflowignite.v1.PartitionPosition;
@@ -68,7 +69,11 @@ final class ChangeReader implements RowReader {
 
   @Override
   public void read(
-      List<Integer> partitions, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
+      List<Integer> partitions,
+      OwnershipCheck ownership,
+      BatchWriter writer,
+      BatchSink sink,
+      ReadPace pace)
       throws InterruptedException {
     ReadTurns.pause(() -> awaitChange(partitions));
     for (int partition : partitions) {
@@ -76,7 +81,7 @@ final class ChangeReader implements RowReader {
         continue;
       }
       identity.partition(partition);
-      if (!read(partition, ownership, writer, sink)) {
+      if (!read(partition, ownership, writer, sink, pace)) {
         return;
       }
     }
@@ -85,7 +90,8 @@ final class ChangeReader implements RowReader {
     }
   }
 
-  private boolean read(int partition, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
+  private boolean read(
+      int partition, OwnershipCheck ownership, BatchWriter writer, BatchSink sink, ReadPace pace)
       throws InterruptedException {
     PartitionPosition position = feed.position(partition);
     Optional<Collection<Object>> changed =
@@ -93,10 +99,10 @@ final class ChangeReader implements RowReader {
     int moved = ownership.moved().size();
     boolean goesOn;
     if (changed.isPresent() && removed.size() < MAX_REMOVED * IDENTITY_BYTES) {
-      goesOn = readRows(partition, changed.get(), ownership, writer, sink);
+      goesOn = readRows(partition, changed.get(), ownership, writer, sink, pace);
     } else {
       whole.add(partition);
-      goesOn = scans.scan(partition, ownership, writer, sink);
+      goesOn = scans.scan(partition, ownership, writer, sink, pace);
     }
     if (ownership.moved().size() == moved) {
       positions.add(position);
@@ -111,7 +117,8 @@ final class ChangeReader implements RowReader {
       Collection<Object> keys,
       OwnershipCheck ownership,
       BatchWriter writer,
-      BatchSink sink)
+      BatchSink sink,
+      ReadPace pace)
       throws InterruptedException {
     if (keys.isEmpty()) {
       return true;
@@ -139,6 +146,7 @@ final class ChangeReader implements RowReader {
         if (writer.isFull() && !sink.send(writer.take())) {
           return false;
         }
+        pace.afterRow();
       }
     }
     return true;

@@ -3,6 +3,7 @@ package io.tensorflowignite.data.change;
 import io.tensorflowignite.data.read.BatchSink;
 import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.read.OwnershipCheck;
+import io.tensorflowignite.data.read.ReadPace;
 import io.tensorflowignite.data.read.RowReader;
 import io.tensorflowignite.v1.PartitionPosition;
 import io.tensorflowignite.v1.ReadResult;
@@ -29,7 +30,11 @@ final class ChangedQueryReader implements RowReader {
 
   @Override
   public void read(
-      List<Integer> partitions, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
+      List<Integer> partitions,
+      OwnershipCheck ownership,
+      BatchWriter writer,
+      BatchSink sink,
+      ReadPace pace)
       throws InterruptedException {
     partitions.forEach(partition -> positions.add(feed.position(partition)));
     boolean isKnown =
@@ -37,7 +42,7 @@ final class ChangedQueryReader implements RowReader {
             && since.values().stream().noneMatch(feed::hasChanged);
     if (!isKnown) {
       whole.addAll(partitions);
-      query.read(partitions, ownership, writer, sink);
+      query.read(partitions, ownership, writer, sink, pace);
     }
     positions.removeIf(position -> ownership.moved().contains(position.getPartition()));
     whole.removeAll(ownership.moved());

@@ -38,10 +38,14 @@ public final class PartitionReader implements RowReader {
    */
   @Override
   public void read(
-      List<Integer> partitions, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
+      List<Integer> partitions,
+      OwnershipCheck ownership,
+      BatchWriter writer,
+      BatchSink sink,
+      ReadPace pace)
       throws InterruptedException {
     for (int partition : partitions) {
-      if (!scan(partition, ownership, writer, sink)) {
+      if (!scan(partition, ownership, writer, sink, pace)) {
         return;
       }
     }
@@ -55,7 +59,8 @@ public final class PartitionReader implements RowReader {
    *
    * @return false if the reader has left
    */
-  public boolean scan(int number, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
+  public boolean scan(
+      int number, OwnershipCheck ownership, BatchWriter writer, BatchSink sink, ReadPace pace)
       throws InterruptedException {
     if (!ownership.isPrimaryHere(number)) {
       return true;
@@ -77,6 +82,7 @@ public final class PartitionReader implements RowReader {
           if (writer.isFull() && !sink.send(writer.take())) {
             return false;
           }
+          pace.afterRow();
         }
       } finally {
         if (hasMemory) {

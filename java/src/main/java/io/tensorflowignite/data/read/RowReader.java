@@ -5,8 +5,17 @@ import java.util.List;
 
 /** Reads primary partitions of this node, and sends their rows in batches. */
 public interface RowReader {
-  /** Returns when all rows are sent, except those of moved partitions, or the reader has left. */
-  void read(List<Integer> partitions, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
+  /**
+   * Returns when all rows are sent, except those of moved partitions, or the reader has left.
+   *
+   * @param pace gets a call after each row
+   */
+  void read(
+      List<Integer> partitions,
+      OwnershipCheck ownership,
+      BatchWriter writer,
+      BatchSink sink,
+      ReadPace pace)
       throws InterruptedException;
 
   /** Adds to the result of a stream what only this reader knows, after {@link #read}. */

@@ -5,6 +5,7 @@ import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.read.OwnershipCheck;
 import io.tensorflowignite.data.read.PartitionOwners;
 import io.tensorflowignite.data.read.PartitionPin;
+import io.tensorflowignite.data.read.ReadPace;
 import io.tensorflowignite.data.read.RowReader;
 import java.util.HashSet;
 import java.util.List;
@@ -39,7 +40,11 @@ public final class SqlReader implements RowReader {
 
   @Override
   public void read(
-      List<Integer> partitions, OwnershipCheck ownership, BatchWriter writer, BatchSink sink)
+      List<Integer> partitions,
+      OwnershipCheck ownership,
+      BatchWriter writer,
+      BatchSink sink,
+      ReadPace pace)
       throws InterruptedException {
     List<Integer> here =
         partitions.stream()
@@ -50,7 +55,7 @@ public final class SqlReader implements RowReader {
       return;
     }
     try (PartitionPin hold = PartitionPin.of(cache, here, owners)) {
-      if (!run(here, writer, sink)) {
+      if (!run(here, writer, sink, pace)) {
         return;
       }
     }
@@ -61,7 +66,7 @@ public final class SqlReader implements RowReader {
     }
   }
 
-  private boolean run(List<Integer> partitions, BatchWriter writer, BatchSink sink)
+  private boolean run(List<Integer> partitions, BatchWriter writer, BatchSink sink, ReadPace pace)
       throws InterruptedException {
     Set<Integer> requested = new HashSet<>(partitions);
     try (FieldsQueryCursor<List<?>> rows = queries.rows(partitions);
@@ -79,6 +84,7 @@ public final class SqlReader implements RowReader {
         if (writer.isFull() && !sink.send(writer.take())) {
           return false;
         }
+        pace.afterRow();
       }
       return true;
     } catch (RuntimeException failure) {

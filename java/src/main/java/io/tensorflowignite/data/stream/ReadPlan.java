@@ -24,6 +24,7 @@ import io.tensorflowignite.v1.Mismatch;
 import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.PartitionPosition;
 import io.tensorflowignite.v1.ReadCommand;
+import io.tensorflowignite.v1.ReadLimit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -75,6 +76,14 @@ public final class ReadPlan {
           command.getBatchBytes(),
           command.getBatchRows(),
           MAX_BATCH_BYTES);
+    }
+    if (limit().getBytesPerSecond() < 0 || limit().getRowsPerSecond() < 0) {
+      throw TensorFlowIgniteException.of(
+          ERROR_CODE_INVALID_REQUEST,
+          "%d bytes or %d rows in a second are no rate of reading; read_rate has numbers above 0,"
+              + " or 0 for no limit; choose such a rate",
+          limit().getBytesPerSecond(),
+          limit().getRowsPerSecond());
     }
     RequestedTypes types = RequestedTypes.of(command.getSchema());
     owners = new PartitionOwners(ignite, localNode, command.getCache());
@@ -148,6 +157,11 @@ public final class ReadPlan {
   /** Whether {@link #countRows} runs a query. */
   boolean countsByQuery() {
     return isQuery() && !command.getUncounted();
+  }
+
+  /** The most that the reader requests in a second. */
+  ReadLimit limit() {
+    return command.getReadRate();
   }
 
   String cache() {

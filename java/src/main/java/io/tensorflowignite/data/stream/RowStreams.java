@@ -10,10 +10,13 @@ import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.read.BatchSink;
 import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.read.OwnershipCheck;
+import io.tensorflowignite.data.read.ReadPace;
+import io.tensorflowignite.data.read.ReadPaces;
 import io.tensorflowignite.data.read.ReadTurns;
 import io.tensorflowignite.data.read.RowReader;
 import io.tensorflowignite.data.read.ScanMemory;
 import io.tensorflowignite.data.schema.SchemaResolver;
+import io.tensorflowignite.settings.ReadRate;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
 import java.util.UUID;
@@ -48,6 +51,7 @@ public final class RowStreams {
   private final ChangeFeeds feeds;
   private final long maxBatchBytes;
   private final LongSupplier freeBytes;
+  private final ReadPaces paces;
   private final ScanMemory scans = new ScanMemory();
   private final ReadTurns scanTurns = ReadTurns.ofScans();
   private final ReadTurns queryTurns = ReadTurns.ofQueries();
@@ -58,6 +62,7 @@ public final class RowStreams {
 
   /**
    * @param freeBytes returns the memory that batches do not use yet
+   * @param rate how fast all streams together may read
    */
   public RowStreams(
       Ignite ignite,
@@ -66,7 +71,9 @@ public final class RowStreams {
       CacheLosses losses,
       ChangeFeeds feeds,
       long maxBatchBytes,
-      LongSupplier freeBytes) {
+      LongSupplier freeBytes,
+      ReadRate rate) {
+    paces = new ReadPaces(ignite, rate);
     this.losses = losses;
     this.feeds = feeds;
     this.maxBatchBytes = maxBatchBytes;
@@ -109,12 +116,20 @@ public final class RowStreams {
       throws InterruptedException {
     ReadTurns turns = plan.isQuery() ? queryTurns : scanTurns;
     turns.begin();
+    ReadPace pace = paces.begin(plan.limit());
     streams.incrementAndGet();
     try (BatchWriter writer = plan.writer(allocator, this::batchBytes)) {
       OwnershipCheck ownership = plan.ownershipCheck();
       RowReader reader = plan.reader(scans, feeds);
       reader.read(
-          plan.partitions(), ownership, writer, batch -> ReadTurns.pause(() -> sink.send(batch)));
+          plan.partitions(),
+          ownership,
+          writer,
+          batch -> {
+            pace.beforeBatch(batch);
+            return ReadTurns.pause(() -> sink.send(batch));
+          },
+          pace);
       // A partition that was lost meanwhile may have been read when it was empty already.
       plan.requireWhole();
       ReadResult.Builder result =
@@ -125,6 +140,7 @@ public final class RowStreams {
       throw explained(plan, error);
     } finally {
       turns.end();
+      paces.end(plan.limit());
       streams.decrementAndGet();
     }
   }

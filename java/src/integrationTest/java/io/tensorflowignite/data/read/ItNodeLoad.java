@@ -1,0 +1,80 @@
+package io.tensorflowignite.data.read;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import io.tensorflowignite.LoopbackNodes;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.Ignition;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.util.StripedExecutor;
+import org.junit.AfterClass;
+import org.junit.BeforeClass;
+import org.junit.ClassRule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+/** The work of a real node is observed: whether there is any, and whether it waits. */
+public class ItNodeLoad {
+  private static final long SECONDS = 30;
+  private static final long TICK = TimeUnit.MILLISECONDS.toNanos(2);
+
+  @ClassRule public static final TemporaryFolder WORK = new TemporaryFolder();
+
+  private static Ignite node;
+
+  @BeforeClass
+  public static void startNode() throws Exception {
+    node =
+        Ignition.start(
+            new LoopbackNodes(8)
+                .configuration("load-" + UUID.randomUUID(), WORK.getRoot().toPath()));
+  }
+
+  @AfterClass
+  public static void stopNode() {
+    node.close();
+  }
+
+  /** Observes as a stream does, and gives the stripes work, until the share is as expected. */
+  private static void await(NodeLoad load, Runnable work, double share) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
+    while (load.share(System.nanoTime()) != share) {
+      assertTrue("the share is " + load.share(end), System.nanoTime() < end);
+      work.run();
+      LockSupport.parkNanos(TICK);
+    }
+  }
+
+  @Test
+  public void aStreamYieldsWhileOperationsWaitAndReadsAtFullSpeedWithoutThem() {
+    NodeLoad load = new NodeLoad(node, new YieldRule());
+    StripedExecutor stripes = ((IgniteEx) node).context().pools().getStripedExecutorService();
+    assertEquals(1, load.share(System.nanoTime()), 0);
+
+    // Operations that take longer than an observation's interval: the next one waits.
+    Runnable slow =
+        () -> {
+          for (int stripe = 0; stripe < stripes.stripesCount(); stripe++) {
+            if (stripes.queueStripeSize(stripe) < 3) {
+              stripes.execute(stripe, () -> LockSupport.parkNanos(5 * TICK));
+            }
+          }
+        };
+    await(load, slow, YieldRule.LEAST_SHARE);
+
+    await(load, () -> {}, 1);
+  }
+
+  @Test
+  public void theProbesOfAnIdleNodeAreNoWork() {
+    NodeLoad load = new NodeLoad(node, new YieldRule());
+    for (int i = 0; i < 500; i++) {
+      assertEquals(1, load.share(System.nanoTime()), 0);
+      LockSupport.parkNanos(TICK);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package io.tensorflowignite.data.read;
+
+import io.tensorflowignite.settings.ReadRate;
+import io.tensorflowignite.v1.ReadLimit;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.LongToDoubleFunction;
+import org.apache.ignite.Ignite;
+
+/**
+ * The paces of this node's streams: all of them yield to the application's work, share the limit of
+ * the node, and those of one group share the limit of the group. Thread-safe.
+ */
+public final class ReadPaces {
+  private final LongToDoubleFunction share;
+  private final RateLimit bytes;
+  private final RateLimit rows;
+  private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+  private final Map<ReadLimit, Group> groups = new HashMap<>();
+
+  public ReadPaces(Ignite ignite, ReadRate rate) {
+    this(rate.yields ? new NodeLoad(ignite, new YieldRule())::share : null, rate);
+  }
+
+  ReadPaces(LongToDoubleFunction share, ReadRate rate) {
+    this.share = threads.isCurrentThreadCpuTimeSupported() ? share : null;
+    bytes = rate.bytes > 0 ? new RateLimit(rate.bytes) : null;
+    rows = rate.rows > 0 ? new RateLimit(rate.rows) : null;
+  }
+
+  /** The pace of a stream that this thread reads; {@link #end} must follow. */
+  public ReadPace begin(ReadLimit limit) {
+    List<RateLimit> ofBytes = new ArrayList<>();
+    List<RateLimit> ofRows = new ArrayList<>();
+    Group group = join(limit);
+    add(bytes, ofBytes);
+    add(rows, ofRows);
+    if (group != null) {
+      add(group.bytes, ofBytes);
+      add(group.rows, ofRows);
+    }
+    return new ReadPace(
+        share, ofBytes, ofRows, threads::getCurrentThreadCpuTime, ReadPace::sleepWithoutTurn);
+  }
+
+  /** A stream with this limit has ended. */
+  public synchronized void end(ReadLimit limit) {
+    Group group = groups.get(limit);
+    if (group != null && --group.streams == 0) {
+      groups.remove(limit);
+    }
+  }
+
+  /** Number of the groups that streams have now. */
+  synchronized int groups() {
+    return groups.size();
+  }
+
+  private synchronized Group join(ReadLimit limit) {
+    if (limit.getBytesPerSecond() == 0 && limit.getRowsPerSecond() == 0) {
+      return null;
+    }
+    if (limit.getGroup().isEmpty()) {
+      return new Group(limit);
+    }
+    Group group = groups.computeIfAbsent(limit, Group::new);
+    group.streams++;
+    return group;
+  }
+
+  private static void add(RateLimit limit, List<RateLimit> limits) {
+    if (limit != null) {
+      limits.add(limit);
+    }
+  }
+
+  private static final class Group {
+    private final RateLimit bytes;
+    private final RateLimit rows;
+    private int streams;
+
+    Group(ReadLimit limit) {
+      bytes = limit.getBytesPerSecond() > 0 ? new RateLimit(limit.getBytesPerSecond()) : null;
+      rows = limit.getRowsPerSecond() > 0 ? new RateLimit(limit.getRowsPerSecond()) : null;
+    }
+  }
+}

@@ -1,0 +1,66 @@
+package io.tensorflowignite.data.read;
+
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Which share of a processor each stream may use, from observations of the node's other work. The
+ * whole one while the node has no such work, or while its threads get a processor at once. When
+ * they have to wait, the share falls quickly, to a tenth at least, and it rises slowly: the share
+ * at which it stays is that with about one late thread in seventy. Without a clock. Thread-safe.
+ */
+final class YieldRule {
+  /** Training always goes on. */
+  static final double LEAST_SHARE = 0.1;
+
+  /** A node with less work than this for others is idle: its own tables are written sometimes. */
+  static final double IDLE_OPERATIONS_PER_SECOND = 50;
+
+  /** A thread that waits longer for its processor is late. */
+  static final long LATE_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
+
+  private static final double FALL = 0.7;
+  private static final double RISE = 1.005;
+  private static final long WINDOW_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+  private static final double SECOND = TimeUnit.SECONDS.toNanos(1);
+
+  private boolean observed;
+  private boolean working;
+  private long windowBegin;
+  private long windowOperations;
+  private volatile double share = 1;
+
+  /** The share of a processor that each stream may use, from {@link #LEAST_SHARE} to 1. */
+  double share() {
+    return share;
+  }
+
+  /**
+   * One observation.
+   *
+   * @param now in nanoseconds, of a monotonic clock
+   * @param operations number of operations of others that the node has completed since its start
+   * @param waitNanos the time that a thread for such an operation waited for a processor
+   */
+  synchronized void observe(long now, long operations, long waitNanos) {
+    if (!observed) {
+      observed = true;
+      begin(now, operations);
+    } else if (now - windowBegin >= WINDOW_NANOS) {
+      double seconds = (now - windowBegin) / SECOND;
+      working = (operations - windowOperations) / seconds >= IDLE_OPERATIONS_PER_SECOND;
+      begin(now, operations);
+    }
+    if (!working) {
+      share = 1;
+    } else if (waitNanos > LATE_NANOS) {
+      share = Math.max(LEAST_SHARE, share * FALL);
+    } else {
+      share = Math.min(1, share * RISE);
+    }
+  }
+
+  private void begin(long now, long operations) {
+    windowBegin = now;
+    windowOperations = operations;
+  }
+}
