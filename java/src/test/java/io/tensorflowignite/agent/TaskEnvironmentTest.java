@@ -58,13 +58,18 @@ public class TaskEnvironmentTest {
     assertEquals(1, context.getWorkersCount());
     assertEquals(Arrays.asList(4, 9), context.getWorkers(0).getPartitionsList());
     assertEquals(17, context.getWorkers(0).getRows());
+    assertEquals("200MB", context.getReadRate());
     assertEquals(ROLE_PS, context.getRole());
     assertEquals(2, context.getAttempt());
   }
 
   private static Job job() {
     return Job.newBuilder()
-        .setSpec(JobSpec.newBuilder().setKind(JOB_KIND_PARAMETER_SERVER).setCache("digits"))
+        .setSpec(
+            JobSpec.newBuilder()
+                .setKind(JOB_KIND_PARAMETER_SERVER)
+                .setCache("digits")
+                .setReadRate("200MB"))
         .build();
   }
 

@@ -42,8 +42,8 @@ public class ItNodeLoad {
   /** Observes as a stream does, and gives the stripes work, until the share is as expected. */
   private static void await(NodeLoad load, Runnable work, double share) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
-    while (load.share(System.nanoTime()) != share) {
-      assertTrue("the share is " + load.share(end), System.nanoTime() < end);
+    for (double last = -1; last != share; last = load.share(System.nanoTime())) {
+      assertTrue("the share is " + last, System.nanoTime() < end);
       work.run();
       LockSupport.parkNanos(TICK);
     }

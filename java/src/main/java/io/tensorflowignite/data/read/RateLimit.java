@@ -23,6 +23,11 @@ final class RateLimit {
     this.perSecond = perSecond;
   }
 
+  /** Whether the amounts so far have not taken their time yet. */
+  synchronized boolean isTaken(long now) {
+    return used && free - now > 0;
+  }
+
   /**
    * Takes the time of an amount.
    *

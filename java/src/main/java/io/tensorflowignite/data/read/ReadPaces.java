@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongToDoubleFunction;
 import org.apache.ignite.Ignite;
 
@@ -16,6 +17,9 @@ import org.apache.ignite.Ignite;
  * the node, and those of one group share the limit of the group. Thread-safe.
  */
 public final class ReadPaces {
+  /** A group without streams is forgotten after this time, whatever its rows still have to wait. */
+  private static final long LONGEST_NANOS = TimeUnit.MINUTES.toNanos(1);
+
   private final LongToDoubleFunction share;
   private final RateLimit bytes;
   private final RateLimit rows;
@@ -50,13 +54,17 @@ public final class ReadPaces {
   /** A stream with this limit has ended. */
   public synchronized void end(ReadLimit limit) {
     Group group = groups.get(limit);
-    if (group != null && --group.streams == 0) {
-      groups.remove(limit);
+    if (group != null) {
+      group.streams--;
+      group.endedAt = System.nanoTime();
     }
   }
 
-  /** Number of the groups that streams have now. */
+  /** Number of the groups whose rows have not taken their time yet. */
   synchronized int groups() {
+    // The next epoch of a reader belongs to the same group, and begins after the end of this one.
+    long now = System.nanoTime();
+    groups.values().removeIf(group -> group.isOver(now));
     return groups.size();
   }
 
@@ -67,6 +75,7 @@ public final class ReadPaces {
     if (limit.getGroup().isEmpty()) {
       return new Group(limit);
     }
+    groups();
     Group group = groups.computeIfAbsent(limit, Group::new);
     group.streams++;
     return group;
@@ -82,10 +91,17 @@ public final class ReadPaces {
     private final RateLimit bytes;
     private final RateLimit rows;
     private int streams;
+    private long endedAt;
 
     Group(ReadLimit limit) {
       bytes = limit.getBytesPerSecond() > 0 ? new RateLimit(limit.getBytesPerSecond()) : null;
       rows = limit.getRowsPerSecond() > 0 ? new RateLimit(limit.getRowsPerSecond()) : null;
+    }
+
+    boolean isOver(long now) {
+      return streams == 0
+          && (now - endedAt > LONGEST_NANOS
+              || !(bytes != null && bytes.isTaken(now)) && !(rows != null && rows.isTaken(now)));
     }
   }
 }

@@ -149,6 +149,24 @@ public class ReadPaceTest {
     assertEquals(1, paces.groups());
   }
 
+  @Test
+  public void theNextEpochOfAGroupWaitsForTheRowsOfTheLastOne() throws Exception {
+    ReadPaces paces = new ReadPaces(now -> 1, ReadRate.UNLIMITED);
+    ReadLimit job = ReadLimit.newBuilder().setRowsPerSecond(100).setGroup("7f3a").build();
+    try (BufferAllocator allocator = new RootAllocator()) {
+      long begin = System.nanoTime();
+      for (int epoch = 0; epoch < 3; epoch++) {
+        ReadPace pace = paces.begin(job);
+        try (Batch batch = batch(allocator, 10, 500)) {
+          pace.beforeBatch(batch);
+        }
+        paces.end(job);
+      }
+      assertTrue(System.nanoTime() - begin >= 200 * MILLISECOND);
+    }
+    assertEquals(1, paces.groups());
+  }
+
   private static Batch batch(BufferAllocator allocator, int rows, int bytes) {
     ArrowBuf buffer = allocator.buffer(bytes);
     buffer.writerIndex(bytes);

@@ -1,0 +1,46 @@
+"""A job beside an application: its processes have a lower priority than the nodes, and its reads keep their rate."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import psutil
+from jobs import ROWS, SCRIPTS
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.testing import LocalCluster
+
+LIMIT = 120.0
+NICE = 10
+
+
+def test_tasks_and_what_they_start_have_a_lower_priority_than_their_nodes(
+    cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
+) -> None:
+    job = client.submit(SCRIPTS / "stay.py", cache=numbered, args=[str(tmp_path), "0"])
+    try:
+        files = [tmp_path / f"worker-{index}{part}.pid" for index in range(3) for part in ("", "-child-0")]
+        deadline = time.monotonic() + LIMIT
+        while not all(file.exists() and file.read_text().strip() for file in files):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        nodes = {psutil.Process(node.pid).nice() for node in cluster.nodes}
+        assert len(nodes) == 1
+        assert {psutil.Process(int(file.read_text())).nice() for file in files} == {min(19, nodes.pop() + NICE)}
+    finally:
+        (tmp_path / "go").touch()
+        job.wait(LIMIT, raise_on_failure=False)
+
+
+def test_the_tasks_of_a_job_read_at_its_rate_together(client: tfi.Client, numbered: str) -> None:
+    rate = 300
+    job = client.submit(SCRIPTS / "read_epochs.py", cache=numbered, args=[numbered, "2"], read_rate=f"{rate}rows").wait(
+        LIMIT
+    )
+    lines = [line.text.split() for line in job.logs() if line.text.startswith("read ")]
+    # A cache that is read whole has as many rows for each worker.
+    assert [list(map(int, line[2:])) for line in lines] == [[ROWS, ROWS]] * 3
+    # Each of three nodes has sent a third of 6 * ROWS rows; the rows of the last batch have not taken their time.
+    longest = max(float(line[1]) for line in lines)
+    assert longest >= 0.5 * (6 * ROWS / 3) / rate
