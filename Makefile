@@ -20,7 +20,7 @@ JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) bui
 
 .PHONY: help quickstart prepared test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
   integration integration-python integration-java test-java abuse chaos soak scale fuzz bench bench-read \
-  bench-storage bench-recovery bench-shared jars proto diagram venv lock licences sbom release release-test docs format clean
+  bench-storage bench-recovery bench-shared bench-live jars proto diagram venv lock licences sbom release release-test docs format clean
 
 help: ## Tell what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -107,7 +107,7 @@ scale: $(INSTALLED) $(NODES) ## Run 9 nodes with 2,000 jobs that are over, 20 at
 fuzz: $(INSTALLED) $(NODES) ## Send a node 100,000 bad messages and 20,000 bad conditions; MESSAGES=n CONDITIONS=n SEED=n.
 	MESSAGES=$(or $(MESSAGES),100000) CONDITIONS=$(or $(CONDITIONS),20000) SEED=$(or $(SEED),1) $(BIN)/pytest -s tests/fuzz
 
-bench: bench-read bench-storage bench-recovery bench-shared ## Measure everything; wants a quiet machine.
+bench: bench-read bench-storage bench-recovery bench-shared bench-live ## Measure everything; wants a quiet machine.
 
 # Ray has dependencies that would disagree with ours: it lives in an environment of its own.
 RAY_VENV := build/bench/ray-venv
@@ -124,6 +124,9 @@ bench-recovery: $(INSTALLED) $(NODES) $(RAY_INSTALLED) ## Measure starts, recove
 
 bench-shared: $(INSTALLED) $(NODES) ## Measure two jobs at once on one node, against one after the other.
 	$(BIN)/python benchmarks/shared_node.py
+
+bench-live: $(INSTALLED) $(NODES) ## Measure what a job costs an application on the same nodes.
+	$(BIN)/python benchmarks/live.py
 
 $(RAY_INSTALLED): benchmarks/ray-requirements.txt
 	$(PYTHON) -m venv $(RAY_VENV)

@@ -69,16 +69,29 @@ class Contender:
             self.end()
             raise
 
+    @property
+    def pid(self) -> int:
+        """Of the program's process."""
+        return self._process.pid
+
     def run(self, name: str) -> Measurement:
         """Runs one pass.
 
         Raises:
             RuntimeError: The program ended, or took too long.
         """
+        return Measurement(**self.answer(name))
+
+    def answer(self, line: str) -> dict[str, Any]:
+        """Sends a line, and returns the answer to it.
+
+        Raises:
+            RuntimeError: The program ended, or took too long.
+        """
         assert self._process.stdin is not None
-        self._process.stdin.write(name.encode() + b"\n")
+        self._process.stdin.write(line.encode() + b"\n")
         self._process.stdin.flush()
-        return Measurement(**self._answer(SECONDS_FOR_A_PASS))
+        return self._answer(SECONDS_FOR_A_PASS)
 
     def end(self) -> None:
         """Closes its input, which ends it, and kills it when it does not end."""

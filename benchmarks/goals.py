@@ -81,6 +81,11 @@ RECOVERY_LIMITS = (
 )
 
 
+LIVE_LIMITS = (Limit("oltp_p99_training_ms", 2, "oltp_p99_idle_ms"),)
+# The least part of the processors that the application leaves free.
+LIVE_LEAST = {"training_share": 0.5}
+
+
 def unit(figure: str) -> str:
     """Small rows are counted, everything else is weighed."""
     return ROWS if "small" in figure else MEGABYTES

@@ -30,6 +30,13 @@ RECOVERY_FIGURES = {
     *("packets_per_second 2", "idle_packets_per_second 2"),
 }
 
+UNLIMITED_WINDOWS = {"unlimited_idle", "unlimited", "unlimited_reading"}
+LIVE_WORK = ("training", "reading", "unlimited", "unlimited_reading")
+LIVE_FIGURES = {
+    *(f"oltp_{part}_{name}_ms" for part in ("p50", "p99") for name in ("idle", *LIVE_WORK)),
+    *(f"{name}_{what}" for name in LIVE_WORK for what in ("share", "steps_per_second")),
+}
+
 # What a job adds may be less than the noise of a short window.
 NOISY = ("report_cpu_percent", "running_job_cpu_percent", "packets_per_second")
 
@@ -97,6 +104,25 @@ def test_a_quick_run_starts_kills_and_counts_packets(tmp_path: Path) -> None:
     }
     assert found["phases"].keys() == {name for name in RECOVERY_FIGURES if "seconds" in name}
     assert max(len(line) for line in ran.stdout.splitlines() if "written to" not in line) <= 80
+
+
+def test_a_quick_run_measures_an_application_beside_a_job(tmp_path: Path) -> None:
+    pytest.importorskip("tensorflow")
+    output = tmp_path / "live.json"
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "live.py"), "--quick", f"--output={output}"],
+        capture_output=True,
+        text=True,
+        timeout=480,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(output.read_text())
+    assert found["passes"].keys() == LIVE_FIGURES
+    assert all(found[name] > 0 for name in LIVE_FIGURES)
+    assert {goal["figure"] for goal in found["goals"]} == {"oltp_p99_training_ms"}
+    assert found["windows"].keys() == {"idle", "training", "reading", *UNLIMITED_WINDOWS}
+    assert "oltp_p99_training_ms" in ran.stdout
 
 
 def test_a_quick_run_trains_two_models_on_a_shared_node(tmp_path: Path) -> None:
