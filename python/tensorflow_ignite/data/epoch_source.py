@@ -21,6 +21,7 @@ from tensorflow_ignite.data.epochs.rows_per_worker import MILLION, EpochLength, 
 from tensorflow_ignite.data.identified import IdentifiedStream, since
 from tensorflow_ignite.data.plan import Plan, make_plan
 from tensorflow_ignite.data.request import REFRESH, Request, counted
+from tensorflow_ignite.data.transport import choice
 from tensorflow_ignite.data.transport.flight import Endpoint
 from tensorflow_ignite.net import credentials
 
@@ -119,7 +120,7 @@ class EpochSource:
         shuffled = request.window is not None
         endpoints = plan.shuffled(order.seed, epoch) if shuffled else plan.beginning_at(order.start.share / MILLION)
         if keep is not None and request.snapshot == REFRESH:
-            return self._identified(plan, endpoints, {}, keep)
+            return self._identified(plan, endpoints, {}, request.transport, choice.STREAMS, keep)
         return [
             stream
             for endpoint in endpoints
@@ -131,22 +132,31 @@ class EpochSource:
     def _changes(self, positions: Mapping[int, Position]) -> Sequence[IdentifiedStream]:
         # Owners may have changed since the first epoch.
         plan = make_plan(self._request)
-        return self._identified(plan, plan.endpoints, positions, lambda size: True)
+        # They are few: memory to share, and more connections, would take longer than the rows.
+        transport = choice.FLIGHT if self._request.transport == choice.AUTO else self._request.transport
+        return self._identified(plan, plan.endpoints, positions, transport, 1, lambda size: True)
 
     def _identified(
-        self, plan: Plan, endpoints: Sequence[Endpoint], positions: Mapping[int, Position], keep: Keep
+        self,
+        plan: Plan,
+        endpoints: Sequence[Endpoint],
+        positions: Mapping[int, Position],
+        transport: str,
+        most: int,
+        keep: Keep,
     ) -> list[IdentifiedStream]:
         request = self._request
         return [
             IdentifiedStream(stream, not (request.where or request.sql))
             for endpoint in endpoints
             for stream in service_or_thin.moved_streams(
-                request.transport,
+                transport,
                 since(endpoint, positions),
                 plan.subject,
                 self._credentials,
                 via=plan.via,
                 keep=keep,
+                most=most,
             )
         ]
 

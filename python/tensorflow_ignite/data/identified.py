@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from tensorflow_ignite.data.epochs.changes import Changes, Position
+from tensorflow_ignite.data.epochs.changes import IDENTITY_BYTES, Changes, Position
 from tensorflow_ignite.data.transport.flight import Endpoint
 from tensorflow_ignite.data.transport.moved_partitions import MovedPartitionStream
 from tensorflow_ignite.v1 import data_pb2
@@ -57,11 +57,14 @@ class IdentifiedStream:
 
 def since(endpoint: Endpoint, positions: Mapping[int, Position]) -> Endpoint:
     """The endpoint with a command for what has changed since positions; partitions without one are read whole."""
+    command = endpoint.command
     return endpoint.modified(
         positions=True,
+        # The columns that identify rows must not end a batch before its number of rows does.
+        batch_bytes=command.batch_bytes + IDENTITY_BYTES * command.batch_rows if command.batch_bytes else 0,
         since=[
             data_pb2.PartitionPosition(partition=partition, feed=position.feed, sequence=position.sequence)
-            for partition in endpoint.command.partitions
+            for partition in command.partitions
             if (position := positions.get(partition)) is not None
         ],
     )

@@ -371,6 +371,10 @@ def _length(request: Request, here: Task, counted: int, exact: bool) -> EpochLen
             return NOT_COUNTED
         if request.partitions == ASSIGNED:
             if not exact:
+                if not request.filtered:
+                    # Now rather than in the first epoch, where the error would be one of TensorFlow.
+                    counts = [worker.rows for worker in here.assignment]
+                    rows_per_worker.check_counts(request.uneven, counts, request.cache)
                 return NOT_COUNTED
             counts = _count_all(request, here) if request.filtered else [worker.rows for worker in here.assignment]
             return rows_per_worker.agreed_length(

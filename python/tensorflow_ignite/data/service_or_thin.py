@@ -91,7 +91,8 @@ def moved_streams(
     *,
     via: str,
     keep: Callable[[int], bool],
+    most: int,
 ) -> list[MovedPartitionStream]:
     """As :func:`streams` with ``follow``, for the service alone."""
-    found = streams(transport, endpoint, subject, given, via=via, keep=keep, follow=True)
+    found = streams(transport, endpoint, subject, given, via=via, keep=keep, follow=True, most=most)
     return [stream for stream in found if isinstance(stream, MovedPartitionStream)]

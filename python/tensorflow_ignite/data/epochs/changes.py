@@ -16,6 +16,7 @@ import pyarrow as pa
 from tensorflow_ignite.data.epochs.tensors import Array
 
 IDENTITY_COLUMNS = ("_identity_high", "_identity_low")
+IDENTITY_BYTES = 16
 PARTITION_MASK = 0xFFFF
 
 # A filter in front of the exact comparison: a table with an entry for these bits of the first number.

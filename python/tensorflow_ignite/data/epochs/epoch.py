@@ -26,6 +26,9 @@ from tensorflow_ignite.data.epochs.tensors import ALIGNMENT, arrays_of
 
 _log = logging.getLogger(__name__)
 
+# The rows before a refresh, those that have changed, and those after it.
+REFRESH_COPIES = 3
+
 # Size of a batch of rows of weight 0, in bytes, about.
 ZEROS_BYTES = 1 << 20
 
@@ -201,9 +204,13 @@ class _EpochPass:
         target, snapshot = self._epoch.target, self._snapshot
         if target is None or snapshot is None or not snapshot.positions or self._is_restart:
             return
-        self._snapshot = target.snapshots.refresh(
-            target.name, snapshot, self._changed, target.limit(), self._epoch.subject
-        )
+        limit = target.limit()
+        unknown = sum(not position.feed for position in snapshot.positions.values())
+        if 2 * unknown > len(snapshot.positions) and REFRESH_COPIES * snapshot.size > limit:
+            # Most rows would be read again, and be in memory several times meanwhile.
+            self._snapshot = target.snapshots.refresh(target.name, snapshot, lambda _: None, limit, self._epoch.subject)
+            return
+        self._snapshot = target.snapshots.refresh(target.name, snapshot, self._changed, limit, self._epoch.subject)
 
     def _changed(self, snapshot: Snapshot) -> Snapshot | None:
         """The snapshot after what has changed since it was read."""

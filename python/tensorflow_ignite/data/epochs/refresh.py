@@ -102,9 +102,14 @@ def _column(old: pa.Array, at: Array, new: pa.Array, source: Array) -> pa.Array:
 
 
 def _fixed(old: pa.Array, width: int, at: Array, new: pa.Array, source: Array) -> pa.Array | None:
-    """A column of numbers, ``width`` for each row, in new memory; None for other types."""
+    """A column of numbers or times, ``width`` for each row, in new memory; None for other types."""
     kind = old.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)) or old.null_count or new.null_count:
+    if old.null_count or new.null_count:
+        return None
+    if pa.types.is_temporal(kind):
+        numbers = pa.int64() if kind.bit_width == 64 else pa.int32()
+        old, new = old.view(numbers), new.view(numbers)
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return None
     before = old.to_numpy(zero_copy_only=True)
     # Arrow's pool returns the memory of an earlier refresh, whose pages exist; numpy's would be new.

@@ -27,7 +27,7 @@ public enum SystemCache {
   FENCES("fences", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
   FINISHED("finished", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
   HISTORY("history", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL, 2),
-  EPOCHS("epochs", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL);
+  EPOCHS("epochs", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL, 2);
 
   /** The name of every system cache, or of its group, begins with this. */
   public static final String PREFIX = "tensorflow-ignite-";
