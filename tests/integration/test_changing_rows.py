@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ ROWS = 3_000
 PARTITIONS = 32
 # Longer than the time after which nodes know all changes.
 SETTLED_SECONDS = 2.5
+VERSIONS = 1_000_000
 
 
 class Rows:
@@ -153,6 +155,62 @@ def test_without_a_snapshot_each_epoch_has_the_rows_that_exist_and_exact_ones_re
         exact.epoch()
     rows.close()
     exact.close()
+
+
+class Writer(threading.Thread):
+    """Puts rows without a pause. A row's id has its key and a version, which grows.
+
+    Attributes:
+        versions: The versions that are stored, by key.
+    """
+
+    def __init__(self, nodes: LocalCluster, cache: str) -> None:
+        super().__init__()
+        self.versions = dict.fromkeys(range(ROWS), 0)
+        self.stop = threading.Event()
+        self._nodes, self._cache = nodes, cache
+
+    def run(self) -> None:
+        """Puts rows until it is stopped."""
+        chance, version = random.Random(9), 0
+        while not self.stop.is_set():
+            version += 1
+            keys = chance.sample(range(ROWS), 50)
+            put(self._nodes, self._cache, {key: key * VERSIONS + version for key in keys})
+            self.versions |= dict.fromkeys(keys, version)
+
+
+def test_epochs_have_the_newest_values_while_rows_are_put_and_nodes_come_and_go(
+    nodes: LocalCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cache = f"moved_{tmp_path.name}"
+    ids = np.arange(ROWS)
+    data = {"key": ids, "id": ids * VERSIONS, "text": ["new"] * ROWS}
+    tfi.load(cache, data, key="key", backups=1, partitions=PARTITIONS, address=nodes.address)
+    rows = Rows(cache, nodes.address, monkeypatch)
+    settle(rows)
+    writer, seen, received = Writer(nodes, cache), {}, []
+    writer.start()
+    try:
+        for change in (None, nodes.start_node, lambda: nodes.stop_node(nodes.nodes[-1]), None):
+            if change is not None:
+                change()
+            for _ in range(4):
+                before = dict(writer.versions)
+                epoch = rows.epoch()
+                found = dict(divmod(number, VERSIONS) for number in epoch)
+                received.append(rows.received)
+                assert len(epoch) == len(found) == ROWS
+                assert all(found[key] >= before[key] and found[key] >= seen.get(key, 0) for key in found)
+                seen = found
+                time.sleep(0.7)
+    finally:
+        writer.stop.set()
+        writer.join()
+        rows.close()
+    # Those of partitions that have moved are read whole, and later again what has changed alone.
+    assert received[0] < ROWS
+    assert received[-1] < ROWS
 
 
 @pytest.mark.parametrize(("uneven", "snapshot"), [("drop", "refresh"), ("repeat", "none"), ("pad", "refresh")])
