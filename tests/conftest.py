@@ -54,6 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["TENSORFLOW_IGNITE_PROFILES"] = ""
     # The nodes of most tests run few tasks, which the import of TensorFlow at their start would only delay.
     os.environ.setdefault("TENSORFLOW_IGNITE_WARM_PROCESSES", "0")
+    # Tests run beside others, which would leave tasks of a low priority little time.
+    os.environ.setdefault("TENSORFLOW_IGNITE_TASK_NICE", "0")
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import numpy as np
 import psutil
 from jobs import ROWS, SCRIPTS
 
@@ -15,29 +16,26 @@ LIMIT = 120.0
 NICE = 10
 
 
-def test_tasks_and_what_they_start_have_a_lower_priority_than_their_nodes(
-    cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
-) -> None:
-    job = client.submit(SCRIPTS / "stay.py", cache=numbered, args=[str(tmp_path), "0"])
-    try:
-        files = [tmp_path / f"worker-{index}{part}.pid" for index in range(3) for part in ("", "-child-0")]
+def test_tasks_and_what_they_start_have_a_lower_priority_than_their_node(tmp_path: Path) -> None:
+    # As without the setting of all tests.
+    by_default = {"TENSORFLOW_IGNITE_TASK_NICE": ""}
+    with LocalCluster(nodes=1, environment=by_default) as cluster, tfi.connect(cluster.address) as client:
+        tfi.load("one", {"id": np.arange(10)}, partitions=1, address=cluster.address)
+        job = client.submit(SCRIPTS / "stay.py", cache="one", args=[str(tmp_path), "0"])
+        files = [tmp_path / f"worker-0{part}.pid" for part in ("", "-child-0")]
         deadline = time.monotonic() + LIMIT
         while not all(file.exists() and file.read_text().strip() for file in files):
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        nodes = {psutil.Process(node.pid).nice() for node in cluster.nodes}
-        assert len(nodes) == 1
-        assert {psutil.Process(int(file.read_text())).nice() for file in files} == {min(19, nodes.pop() + NICE)}
-    finally:
-        (tmp_path / "go").touch()
-        job.wait(LIMIT, raise_on_failure=False)
+        node = psutil.Process(cluster.nodes[0].pid).nice()
+        assert {psutil.Process(int(file.read_text())).nice() for file in files} == {min(19, node + NICE)}
+        job.stop(timeout=LIMIT)
 
 
 def test_the_tasks_of_a_job_read_at_its_rate_together(client: tfi.Client, numbered: str) -> None:
     rate = 300
-    job = client.submit(SCRIPTS / "read_epochs.py", cache=numbered, args=[numbered, "2"], read_rate=f"{rate}rows").wait(
-        LIMIT
-    )
+    job = client.submit(SCRIPTS / "read_epochs.py", cache=numbered, args=[numbered, "2"], read_rate=f"{rate}rows")
+    job.wait(LIMIT)
     lines = [line.text.split() for line in job.logs() if line.text.startswith("read ")]
     # A cache that is read whole has as many rows for each worker.
     assert [list(map(int, line[2:])) for line in lines] == [[ROWS, ROWS]] * 3

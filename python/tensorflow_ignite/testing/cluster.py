@@ -26,8 +26,9 @@ from tensorflow_ignite.testing.ports import BLOCK, PortBlock
 
 START_TIMEOUT = 150.0
 STOP_TIMEOUT = 45.0
-# Number of the spares of each node: tests that run few tasks set it to 0.
-_SPARES_VARIABLE = "TENSORFLOW_IGNITE_WARM_PROCESSES"
+# Number of the spares of each node, and the priority of tasks: tests that run few tasks, or run beside others, set them
+# to 0.
+_PASSED_ON = frozenset({"TENSORFLOW_IGNITE_WARM_PROCESSES", "TENSORFLOW_IGNITE_TASK_NICE"})
 # Seconds in which a killed node's agent notices it, and ends its tasks.
 ORPHAN_TIMEOUT = 20.0
 _POLL = 0.05
@@ -83,8 +84,9 @@ class LocalCluster:
                 -XX:TieredStopAtLevel=1 -XX:+UseSerialGC``; for measurements give ``-XX:TieredStopAtLevel=4
                 -XX:+UseG1GC``.
             environment: Added to the environment of every node, which has TENSORFLOW_IGNITE_WARM_PROCESSES (0: no
-                spares) of this process too; with TENSORFLOW_IGNITE_TLS_CERTIFICATE and
-                TENSORFLOW_IGNITE_TLS_KEY nodes speak TLS, by a certificate that is good for 127.0.0.1.
+                spares) and TENSORFLOW_IGNITE_TASK_NICE (0: tasks have the priority of their node) of this process too;
+                with TENSORFLOW_IGNITE_TLS_CERTIFICATE and TENSORFLOW_IGNITE_TLS_KEY nodes speak TLS, by a certificate
+                that is good for 127.0.0.1.
             credentials: With which this object asks the nodes whether they are ready; see
                 `tensorflow_ignite.connect`. Default: none, whatever the environment or a profile holds.
         """
@@ -328,12 +330,10 @@ class LocalCluster:
         self._directory = self._ports = self._cleanup = None
 
     def _child_environment(self) -> dict[str, str]:
-        """Ours, without settings of other nodes but spares; our own package can be imported, installed or not."""
+        """Ours, without most settings of other nodes; our own package can be imported, installed or not."""
         prefixes = ("TENSORFLOW_IGNITE_", "IGNITE_", "TF_CONFIG")
         environment = {
-            name: value
-            for name, value in os.environ.items()
-            if name == _SPARES_VARIABLE or not name.startswith(prefixes)
+            name: value for name, value in os.environ.items() if name in _PASSED_ON or not name.startswith(prefixes)
         }
         package_root = PACKAGE.parent
         if package_root.name not in ("site-packages", "dist-packages"):

@@ -96,7 +96,7 @@ public class TensorFlowServiceTest {
 
   private StartTaskRequest startRequest() {
     StartTaskRequest.Builder request = StartTaskRequest.newBuilder();
-    bean.settings().tasks.addTo(request);
+    bean.settings().tasks.addTo(request, bean.settings().tasks.nice);
     return request.build();
   }
 

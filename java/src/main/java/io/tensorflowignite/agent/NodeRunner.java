@@ -85,6 +85,7 @@ public final class NodeRunner implements AutoCloseable {
   private final Ignite ignite;
   private final IgniteLogger log;
   private final ClusterSettings settings;
+  private final int taskNice;
   private final String nodeId;
   private final String nodeAddress;
   private final Supplier<Map<String, String>> tlsEnvironment;
@@ -118,6 +119,7 @@ public final class NodeRunner implements AutoCloseable {
   public NodeRunner(
       Ignite ignite,
       ClusterSettings settings,
+      int taskNice,
       AgentSupervisor supervisor,
       JobIndex jobs,
       NodeTable nodes,
@@ -132,6 +134,7 @@ public final class NodeRunner implements AutoCloseable {
     this.ignite = ignite;
     this.log = ignite.log().getLogger(NodeRunner.class);
     this.settings = settings;
+    this.taskNice = taskNice;
     this.nodeId = ignite.cluster().localNode().id().toString();
     this.nodeAddress = nodeAddress;
     this.tlsEnvironment = tlsEnvironment;
@@ -432,7 +435,7 @@ public final class NodeRunner implements AutoCloseable {
               .setContext(
                   TaskEnvironment.context(job, attempt, task, nodeAddress).toBuilder()
                       .setToken(local.token(key).text()));
-      settings.tasks.addTo(request);
+      settings.tasks.addTo(request, taskNice);
       agent.startTask(request.build());
       local.markStarted(key);
     } catch (StatusRuntimeException e) {

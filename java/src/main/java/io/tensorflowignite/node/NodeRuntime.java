@@ -316,6 +316,7 @@ public final class NodeRuntime implements AutoCloseable {
         new NodeRunner(
             ignite,
             settings,
+            local.taskNice.orElse(settings.tasks.nice),
             supervisor,
             index,
             nodes,

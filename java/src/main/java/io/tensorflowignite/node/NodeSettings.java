@@ -6,6 +6,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.security.tls.PemFiles;
 import io.tensorflowignite.settings.QueueSettings;
+import io.tensorflowignite.settings.TaskSettings;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
@@ -25,6 +26,7 @@ import org.apache.ignite.Ignite;
 final class NodeSettings {
   private static final String WARM_PROCESSES = "warmProcesses";
   private static final String MAX_TASKS = "maxTasks";
+  private static final String TASK_NICE = "taskNice";
 
   final String python;
   final String host;
@@ -40,6 +42,9 @@ final class NodeSettings {
   /** In place of the cluster's number of tasks that are admitted on a node. */
   final OptionalInt maxTasks;
 
+  /** In place of the cluster's priority of tasks. */
+  final OptionalInt taskNice;
+
   private NodeSettings(
       String python,
       String host,
@@ -49,7 +54,8 @@ final class NodeSettings {
       PemFiles tls,
       OnMinority onMinority,
       OptionalInt warmProcesses,
-      OptionalInt maxTasks) {
+      OptionalInt maxTasks,
+      OptionalInt taskNice) {
     this.python = python;
     this.host = host;
     this.ports = ports;
@@ -59,6 +65,7 @@ final class NodeSettings {
     this.onMinority = onMinority;
     this.warmProcesses = warmProcesses;
     this.maxTasks = maxTasks;
+    this.taskNice = taskNice;
   }
 
   static NodeSettings of(Ignite ignite) {
@@ -90,7 +97,12 @@ final class NodeSettings {
             MAX_TASKS,
             "of tasks that are admitted on this node at one time, from 1",
             1,
-            QueueSettings.MAX_TASKS));
+            QueueSettings.MAX_TASKS),
+        number(
+            TASK_NICE,
+            "that is added to the nice value of this node for its tasks, from 0",
+            0,
+            TaskSettings.MAX_NICE));
   }
 
   /** A number in place of the cluster's; empty: it is not set. */

@@ -27,7 +27,7 @@ public final class TaskSettings implements Serializable {
   private final ArrayList<String> environment;
 
   /** Added to the nice value of a node for its tasks. */
-  private final int nice;
+  public final int nice;
 
   /** Processes on each node that have TensorFlow imported and wait for a task. */
   public final int warmProcesses;
@@ -83,7 +83,10 @@ public final class TaskSettings implements Serializable {
     return limits.build();
   }
 
-  public void addTo(StartTaskRequest.Builder request) {
+  /**
+   * @param nice that of the node, which may have one of its own
+   */
+  public void addTo(StartTaskRequest.Builder request, int nice) {
     request.setLimits(limits()).addAllInheritedEnv(environment).setNice(nice);
   }
 }
