@@ -81,7 +81,10 @@ RECOVERY_LIMITS = (
 )
 
 
-LIVE_LIMITS = (Limit("oltp_p99_training_ms", 2, "oltp_p99_idle_ms"),)
+LIVE_LIMITS = (
+    Limit("oltp_p99_training_ms", 2, "oltp_p99_idle_ms"),
+    Limit("refresh_1_percent_seconds", 0.1, "full_epoch_seconds"),
+)
 # The least part of the processors that the application leaves free.
 LIVE_LEAST = {"training_share": 0.5}
 

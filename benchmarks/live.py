@@ -28,11 +28,13 @@ import numpy as np
 import psutil
 
 import goals
+import live_refresh
 import live_training
 import tensorflow_ignite as tfi
 from contender import Contender
 from live_training import READ, TRAIN
 from read import BUILD, ENVIRONMENT, PEERS, thin_port
+from recovery import program
 from tensorflow_ignite.jobs.client import Client, JobHandle
 from tensorflow_ignite.node.runtime import JARS
 from tensorflow_ignite.testing import LocalCluster, node_configuration
@@ -64,6 +66,7 @@ ORDER = (
     *("training_share", "reading_share", "unlimited_share", "unlimited_reading_share"),
     *("training_steps_per_second", "reading_steps_per_second", "unlimited_steps_per_second"),
     "unlimited_reading_steps_per_second",
+    *("full_epoch_seconds", "refresh_1_percent_seconds", "refresh_nothing_seconds", "refreshed_epoch_seconds"),
 )
 
 
@@ -77,6 +80,7 @@ class Sizes:
         rounds: Windows without the job, and as many with it.
         seconds: Of a window.
         settle: Seconds between a change and the next window.
+        changing_rows: Of the cache of which a part changes.
         warm: Seconds of the application before the first window: the compilers of the JVMs are busy for so long.
     """
 
@@ -86,9 +90,10 @@ class Sizes:
     seconds: float = 10.0
     settle: float = 2.0
     warm: float = 30.0
+    changing_rows: int = 1_000_000
 
 
-QUICK = Sizes(rows=6_000, rate=100.0, rounds=1, seconds=2.0, settle=0.5, warm=1.0)
+QUICK = Sizes(rows=6_000, rate=100.0, rounds=1, seconds=2.0, settle=0.5, warm=1.0, changing_rows=10_000)
 
 
 @dataclass
@@ -319,9 +324,18 @@ def _window(
     return window
 
 
+def measure_refresh(sizes: Sizes, jvm: Sequence[str], logs: Path, found: Found) -> None:
+    """An epoch of all rows, and the refresh of a snapshot after 1 % of the rows has changed."""
+    with LocalCluster(nodes=NODES, jvm_args=jvm) as cluster:
+        command = [live_refresh.__file__, cluster.address, str(sizes.changing_rows), str(sizes.rounds)]
+        for name, values in program("live_refresh", [sys.executable, *command], logs).items():
+            for value in values:
+                found.add(name, value)
+
+
 # Each measures some figures: the sizes, options of the nodes' JVMs, a folder for logs, and where its samples go.
 Part = Callable[[Sizes, Sequence[str], Path, Found], None]
-PARTS: Mapping[str, Part] = {"application": measure_application}
+PARTS: Mapping[str, Part] = {"application": measure_application, "refresh": measure_refresh}
 
 
 def main() -> None:

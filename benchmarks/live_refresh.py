@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
-import tensorflow as tf
 
 import tensorflow_ignite as tfi
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 CACHE = "changing"
 COLUMNS = 20
