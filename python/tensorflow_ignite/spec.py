@@ -28,6 +28,7 @@ __all__ = [
     "AttemptPhase",
     "CacheLoss",
     "CauseKind",
+    "EpochProgress",
     "Event",
     "Job",
     "JobKind",
@@ -168,6 +169,31 @@ class JobSpec(Value):
 
 
 @dataclass(frozen=True)
+class EpochProgress(Value):
+    """The rows of a task in one epoch of a dataset.
+
+    Attributes:
+        cache: Name of the cache.
+        epoch: Number of the epoch, from 0.
+        rows: Rows that were read.
+        left_out: Of these, rows that the epoch has left out, since another worker has fewer.
+        filled: Rows that were repeated, or added with weight 0, since another worker has more.
+    """
+
+    cache: str
+    epoch: int
+    rows: int
+    left_out: int
+    filled: int
+
+    def __str__(self) -> str:
+        """The rows in one line: ``"epoch 3 of 'images': 1,000 rows, 20 left out"``."""
+        notes = [f"{self.left_out:,} left out"] if self.left_out else []
+        notes += [f"{self.filled:,} filled"] if self.filled else []
+        return ", ".join([f"epoch {self.epoch} of {self.cache!r}: {self.rows:,} rows", *notes])
+
+
+@dataclass(frozen=True)
 class Progress(Value):
     """The last progress that a script reported.
 
@@ -178,6 +204,7 @@ class Progress(Value):
         reported_at: When the node got the report.
         resumed_from_step: The step of the checkpoint that the task resumed from; None: it began from the beginning.
         checkpoint_step: The step of the last checkpoint that was saved; None: none yet.
+        epochs: The last epochs of the task's datasets that were read to their end, oldest first.
     """
 
     step: int
@@ -186,6 +213,7 @@ class Progress(Value):
     reported_at: datetime | None
     resumed_from_step: int | None = None
     checkpoint_step: int | None = None
+    epochs: tuple[EpochProgress, ...] = ()
 
     def __str__(self) -> str:
         """The progress in one line: ``"step 120/300 accuracy=0.91"``."""

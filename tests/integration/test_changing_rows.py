@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jobs import LIMIT, SCRIPTS, await_files, read
+from jobs import LIMIT, SCRIPTS, await_files, cli, read
 from thin_client import thin_client
 
 import tensorflow_ignite as tfi
@@ -234,7 +234,15 @@ def test_workers_agree_on_each_epoch_while_rows_are_put_and_leave_out_none_twice
             put(cluster, cache, {number: number for number in more})
         present.append(present[-1] | set(more))
         found.append([read(tmp_path, f"{worker}-{epoch}.json") for worker in range(3)])
-    assert job.wait(LIMIT).attempt.number == 1  # type: ignore[union-attr]
+    attempt = job.wait(LIMIT).attempt
+    assert attempt is not None
+    assert attempt.number == 1
+    for task in attempt.tasks:
+        assert task.status.progress is not None
+        last = task.status.progress.epochs[-1]
+        assert (last.cache, last.epoch) == (cache, epochs - 1)
+        assert last.rows - last.left_out + last.filled == len(found[-1][task.index][0])
+    assert f"worker 0, epoch {epochs - 1} of '{cache}'" in cli("describe", job.id, address=cluster.address).stdout
     missed_before: set[int] = set()
     for epoch, shares in enumerate(found):
         assert len({len(ids) for ids, _ in shares}) == 1

@@ -21,7 +21,7 @@ from tensorflow_ignite.cli.render import (
     table,
     timestamp,
 )
-from tensorflow_ignite.spec import Attempt, Job, Task
+from tensorflow_ignite.spec import Attempt, EpochProgress, Job, Task
 
 # How many of a job's newest events are shown.
 _ATTEMPTS = 20
@@ -177,10 +177,22 @@ def _print_tasks(attempt: Attempt) -> None:
     rows = [_task_row(task) for task in attempt.tasks]
     left_out = ["PID", "PARTITIONS", "EXIT", "ADDRESS"]
     print(table(heads, rows, indent="  ", optional=left_out, elastic=["PROGRESS"]))
+    _print_epochs(attempt)
     for task in attempt.tasks:
         if task.status.error:
             name = "" if task.status.error.startswith(task.name) else f"{task.name}: "
             print(fold(f"  {name}{paint(escaped(task.status.error), 'red')}", 4))
+
+
+def _print_epochs(attempt: Attempt) -> None:
+    """The rows of the last epoch that each task has read to its end."""
+    for task in attempt.tasks:
+        for epoch in _epochs(task)[-1:]:
+            print(fold(f"  {task.name}, {escaped(str(epoch))}", 4))
+
+
+def _epochs(task: Task) -> tuple[EpochProgress, ...]:
+    return task.status.progress.epochs if task.status.progress else ()
 
 
 def _task_row(task: Task) -> list[str]:

@@ -12,7 +12,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from tensorflow_ignite import task
-from tensorflow_ignite.data import agreement, service_or_thin
+from tensorflow_ignite.data import agreement, epoch_report, service_or_thin
+from tensorflow_ignite.data.epoch_report import EpochReport
 from tensorflow_ignite.data.epochs import snapshots
 from tensorflow_ignite.data.epochs.changes import Position
 from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, RowOrder, SnapshotTarget
@@ -162,6 +163,10 @@ class EpochSource:
 
     def _end(self, length: EpochLength, arrived: int) -> None:
         self._state.start = self._order.start.next(length, arrived)
+        difference = 0 if length.rows < 0 else arrived - length.rows
+        epoch_report.add(
+            EpochReport(self._request.cache, self._order.epoch, arrived, max(0, difference), max(0, -difference))
+        )
 
 
 def _limit(memory: int) -> int:

@@ -15,6 +15,7 @@ from typing import SupportsFloat
 
 from google.protobuf import json_format
 
+from tensorflow_ignite.data import epoch_report
 from tensorflow_ignite.train import curves
 from tensorflow_ignite.v1 import job_pb2
 
@@ -174,6 +175,9 @@ class _Writer:
             progress.resumed_from_step = self._resumed_from_step
             progress.checkpoint_step = self._checkpoint_step
             progress.end.CopyFrom(self._end)
+            del progress.epochs[:]
+            for epoch in epoch_report.recent():
+                progress.epochs.add(**epoch._asdict())
             self._last = progress
             self._pending = (path, progress)
             wait = self._written_at + SECONDS_BETWEEN_WRITES - time.monotonic()

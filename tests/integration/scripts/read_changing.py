@@ -24,3 +24,4 @@ for epoch in range(epochs):
     part = folder / f"{here.index}-{epoch}.part"
     part.write_text(json.dumps([ids, weights]))
     part.replace(part.with_suffix(".json"))
+    tfi.train.report(epoch + 1)
