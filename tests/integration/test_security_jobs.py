@@ -94,9 +94,11 @@ def test_a_task_opens_what_its_job_names_and_nothing_else_while_it_runs(secured:
         found = read(tmp_path, f"guarded-{index}.json")
         secret = found.pop("token")
         assert found.pop("rows")[1] == 40
+        assert found.pop("joined") == 40
         assert found == {
             "jobs": [job.id],
             "salaries": "PermissionDeniedError",
+            "salaries joined": "PermissionDeniedError",
             "elsewhere": "PermissionDeniedError",
             "stop": "PermissionDeniedError",
             "submit": "PermissionDeniedError",

@@ -37,7 +37,10 @@ ASSUMED = {
         'tfi.load("images", {"pixels": images, "price": [str(number) for number in range(20)]})\n',
         3: 'rows = {"label": labels, "name": ["a"] * 300, "price": np.arange(300.0)}\n'
         'tfi.load("digits", rows, if_exists="replace")\n',
-        5: "os.mkdir('trips')\n"
+        4: 'segments = {"segment": np.arange(4), "discount": np.zeros(4)}\n'
+        'customers = {"customer": np.arange(9), "segment": np.arange(9) % 4}\n'
+        'payments = {"id": np.arange(30), "customer": np.arange(30) % 9, "amount": np.ones(30)}\n',
+        6: "os.mkdir('trips')\n"
         "trips = pa.table({'id': range(9), 'driver': [1, 2, 3] * 3, 'fare': [1.0] * 9})\n"
         "pa.parquet.write_table(trips, 'trips/may.parquet')\n",
     },

@@ -98,7 +98,7 @@ def dataset(
         schema: Requested types of some columns: a dict from column to a tf.TensorSpec of one row's value, a tf.DType
             or a pyarrow.DataType, such as ``{"pixels": tf.TensorSpec([28, 28], tf.uint8)}``; or a pyarrow.Schema.
         where: Condition in SQL over the columns, with a ``?`` for each of ``parameters``; only rows that meet it.
-        sql: SELECT over the cache's table, whose rows are read instead.
+        sql: SELECT over the cache's table, whose rows are read instead; it may join tables that lie with it.
         parameters: Values for the question marks of ``where`` or ``sql``.
         partitions: Numbers of partitions to read, or ``"all"``; None: see above.
         shuffle: Number of rows that are shuffled together, a window; True: about 64 MB of rows, at most 65,536. The

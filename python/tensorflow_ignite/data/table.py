@@ -50,7 +50,8 @@ def read_table(
         schema: Requested types of columns: a dict from column to a pyarrow.DataType, a type of numpy, a tf.DType or a
             tf.TensorSpec of one row's value; or a pyarrow.Schema.
         where: SQL condition; only rows that meet it are read.
-        sql: SELECT over the cache's table, whose rows are read instead of those of the cache.
+        sql: SELECT over the cache's table, whose rows are read instead of those of the cache; it may join tables that
+            lie with it.
         parameters: Values for the question marks of ``where`` or ``sql``, in their order.
         partitions: Numbers of partitions to read; None or ``"all"``: all partitions.
         on_mismatch: A row that does not fit the schema is an ``"error"``, or is left out (``"skip"``).

@@ -39,12 +39,20 @@ def count(cache: str) -> int:
     return tfi.read_table(cache, address=context.node_address).num_rows
 
 
+def joined(cache: str) -> int:
+    """Rows of the job's cache, each with those of another cache that have its key."""
+    sql = f"SELECT o.x AS x, n.x AS other FROM Own o LEFT JOIN {cache} n ON n._key = o._key"
+    return tfi.read_table("own", sql=sql, address=context.node_address).num_rows
+
+
 write(place.path)
 with tfi.connect(context.node_address) as client:
     found = {
         "rows": [count(context.cache), count("named")],
+        "joined": joined("Named"),
         "jobs": [job.id for job in client.jobs()],
         "salaries": refused(lambda: count("salaries")),
+        "salaries joined": refused(lambda: joined("Salaries")),
         "elsewhere": refused(lambda: write("/elsewhere")),
         "stop": refused(lambda: client.job(context.job_id).stop(timeout=1)),
         "submit": refused(lambda: client.submit(__file__, cache=context.cache, allow_plaintext=True)),

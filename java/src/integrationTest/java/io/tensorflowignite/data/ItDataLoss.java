@@ -8,6 +8,7 @@ import static org.junit.Assert.assertTrue;
 import io.tensorflowignite.Await;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.CacheLoss;
+import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.ReadCommand;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -133,6 +134,40 @@ public class ItDataLoss {
   }
 
   @Test
+  public void aLossOfAJoinedCacheIsOneOfTheRowsThatAreJoined() throws Exception {
+    load("kept", 1, configuration -> configuration.setIndexedTypes(Integer.class, Integer.class));
+    load("gone", 0, configuration -> configuration.setIndexedTypes(Integer.class, Integer.class));
+    load(
+        "safe",
+        0,
+        configuration ->
+            configuration
+                .setIndexedTypes(Integer.class, Integer.class)
+                .setPartitionLossPolicy(PartitionLossPolicy.READ_WRITE_SAFE));
+    List<Integer> lost = onlyOn("gone", 2);
+    List<Integer> kept = others(lost);
+    String select = "SELECT k._key AS a, g._val AS b FROM \"kept\".\"INTEGER\" k LEFT JOIN ";
+    ReadCommand.Builder gone =
+        command("kept").setSql(select + "\"gone\".\"INTEGER\" g ON g._key = k._key");
+    ReadCommand.Builder safe =
+        command("kept").setSql(select + "\"safe\".\"INTEGER\" g ON g._key = k._key");
+    assertEquals(ROWS, read(gone));
+
+    stopLastNode();
+    cluster.storeLosses();
+
+    assertEquals(ROWS, read(command("kept")));
+    assertLost("gone", gone);
+    assertLost("safe", safe);
+    assertEquals(rows("kept", kept), read(gone.clone().addAllPartitions(kept)));
+    assertEquals(ROWS, read(gone.clone().setAcceptDataLoss(true).setNulls(Nulls.NULLS_KEEP)));
+    // Ignite does not read the lost partitions of this one at all.
+    assertEquals(rows("kept", kept), read(safe.clone().setAcceptDataLoss(true)));
+    cluster.losses(0).accept("gone", "");
+    assertEquals(ROWS, read(gone.clone().setNulls(Nulls.NULLS_KEEP)));
+  }
+
+  @Test
   public void lossesOfOwnCachesAreListedUntilSomebodyAcceptsThem() throws Exception {
     SystemCache.LOGS.open(cluster.node(0));
     load("none", 0, configuration -> {});
@@ -201,8 +236,11 @@ public class ItDataLoss {
   }
 
   private void assertLost(String cache) {
-    FlightRuntimeException error =
-        assertThrows(FlightRuntimeException.class, () -> read(command(cache)));
+    assertLost(cache, command(cache));
+  }
+
+  private void assertLost(String cache, ReadCommand.Builder command) {
+    FlightRuntimeException error = assertThrows(FlightRuntimeException.class, () -> read(command));
     assertTrue(error.getMessage(), error.getMessage().contains("[code=DATA_LOST]"));
     assertTrue(
         error.getMessage(), error.getMessage().contains("cache " + cache + " has lost partitions"));

@@ -404,7 +404,8 @@ public class ItSql extends DataTest {
     assertInvalid(
         "has the clause LIMIT", command("wrong").setSql("SELECT * FROM Filtered LIMIT 1"));
     assertInvalid(
-        "reads only the table of cache", command("wrong").setSql("SELECT * FROM SYS.NODES"));
+        "the first table of a SELECT is that of its cache",
+        command("wrong").setSql("SELECT * FROM SYS.NODES"));
     assertInvalid(
         ERROR_CODE_INVALID_REQUEST,
         "both where and sql",

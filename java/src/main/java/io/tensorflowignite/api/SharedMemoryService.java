@@ -120,7 +120,7 @@ public final class SharedMemoryService extends SharedMemoryServiceGrpc.SharedMem
 
     /** Unmaps the reader's memory before it returns or throws. */
     private void read(ReadIntoMemoryStart open) throws InterruptedException {
-      ReadPlan plan = streams.planTicket(open.getCommand());
+      ReadPlan plan = streams.planTicket(open.getCommand(), guard::readCache);
       try (SegmentQueue segments = offers) {
         SegmentArena memory = new SegmentArena(ordinary, segments);
         SegmentBatchSink sink = new SegmentBatchSink(answers::onNext, segments, memory);

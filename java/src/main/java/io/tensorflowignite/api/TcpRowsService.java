@@ -85,7 +85,7 @@ public final class TcpRowsService extends TcpRowsServiceGrpc.TcpRowsServiceImplB
       TcpPort.ExpectedReader reader,
       ServerCallStreamObserver<ReadOverTcpResponse> answers) {
     try (TcpPort.ExpectedReader connected = reader) {
-      ReadResult result = send(streams.planTicket(command), connected, answers);
+      ReadResult result = send(streams.planTicket(command, guard::readCache), connected, answers);
       answers.onNext(ReadOverTcpResponse.newBuilder().setResult(result).build());
       answers.onCompleted();
     } catch (Throwable error) {

@@ -84,10 +84,17 @@ public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable
     return new ChangeReader(cache, of(cache), identity, scans, since, waitMillis);
   }
 
-  /** The reader of a query that is run only if a partition has changed since its position. */
+  /**
+   * The reader of a query that is run only if a partition has changed since its position.
+   *
+   * @param isAlone whether the query reads no other cache; otherwise it is always run
+   */
   public RowReader reader(
-      IgniteCache<Object, Object> cache, RowReader query, Map<Integer, PartitionPosition> since) {
-    return new ChangedQueryReader(of(cache), query, since);
+      IgniteCache<Object, Object> cache,
+      RowReader query,
+      Map<Integer, PartitionPosition> since,
+      boolean isAlone) {
+    return new ChangedQueryReader(of(cache), query, isAlone ? since : Map.of());
   }
 
   private int idOf(IgniteCache<Object, Object> cache) {

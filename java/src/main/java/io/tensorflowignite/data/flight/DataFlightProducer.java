@@ -172,7 +172,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
   private ReadPlan plan(ReadCommand command) throws InterruptedException {
     ReadCommand resolved = command.toBuilder().setCache(cacheName(command)).build();
     guard.readCache(resolved.getCache());
-    return streams.plan(resolved);
+    return streams.plan(resolved, guard::readCache);
   }
 
   private String cacheName(ReadCommand command) {
@@ -189,7 +189,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     try {
       ReadCommand command = parse(ReadCommand.parser(), ticket, "ticket");
       guard.readCache(command.getCache());
-      ReadPlan plan = streams.planTicket(command);
+      ReadPlan plan = streams.planTicket(command, guard::readCache);
       sink.start(plan.schema());
       sink.complete(streams.read(plan, allocator, sink), allocator);
     } catch (Throwable error) {

@@ -9,26 +9,29 @@ import java.util.List;
  * partitions that have moved.
  */
 public final class OwnershipCheck {
-  private final PartitionOwners owners;
+  private final List<PartitionOwners> owners;
   private final boolean follow;
   private final List<Integer> moved = new ArrayList<>();
 
   /**
+   * @param owners those of the cache that is read, and of others that are read with it
    * @param follow the reader reads moved partitions from their new owners; otherwise a moved
    *     partition is an error
    */
-  public OwnershipCheck(PartitionOwners owners, boolean follow) {
-    this.owners = owners;
+  public OwnershipCheck(List<PartitionOwners> owners, boolean follow) {
+    this.owners = List.copyOf(owners);
     this.follow = follow;
   }
 
   /** Whether this node is a partition's owner; if not, the partition is skipped. */
   public boolean isPrimaryHere(int partition) {
-    if (owners.isPrimaryHere(partition)) {
-      return true;
+    for (PartitionOwners each : owners) {
+      if (!each.isPrimaryHere(partition)) {
+        skip(each, partition, null);
+        return false;
+      }
     }
-    skip(partition, null);
-    return false;
+    return true;
   }
 
   /**
@@ -37,8 +40,12 @@ public final class OwnershipCheck {
    * @param cause why its scan failed; null: no scan was started
    */
   public void skip(int partition, Throwable cause) {
+    skip(owners.get(0), partition, cause);
+  }
+
+  private void skip(PartitionOwners of, int partition, Throwable cause) {
     if (!follow) {
-      throw owners.notPrimaryHere(partition, cause);
+      throw of.notPrimaryHere(partition, cause);
     }
     moved.add(partition);
   }

@@ -10,6 +10,8 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
@@ -129,6 +131,49 @@ public final class PartitionOwners {
                 + " read this partition again",
             partition, cache, localNode, owner == null ? "none" : owner.id()),
         cause);
+  }
+
+  /** A node that has joined does not have all rows of a REPLICATED cache yet. */
+  TensorFlowIgniteException incompleteHere(int partition, Throwable cause) {
+    return new TensorFlowIgniteException(
+        ERROR_CODE_PARTITION_NOT_LOCAL,
+        String.format(
+            "partition %d of the REPLICATED cache %s is not on node %s yet; a SELECT needs all rows"
+                + " of such a cache on each node; try again when the cluster has rebalanced, or"
+                + " create the cache without a node filter",
+            partition, cache, localNode),
+        cause);
+  }
+
+  /**
+   * Requires that partitions of this cache have the owners of those of a co-located one. While the
+   * cluster rebalances they may differ: this waits for at most {@value #NEW_OWNERS_SECONDS} s.
+   */
+  public void requireSame(PartitionOwners other, List<Integer> partitions) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(NEW_OWNERS_SECONDS);
+    while (true) {
+      Map<Integer, ClusterNode> owners = affinity.mapPartitionsToNodes(partitions);
+      Map<Integer, ClusterNode> others = other.affinity.mapPartitionsToNodes(partitions);
+      Optional<Integer> different =
+          partitions.stream()
+              .filter(partition -> !Objects.equals(owners.get(partition), others.get(partition)))
+              .findFirst();
+      if (different.isEmpty()) {
+        return;
+      }
+      if (System.nanoTime() > deadline) {
+        throw TensorFlowIgniteException.of(
+            ERROR_CODE_PARTITION_NOT_LOCAL,
+            "partition %d of cache %s is on another node than that of cache %s; a SELECT over both"
+                + " is answered by the owner of both, and a request waits %d s for that; try again"
+                + " when the cluster has rebalanced",
+            different.get(),
+            cache,
+            other.cache,
+            NEW_OWNERS_SECONDS);
+      }
+      pause();
+    }
   }
 
   private TensorFlowIgniteException notOwned(int partition, String owner) {

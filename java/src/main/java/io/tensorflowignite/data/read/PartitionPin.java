@@ -2,6 +2,7 @@ package io.tensorflowignite.data.read;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteException;
 
@@ -28,6 +29,25 @@ public final class PartitionPin implements AutoCloseable {
       }
     }
     return pin;
+  }
+
+  /** Keeps a REPLICATED cache, of which this node must have all rows. */
+  public static PartitionPin whole(IgniteCache<Object, Object> cache, PartitionOwners owners) {
+    PartitionPin pin = new PartitionPin();
+    for (int partition = 0; partition < owners.count(); partition++) {
+      try {
+        pin.reserved.add(LocalPartition.reserve(cache, partition));
+      } catch (IgniteException failure) {
+        pin.close();
+        throw owners.incompleteHere(partition, failure);
+      }
+    }
+    return pin;
+  }
+
+  /** The number of rows of each partition, in their order. */
+  public List<Long> rows() {
+    return reserved.stream().map(LocalPartition::size).collect(Collectors.toList());
   }
 
   @Override

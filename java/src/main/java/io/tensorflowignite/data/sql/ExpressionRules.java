@@ -1,6 +1,5 @@
 package io.tensorflowignite.data.sql;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -9,27 +8,18 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
-import net.sf.jsqlparser.expression.AnalyticExpression;
-import net.sf.jsqlparser.expression.AnyComparisonExpression;
 import net.sf.jsqlparser.expression.BinaryExpression;
 import net.sf.jsqlparser.expression.CaseExpression;
 import net.sf.jsqlparser.expression.CastExpression;
 import net.sf.jsqlparser.expression.Expression;
 import net.sf.jsqlparser.expression.ExtractExpression;
 import net.sf.jsqlparser.expression.Function;
-import net.sf.jsqlparser.expression.JdbcNamedParameter;
 import net.sf.jsqlparser.expression.JdbcParameter;
-import net.sf.jsqlparser.expression.JsonAggregateFunction;
-import net.sf.jsqlparser.expression.MySQLGroupConcat;
-import net.sf.jsqlparser.expression.NextValExpression;
 import net.sf.jsqlparser.expression.NotExpression;
 import net.sf.jsqlparser.expression.NullValue;
-import net.sf.jsqlparser.expression.NumericBind;
 import net.sf.jsqlparser.expression.RowConstructor;
 import net.sf.jsqlparser.expression.SignedExpression;
-import net.sf.jsqlparser.expression.TimeKeyExpression;
 import net.sf.jsqlparser.expression.TrimFunction;
-import net.sf.jsqlparser.expression.UserVariable;
 import net.sf.jsqlparser.expression.WhenClause;
 import net.sf.jsqlparser.expression.operators.arithmetic.Addition;
 import net.sf.jsqlparser.expression.operators.arithmetic.Concat;
@@ -41,7 +31,6 @@ import net.sf.jsqlparser.expression.operators.conditional.AndExpression;
 import net.sf.jsqlparser.expression.operators.conditional.OrExpression;
 import net.sf.jsqlparser.expression.operators.relational.Between;
 import net.sf.jsqlparser.expression.operators.relational.EqualsTo;
-import net.sf.jsqlparser.expression.operators.relational.ExistsExpression;
 import net.sf.jsqlparser.expression.operators.relational.ExpressionList;
 import net.sf.jsqlparser.expression.operators.relational.GreaterThan;
 import net.sf.jsqlparser.expression.operators.relational.GreaterThanEquals;
@@ -55,6 +44,7 @@ import net.sf.jsqlparser.expression.operators.relational.MinorThanEquals;
 import net.sf.jsqlparser.expression.operators.relational.NamedExpressionList;
 import net.sf.jsqlparser.expression.operators.relational.NotEqualsTo;
 import net.sf.jsqlparser.expression.operators.relational.ParenthesedExpressionList;
+import net.sf.jsqlparser.expression.operators.relational.SupportsOldOracleJoinSyntax;
 import net.sf.jsqlparser.schema.Column;
 import net.sf.jsqlparser.statement.select.Select;
 
@@ -64,18 +54,6 @@ import net.sf.jsqlparser.statement.select.Select;
  * listed here is rejected. Also counts the question marks.
  */
 final class ExpressionRules {
-  /**
-   * Characters that the functions of a statement may make, apart from the rows' own. Ignite keeps
-   * the results of those without a column with the last thousand statements.
-   */
-  static final long MAX_CHARACTERS = 16 << 10;
-
-  /** How often a value may contain its row. */
-  static final long MAX_ROWS = 32;
-
-  /** How often all columns of a SELECT may contain their row, together. */
-  static final long MAX_ROWS_SELECTED = 1024;
-
   private static final Set<Class<?>> CONDITIONS =
       Set.of(AndExpression.class, OrExpression.class, IsDistinctExpression.class);
   private static final Set<Class<?>> COMPARISONS =
@@ -99,26 +77,30 @@ final class ExpressionRules {
           LikeExpression.KeyWord.LIKE, LikeExpression.KeyWord.ILIKE, LikeExpression.KeyWord.REGEXP);
 
   private final String text;
-  private final SqlTable table;
-  private final Object[] values;
+  private final TableScope scope;
+  private final StatementValues values;
+  private final Clause clause;
   private final Set<Expression> checked = Collections.newSetFromMap(new IdentityHashMap<>());
-  private int parameters;
-  private long made;
 
   /**
-   * @param text the text that contains the expressions, for errors
-   * @param table the table whose columns the expressions use
-   * @param values the values of the question marks
+   * @param scope the tables whose columns the expressions use
+   * @param clause what the clause of these expressions allows beside those over one row
    */
-  ExpressionRules(String text, SqlTable table, Object[] values) {
-    this.text = text;
-    this.table = table;
+  ExpressionRules(TableScope scope, StatementValues values, Clause clause) {
+    this.text = values.text();
+    this.scope = scope;
     this.values = values;
+    this.clause = clause;
   }
 
-  /** Number of question marks so far. */
-  int parameters() {
-    return parameters;
+  /** The tables whose columns the expressions use. */
+  TableScope scope() {
+    return scope;
+  }
+
+  /** The rules for a part of an expression that another clause's rules apply to. */
+  ExpressionRules in(Clause other) {
+    return new ExpressionRules(scope, values, other);
   }
 
   /**
@@ -130,6 +112,14 @@ final class ExpressionRules {
     if (expression == null) {
       return Operand.other();
     }
+    if (checked.contains(expression)) {
+      return Operand.number();
+    }
+    Optional<Operand> special = clause.check(expression, this);
+    if (special.isPresent()) {
+      return special.get();
+    }
+    requireNoOuterJoin(expression);
     Class<?> kind = expression.getClass();
     Optional<Operand> literal = SqlLiterals.operand(text, expression);
     if (literal.isPresent()) {
@@ -141,10 +131,10 @@ final class ExpressionRules {
       return compared(expression, checkBoth(expression));
     } else if (ARITHMETIC.contains(kind)) {
       char operator = ((BinaryExpression) expression).getStringExpression().charAt(0);
-      return made(
+      return values.made(
           expression, SqlMixing.arithmetic(call(expression, checkBoth(expression)), operator));
     } else if (kind == Concat.class) {
-      return made(expression, call(expression, checkBoth(expression)).sum());
+      return values.made(expression, call(expression, checkBoth(expression)).sum());
     } else if (kind == LikeExpression.class) {
       return checkLike((LikeExpression) expression);
     } else if (LISTS.contains(kind)) {
@@ -157,6 +147,17 @@ final class ExpressionRules {
       return checkFunction((Function) expression);
     }
     return checkParts(expression);
+  }
+
+  /** SQL reads a = b(+) as an outer join of the tables. */
+  private void requireNoOuterJoin(Expression expression) {
+    if (expression instanceof SupportsOldOracleJoinSyntax
+        && (((SupportsOldOracleJoinSyntax) expression).getOldOracleJoinSyntax()
+                != SupportsOldOracleJoinSyntax.NO_ORACLE_JOIN
+            || ((SupportsOldOracleJoinSyntax) expression).getOraclePriorPosition()
+                != SupportsOldOracleJoinSyntax.NO_ORACLE_PRIOR)) {
+      throw RefusedExpressions.error(text, expression);
+    }
   }
 
   private Operand checkParts(Expression expression) {
@@ -186,16 +187,17 @@ final class ExpressionRules {
     } else if (expression instanceof CastExpression) {
       CastExpression cast = (CastExpression) expression;
       Operand operand = check(cast.getLeftExpression());
-      return made(expression, CastRules.result(cast, operand, call(expression, List.of(operand))));
+      return values.made(
+          expression, CastRules.result(cast, operand, call(expression, List.of(operand))));
     } else if (expression instanceof ExtractExpression) {
       call(expression, List.of(check(((ExtractExpression) expression).getExpression())));
     } else if (expression instanceof TrimFunction) {
       TrimFunction trim = (TrimFunction) expression;
       List<Operand> operands =
           List.of(check(trim.getExpression()), check(trim.getFromExpression()));
-      return made(expression, call(expression, operands).sum());
+      return values.made(expression, call(expression, operands).sum());
     } else {
-      throw rejected(expression);
+      throw RefusedExpressions.error(text, expression);
     }
     return Operand.number();
   }
@@ -222,30 +224,34 @@ final class ExpressionRules {
   }
 
   /**
-   * Our parser takes what follows a list as a part of it: in a IN (1, 2) AND b the list is (1, 2)
-   * AND b, whose first part is what Ignite compares.
+   * The list of an IN. Our parser takes what follows a list as a part of it: in a IN (1, 2) AND b
+   * the list is (1, 2) AND b, whose first part is what Ignite compares.
    */
-  private Operand checkIn(InExpression in) {
-    List<Operand> operands = new ArrayList<>(List.of(check(in.getLeftExpression())));
-    Expression right = in.getRightExpression();
-    Expression first = right;
+  static Expression list(InExpression in) {
+    Expression first = in.getRightExpression();
     while (first instanceof BinaryExpression) {
       first = ((BinaryExpression) first).getLeftExpression();
     }
-    if (!LISTS.contains(first.getClass())) {
-      throw rejected(right);
+    return first;
+  }
+
+  private Operand checkIn(InExpression in) {
+    List<Operand> operands = new ArrayList<>(List.of(check(in.getLeftExpression())));
+    Expression right = in.getRightExpression();
+    Expression first = list(in);
+    if (LISTS.contains(first.getClass())) {
+      operands.addAll(checkAll((ExpressionList<?>) first));
+    } else if (first instanceof Select) {
+      operands.add(check(first));
+    } else {
+      throw RefusedExpressions.error(text, right);
     }
-    operands.addAll(checkAll((ExpressionList<?>) first));
     checked.add(first);
     compared(in, operands);
     return right == first ? Operand.number() : check(right);
   }
 
   private Operand checkList(ExpressionList<?> list) {
-    if (checked.contains(list)) {
-      return Operand.number();
-    }
-
     List<Operand> operands = checkAll(list);
     return operands.size() == 1 ? operands.get(0) : Operand.tuple(operands);
   }
@@ -274,7 +280,7 @@ final class ExpressionRules {
 
   private Operand checkLike(LikeExpression like) {
     if (!PATTERNS.contains(like.getLikeKeyWord()) || like.isUseBinary()) {
-      throw rejected(like);
+      throw RefusedExpressions.error(text, like);
     }
     List<Operand> operands = new ArrayList<>(checkBoth(like));
     operands.add(like.getEscape() == null ? Operand.textLiteral("\\") : check(like.getEscape()));
@@ -299,17 +305,14 @@ final class ExpressionRules {
       }
     }
     SqlLiterals.requireName(text, name);
-    return Operand.column(table.type(SqlTable.resolveName(name)));
+    return Operand.column(scope.type(column));
   }
 
   private Operand checkParameter(JdbcParameter parameter) {
     if (parameter.isUseFixedIndex()) {
-      throw unnamedOnly(parameter);
+      throw RefusedExpressions.unnamedOnly(text, parameter);
     }
-    parameters++;
-    return parameters <= values.length
-        ? Operand.parameter(values[parameters - 1])
-        : Operand.other();
+    return values.nextParameter();
   }
 
   private Operand checkFunction(Function function) {
@@ -320,23 +323,7 @@ final class ExpressionRules {
       throw SqlErrors.invalid(
           "in " + text + ": " + SqlErrors.shown(function) + " is refused", reason.get());
     }
-    if (function.isDistinct()
-        || function.isUnique()
-        || function.isAllColumns()
-        || function.isEscaped()
-        || function.getKeep() != null
-        || function.getOrderByElements() != null
-        || function.getHavingClause() != null
-        || function.getNullHandling() != null
-        || function.getLimit() != null
-        || function.getAttribute() != null
-        || function.getExtraKeyword() != null
-        || function.getOnOverflowTruncate() != null) {
-      throw SqlErrors.invalid(
-          "in " + text + ": " + SqlErrors.shown(function) + " is refused",
-          "arguments of a function are values of one row, separated by commas; remove everything"
-              + " else");
-    }
+    RefusedFunctions.requirePlain(text, function);
     List<Operand> arguments = new ArrayList<>();
     if (function.getParameters() != null) {
       arguments.addAll(checkAll(function.getParameters()));
@@ -345,7 +332,7 @@ final class ExpressionRules {
       arguments.addAll(checkAll(function.getNamedParameters()));
     }
     FunctionCall call = call(function, name, arguments);
-    return made(
+    return values.made(
         function,
         SqlFunctions.rule(parts.size() == 1 ? name : "")
             .orElseThrow(() -> call.refused(name + " is not allowed", SqlFunctions.alternative()))
@@ -356,7 +343,8 @@ final class ExpressionRules {
     return call(expression, "the operation", operands);
   }
 
-  private FunctionCall call(Expression expression, String name, List<Operand> operands) {
+  /** A function with its checked arguments. */
+  FunctionCall call(Expression expression, String name, List<Operand> operands) {
     FunctionCall call = new FunctionCall(text, expression, name, operands);
     if (operands.stream().anyMatch(operand -> operand.kind() == Operand.Kind.OBJECT)) {
       throw call.refused(
@@ -365,69 +353,5 @@ final class ExpressionRules {
               + " fields, or IS NULL");
     }
     return call;
-  }
-
-  /** Adds a new value to those that the statement makes. */
-  private Operand made(Expression expression, Operand result) {
-    if (result.kind() == Operand.Kind.NUMBER || result.kind() == Operand.Kind.OTHER) {
-      return result;
-    }
-    made = Operand.sum(made, result.characters());
-    if (made > MAX_CHARACTERS || result.rows() > MAX_ROWS) {
-      throw SqlErrors.invalid(
-          String.format(
-              "in %s: %s is refused: its result can have %,d characters and %,d times the size of a"
-                  + " row, and all results up to here %,d characters",
-              text, SqlErrors.shown(expression), result.characters(), result.rows(), made),
-          String.format(
-              "a node computes these texts and decimals on its heap, so all of a statement may have"
-                  + " %,d characters, and each %d times the size of a row; give smaller numbers, or"
-                  + " compute the value in your program and give it as a parameter (?)",
-              MAX_CHARACTERS, MAX_ROWS));
-    }
-    return result;
-  }
-
-  private TensorFlowIgniteException rejected(Expression expression) {
-    String problem = "in " + text + ": " + SqlErrors.shown(expression) + " is refused";
-    if (expression instanceof Select
-        || expression instanceof ExistsExpression
-        || expression instanceof AnyComparisonExpression) {
-      return SqlErrors.invalid(
-          problem,
-          "a subquery reads other rows, but each partition is read separately; run the subquery"
-              + " first, and give its result as parameters");
-    }
-    if (expression instanceof AnalyticExpression
-        || expression instanceof MySQLGroupConcat
-        || expression instanceof JsonAggregateFunction) {
-      return SqlErrors.invalid(
-          problem,
-          "window functions and aggregates need many rows at once, but each partition is read"
-              + " separately; compute them from the rows that you have read");
-    }
-    if (expression instanceof TimeKeyExpression || expression instanceof NextValExpression) {
-      return SqlErrors.invalid(
-          problem,
-          "it gives another result with each call, but counting and reading must find the same"
-              + " rows; give the value as a parameter (?)");
-    }
-    if (expression instanceof UserVariable
-        || expression instanceof JdbcNamedParameter
-        || expression instanceof NumericBind) {
-      return unnamedOnly(expression);
-    }
-    return SqlErrors.invalid(
-        problem,
-        "conditions and columns consist of columns, literals, question marks, comparisons, AND, OR,"
-            + " NOT, IN, BETWEEN, LIKE, IS NULL, arithmetic, CASE, CAST and functions of one row;"
-            + " use only these");
-  }
-
-  private TensorFlowIgniteException unnamedOnly(Expression parameter) {
-    return SqlErrors.invalid(
-        "in " + text + ": " + parameter + " is refused",
-        "a parameter is a plain question mark, and parameters=[...] gives the values in order;"
-            + " write ?");
   }
 }

@@ -3,6 +3,7 @@ package io.tensorflowignite.data.sql;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import net.sf.jsqlparser.expression.Function;
 
 /**
  * Functions of Ignite's SQL that are refused since their result does not depend on one row alone.
@@ -46,8 +47,9 @@ final class RefusedFunctions {
       return Optional.of(
           "the aggregate "
               + known
-              + " needs all rows at once, but each partition is read separately; aggregate the rows"
-              + " that you have read");
+              + " needs all rows at once, but each partition is read separately; sql= computes"
+              + " COUNT, SUM, AVG, MIN and MAX for each affinity key (GROUP BY), as columns and in"
+              + " HAVING; or aggregate the rows that you have read");
     }
     if (UNSTABLE.contains(known)) {
       return Optional.of(
@@ -62,6 +64,27 @@ final class RefusedFunctions {
               + " remove the call");
     }
     return Optional.empty();
+  }
+
+  /** Throws unless a function has arguments and nothing else, such as an order or DISTINCT. */
+  static void requirePlain(String text, Function function) {
+    if (function.isDistinct()
+        || function.isUnique()
+        || function.isAllColumns()
+        || function.isEscaped()
+        || function.getKeep() != null
+        || function.getOrderByElements() != null
+        || function.getHavingClause() != null
+        || function.getNullHandling() != null
+        || function.getLimit() != null
+        || function.getAttribute() != null
+        || function.getExtraKeyword() != null
+        || function.getOnOverflowTruncate() != null) {
+      throw SqlErrors.invalid(
+          "in " + text + ": " + SqlErrors.shown(function) + " is refused",
+          "arguments of a function are values of one row, separated by commas; remove everything"
+              + " else");
+    }
   }
 
   private static Set<String> names(String separatedBySpaces) {

@@ -7,15 +7,12 @@ import java.util.List;
 /**
  * A checked condition or SELECT, as the statements that Ignite runs. They are written from the
  * checked syntax tree and not copied from the text, so that Ignite runs only checked SQL. Each row
- * ends with its key.
+ * ends with its key: that of the cache's row, or of a group its affinity key.
  */
 public final class RowSelect {
-  private static final String KEY = "_KEY";
-
   private final String text;
   private final String selected;
-  private final String from;
-  private final String where;
+  private final Source source;
   private final List<SelectColumn> columns;
   private final int parametersInColumns;
   private final int parameters;
@@ -23,15 +20,13 @@ public final class RowSelect {
   RowSelect(
       String text,
       String selected,
-      String from,
-      String where,
+      Source source,
       List<SelectColumn> columns,
       int parametersInColumns,
       int parameters) {
     this.text = text;
     this.selected = selected;
-    this.from = from;
-    this.where = where;
+    this.source = source;
     this.columns = columns;
     this.parametersInColumns = parametersInColumns;
     this.parameters = parameters;
@@ -44,17 +39,19 @@ public final class RowSelect {
 
   /** The statement that reads the rows; the last column is the key. */
   public String rows() {
-    return "SELECT " + selected + ", " + KEY + " FROM " + from + where;
+    return "SELECT " + selected + ", " + source.key + source.clauses;
   }
 
   /** The statement that counts the rows. */
   public String count() {
-    return "SELECT COUNT(*) FROM " + from + where;
+    return source.grouped
+        ? "SELECT COUNT(*) FROM (SELECT " + source.key + " AS K" + source.clauses + ")"
+        : "SELECT COUNT(*)" + source.clauses;
   }
 
   /** The statement that reads only the keys. */
   public String keys() {
-    return "SELECT " + KEY + " FROM " + from + where;
+    return "SELECT " + source.key + source.clauses;
   }
 
   /** The parameters of {@link #count} and {@link #keys}: a part of those of {@link #rows}. */
@@ -67,12 +64,72 @@ public final class RowSelect {
     return Collections.unmodifiableList(columns);
   }
 
+  /** Whether rows are groups of rows. */
+  boolean isGrouped() {
+    return source.grouped;
+  }
+
+  /** Whether a row of the statement needs more than one row of the cache. */
+  boolean readsOtherRows() {
+    return source.grouped || source.related;
+  }
+
+  /** The tables that the statement reads beside that of the cache. */
+  OtherTables others() {
+    return source.others;
+  }
+
   public void requireParameters(int given) {
     if (given != parameters) {
       throw SqlErrors.invalid(
           String.format("%s has %d question marks, but %d parameters", text, parameters, given),
           "each question mark needs one parameter, in order; give that number of values"
               + " (parameters=[...])");
+    }
+  }
+
+  /** Where rows come from: everything of a SELECT behind its columns. */
+  static final class Source {
+    private final String key;
+    private final String clauses;
+    private final boolean grouped;
+    private final boolean related;
+    private final OtherTables others;
+
+    private Source(
+        String key, String clauses, boolean grouped, boolean related, OtherTables others) {
+      this.key = key;
+      this.clauses = clauses;
+      this.grouped = grouped;
+      this.related = related;
+      this.others = others;
+    }
+
+    /**
+     * Rows of one table.
+     *
+     * @param clauses FROM and what follows it
+     */
+    static Source ofTable(String clauses) {
+      return new Source("_KEY", clauses, false, false, OtherTables.NONE);
+    }
+
+    /**
+     * Rows of a table with rows of others: joined, or by subqueries.
+     *
+     * @param table the name of the cache's table in the statement
+     */
+    static Source ofTables(String table, String clauses, OtherTables others) {
+      return new Source(table + "._KEY", clauses, false, true, others);
+    }
+
+    /**
+     * Groups of rows.
+     *
+     * @param key the affinity key, as it is written in GROUP BY
+     */
+    static Source ofGroups(String key, String clauses, OtherTables others) {
+      return new Source(key, clauses, true, !others.all().isEmpty(), others);
     }
   }
 }

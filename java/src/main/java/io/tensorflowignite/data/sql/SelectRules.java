@@ -1,37 +1,43 @@
 package io.tensorflowignite.data.sql;
 
+import io.tensorflowignite.data.sql.TableScope.Source;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import net.sf.jsqlparser.expression.Alias;
+import java.util.stream.Collectors;
 import net.sf.jsqlparser.expression.Expression;
-import net.sf.jsqlparser.schema.Column;
-import net.sf.jsqlparser.schema.Table;
 import net.sf.jsqlparser.statement.Statement;
-import net.sf.jsqlparser.statement.select.AllColumns;
-import net.sf.jsqlparser.statement.select.AllTableColumns;
-import net.sf.jsqlparser.statement.select.FromItem;
+import net.sf.jsqlparser.statement.select.Join;
 import net.sf.jsqlparser.statement.select.PlainSelect;
 import net.sf.jsqlparser.statement.select.Select;
 import net.sf.jsqlparser.statement.select.SelectItem;
 import net.sf.jsqlparser.statement.select.SetOperationList;
 
-/** The allowed form of a SELECT: SELECT columns FROM the cache's table WHERE condition. */
+/**
+ * The allowed form of a SELECT: columns FROM the cache's table, joined tables, a condition, and
+ * groups. The owner of each partition answers it alone, and all answers together are the result: so
+ * rows of other tables must lie where the cache's row does ({@link CoLocationRules}), and rows of a
+ * group in one partition ({@link GroupedColumns}).
+ */
 final class SelectRules {
   private static final String ACROSS_PARTITIONS =
       "each owner reads its partitions separately, so a clause over all rows would mean something"
           + " else on each node; read the rows, and apply the clause to them";
 
-  private final SqlTable table;
   private final String text;
-  private final ExpressionRules expressions;
-  private long rows;
+  private final StatementValues values;
+  private final FromRules tables;
+  private final SubqueryRules subqueries;
+  private final TableScope scope = TableScope.empty();
 
-  private SelectRules(SqlTable table, String text, Object[] parameters) {
-    this.table = table;
+  private SelectRules(SqlTable table, SqlTables others, String text, Object[] parameters) {
     this.text = text;
-    this.expressions = new ExpressionRules(text, table, parameters);
+    values = new StatementValues(text, parameters);
+    tables = new FromRules(text, table, others);
+    subqueries = new SubqueryRules(values, tables);
   }
 
   /**
@@ -42,46 +48,104 @@ final class SelectRules {
   static RowSelect condition(SqlTable table, String where, Object... parameters) {
     String text = SqlParsing.shown("where", where);
     Expression condition = SqlParsing.condition(where);
-    ExpressionRules expressions = new ExpressionRules(text, table, parameters);
-    expressions.check(condition);
+    StatementValues values = new StatementValues(text, parameters);
+    new ExpressionRules(TableScope.of(table), values, Clause.ROWS).check(condition);
     return new RowSelect(
         text,
         "_VAL",
-        table.quoted(),
-        " WHERE " + condition,
+        RowSelect.Source.ofTable(" FROM " + table.quoted() + " WHERE " + condition),
         List.of(),
         0,
-        expressions.parameters());
+        values.used());
   }
 
+  /** The rows of a SELECT over one table. */
   static RowSelect statement(SqlTable table, String sql, Object... parameters) {
-    SelectRules rules = new SelectRules(table, SqlParsing.shown("sql", sql), parameters);
-    return rules.check(SqlParsing.statement(sql));
+    return statement(table, SqlTables.NONE, sql, parameters);
   }
 
+  /**
+   * The rows of a SELECT.
+   *
+   * @param others finds other tables that it names
+   */
+  static RowSelect statement(SqlTable table, SqlTables others, String sql, Object... parameters) {
+    return new SelectRules(table, others, SqlParsing.shown("sql", sql), parameters)
+        .check(SqlParsing.statement(sql));
+  }
+
+  /** Checks the parts in the order of their question marks, but for the names of the tables. */
   private RowSelect check(Statement statement) {
     PlainSelect select = plain(statement);
     refuseClauses(select);
-    String from = from(select.getFromItem());
-    List<SelectColumn> columns = new ArrayList<>();
+    StringBuilder clauses =
+        new StringBuilder(" FROM ").append(tables.first(select.getFromItem(), scope));
+    Map<Source, Join> joins = joins(select);
+    Optional<GroupedColumns> groups = GroupedColumns.of(select.getGroupBy(), scope, values);
+    Clause clause =
+        groups.<Clause>map(columns -> new AggregateRules(values, columns)).orElse(subqueries);
+    ColumnRules columns = new ColumnRules(scope, rules(clause), groups, text);
     List<String> selected = new ArrayList<>();
     for (SelectItem<?> item : select.getSelectItems()) {
-      columns.add(column(item, columns.size() + 1));
+      columns.add(item);
       selected.add(item.toString());
     }
-    requireDistinct(columns);
-    int inColumns = expressions.parameters();
-    expressions.check(select.getWhere());
-    String where = select.getWhere() == null ? "" : " WHERE " + select.getWhere();
+    int inColumns = values.used();
+    joins.forEach((source, join) -> clauses.append(join(source, join)));
+    groups.ifPresent(GroupedColumns::requireDetermined);
+    rules(subqueries).check(select.getWhere());
+    clauses.append(select.getWhere() == null ? "" : " WHERE " + select.getWhere());
+    groups.ifPresent(grouped -> clauses.append(grouped.written()));
+    if (select.getHaving() != null) {
+      requireGroups(groups);
+      rules(clause).check(select.getHaving());
+      clauses.append(" HAVING ").append(select.getHaving());
+    }
     requireNothingElse(select);
     return new RowSelect(
         text,
         String.join(", ", selected),
-        from,
-        where,
-        columns,
+        source(groups, clauses.toString(), joins.keySet()),
+        columns.columns(),
         inColumns,
-        expressions.parameters());
+        values.used());
+  }
+
+  private RowSelect.Source source(
+      Optional<GroupedColumns> groups, String clauses, Set<Source> joined) {
+    List<SqlTable> multiplying =
+        joined.stream()
+            .filter(source -> !source.isSingle())
+            .map(Source::table)
+            .filter(table -> table.affinity().isReplicated())
+            .collect(Collectors.toList());
+    OtherTables others = new OtherTables(tables.others(), subqueries.lists(), multiplying);
+    if (groups.isPresent()) {
+      return RowSelect.Source.ofGroups(groups.get().affinityKey(), clauses, others);
+    }
+    return others.all().isEmpty()
+        ? RowSelect.Source.ofTable(clauses)
+        : RowSelect.Source.ofTables(scope.main().written(), clauses, others);
+  }
+
+  private ExpressionRules rules(Clause clause) {
+    return new ExpressionRules(scope, values, clause);
+  }
+
+  /** The joined tables, with the joins in their order. */
+  private Map<Source, Join> joins(PlainSelect select) {
+    Map<Source, Join> joins = new LinkedHashMap<>();
+    if (select.getJoins() != null) {
+      select.getJoins().forEach(join -> joins.put(tables.joined(join, scope), join));
+    }
+    return joins;
+  }
+
+  private String join(Source source, Join join) {
+    Expression condition = FromRules.condition(join);
+    rules(Clause.ROWS).check(condition);
+    new CoLocationRules(text, scope).require(source, condition, "ON");
+    return FromRules.written(join);
   }
 
   private PlainSelect plain(Statement statement) {
@@ -104,8 +168,6 @@ final class SelectRules {
     refuse("WITH", select.getWithItemsList());
     refuse("DISTINCT", select.getDistinct());
     refuse("TOP", select.getTop());
-    refuse("GROUP BY", select.getGroupBy());
-    refuse("HAVING", select.getHaving());
     refuse("QUALIFY", select.getQualify());
     refuse("WINDOW", select.getWindowDefinitions());
     refuse("ORDER BY", select.getOrderByElements());
@@ -114,17 +176,7 @@ final class SelectRules {
     refuse("OFFSET", select.getOffset());
     refuse("FETCH", select.getFetch());
     refuse("FOR UPDATE", select.getForMode());
-    if (select.getJoins() != null || select.getLateralViews() != null) {
-      throw SqlErrors.invalid(
-          text + " joins tables",
-          "a dataset reads one cache by its partitions, and rows of other tables may lie on other"
-              + " nodes; read each table with its own dataset");
-    }
-    if (select.getFromItem() == null) {
-      throw SqlErrors.invalid(
-          text + " names no table",
-          "a dataset reads the rows of the cache " + table.cache() + "; add FROM " + table);
-    }
+    refuse("LATERAL VIEW", select.getLateralViews());
   }
 
   private void refuse(String clause, Object value) {
@@ -133,95 +185,28 @@ final class SelectRules {
     }
   }
 
-  private String from(FromItem item) {
-    if (!(item instanceof Table)) {
+  private void requireGroups(Optional<GroupedColumns> groups) {
+    if (groups.isEmpty()) {
       throw SqlErrors.invalid(
-          text + " reads from " + SqlErrors.shown(item) + ", which is no table",
-          "subqueries and table functions have no partitions; write FROM " + table);
-    }
-    Table from = (Table) item;
-    List<String> parts = from.getNameParts();
-    // The parts are in reverse order: the name first.
-    boolean known =
-        parts.size() <= 2
-            && SqlTable.resolveName(parts.get(0)).equals(table.name())
-            && (parts.size() == 1 || SqlTable.resolveName(parts.get(1)).equals(table.schema()));
-    Alias alias = from.getAlias();
-    String plain = from.getFullyQualifiedName() + (alias == null ? "" : alias);
-    if (!known
-        || (alias != null && alias.getAliasColumns() != null)
-        || !plain.equals(from.toString())) {
-      throw SqlErrors.invalid(
-          text + " reads from " + SqlErrors.shown(from),
-          String.format(
-              "a SELECT reads only the table of cache %s, which is %s, and has no hints; write FROM"
-                  + " %s",
-              table.cache(), table, table));
-    }
-    if (alias != null) {
-      SqlLiterals.requireName(text, alias.getName());
-    }
-    return table.quoted()
-        + " AS "
-        + (alias == null ? SqlTable.quote(table.name()) : alias.getName());
-  }
-
-  private SelectColumn column(SelectItem<?> item, int position) {
-    Expression expression = item.getExpression();
-    if (expression instanceof AllColumns) {
-      AllColumns all = (AllColumns) expression;
-      if (all.getExceptColumns() != null
-          || all.getReplaceExpressions() != null
-          || (all.getClass() != AllColumns.class && all.getClass() != AllTableColumns.class)) {
-        throw SqlErrors.invalid(
-            text + " has " + SqlErrors.shown(all),
-            "a star means all columns of the table; name the columns that you need");
-      }
-      return SelectColumn.STAR;
-    }
-    rows += expressions.check(expression).rows();
-    if (rows > ExpressionRules.MAX_ROWS_SELECTED) {
-      throw SqlErrors.invalid(
-          text + " selects columns that can have " + rows + " times the size of a row",
-          "the columns of a SELECT may have "
-              + ExpressionRules.MAX_ROWS_SELECTED
-              + " times the size of a row together; select fewer columns");
-    }
-    if (item.getAlias() != null) {
-      SqlLiterals.requireName(text, item.getAlias().getName());
-    }
-    String alias = item.getAlias() == null ? null : SqlTable.unquoted(item.getAlias().getName());
-    if (expression instanceof Column) {
-      String name = ((Column) expression).getColumnName();
-      return new SelectColumn(
-          alias == null ? SqlTable.unquoted(name) : alias, SqlTable.resolveName(name));
-    }
-    if (alias != null) {
-      return new SelectColumn(alias, null);
-    }
-    throw SqlErrors.invalid(
-        text + ": column " + position + ", " + SqlErrors.shown(expression) + ", has no name",
-        "each column of a dataset has a name; give one (AS name)");
-  }
-
-  private void requireDistinct(List<SelectColumn> columns) {
-    Set<String> names = new HashSet<>();
-    for (SelectColumn column : columns) {
-      if (!names.add(column.name())) {
-        throw SqlErrors.twice(text, column.isStar() ? "*" : column.name());
-      }
+          text + " has HAVING without GROUP BY",
+          "without groups all rows are one group, which lies on many nodes; add GROUP BY "
+              + scope.main().key()
+              + ", or write a condition of rows in WHERE");
     }
   }
 
-  /** The columns, table and condition must be the whole statement: no other clause is ignored. */
+  /** All parts that were checked must be the whole statement: no other clause is ignored. */
   private void requireNothingElse(PlainSelect select) {
     PlainSelect plain = new PlainSelect();
     plain.setSelectItems(select.getSelectItems());
     plain.setFromItem(select.getFromItem());
+    plain.setJoins(select.getJoins());
     plain.setWhere(select.getWhere());
+    plain.setGroupByElement(select.getGroupBy());
+    plain.setHaving(select.getHaving());
     if (!plain.toString().equals(select.toString())) {
       throw SqlErrors.invalid(
-          text + " has more than columns, a table and a condition",
+          text + " has more than columns, tables, a condition and groups",
           "the allowed part is: " + SqlErrors.shown(plain) + "; remove the rest");
     }
   }

@@ -1,23 +1,38 @@
 package io.tensorflowignite.data.sql;
 
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.QueryEntity;
+import org.apache.ignite.cache.affinity.AffinityFunction;
+import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.cache.query.SqlFieldsQuery;
+import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.CacheConfiguration;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.query.GridQueryTypeDescriptor;
+import org.apache.ignite.lang.IgnitePredicate;
 
 /** The SQL names of a cache and its fields. */
 final class SqlCatalog {
   private static final String TABLES =
       "SELECT SCHEMA_NAME, TABLE_NAME FROM SYS.TABLES WHERE CACHE_NAME = ?";
 
+  private final Ignite ignite;
   private final IgniteCache<Object, Object> cache;
 
-  SqlCatalog(IgniteCache<Object, Object> cache) {
+  SqlCatalog(Ignite ignite, IgniteCache<Object, Object> cache) {
+    this.ignite = ignite;
     this.cache = cache;
   }
 
@@ -28,7 +43,7 @@ final class SqlCatalog {
             "the tables of cache " + cache.getName(),
             () ->
                 cache.query(query).getAll().stream()
-                    .map(row -> new SqlTable(cache.getName(), text(row, 0), text(row, 1), types()))
+                    .map(row -> table(text(row, 0), text(row, 1)))
                     .collect(Collectors.toList()));
     if (tables.isEmpty()) {
       throw SqlErrors.invalid(
@@ -43,6 +58,66 @@ final class SqlCatalog {
           "where and sql need a cache with one table; keep each type of rows in its own cache");
     }
     return tables.get(0);
+  }
+
+  private SqlTable table(String schema, String name) {
+    Map<String, String> types = types();
+    return new SqlTable(cache.getName(), schema, name, types, affinity(types));
+  }
+
+  private TableAffinity affinity(Map<String, String> types) {
+    CacheConfiguration<Object, Object> configuration = configuration(cache);
+    boolean replicated = configuration.getCacheMode() == CacheMode.REPLICATED;
+    Set<String> columns = affinityColumns();
+    String type =
+        columns.stream()
+            .map(column -> types.get(column.toUpperCase(Locale.ROOT)))
+            .filter(Objects::nonNull)
+            .findFirst()
+            .orElse(null);
+    return replicated
+        ? TableAffinity.replicated(columns, type, distribution(configuration))
+        : TableAffinity.partitioned(columns, type, distribution(configuration));
+  }
+
+  /** The names of the affinity key column; Ignite calls the whole key {@code _KEY}. */
+  private Set<String> affinityColumns() {
+    Iterator<GridQueryTypeDescriptor> types =
+        ((IgniteEx) ignite).context().query().types(cache.getName()).iterator();
+    if (!types.hasNext()) {
+      return Set.of();
+    }
+    GridQueryTypeDescriptor type = types.next();
+    String affinity = type.affinityKey();
+    Set<String> columns = new LinkedHashSet<>();
+    if (type.customAffinityKeyMapper()) {
+      return columns;
+    }
+    if (affinity != null) {
+      columns.add(affinity);
+    }
+    if (affinity == null || affinity.equals(type.keyFieldAlias())) {
+      columns.add("_KEY");
+      Optional.ofNullable(type.keyFieldAlias()).ifPresent(columns::add);
+    }
+    return columns;
+  }
+
+  private TableAffinity.Distribution distribution(CacheConfiguration<?, ?> configuration) {
+    AffinityFunction function = configuration.getAffinity();
+    IgnitePredicate<ClusterNode> filter = configuration.getNodeFilter();
+    // Another function than Ignite's own one is known to nobody but its cache.
+    String name =
+        function.getClass() == RendezvousAffinityFunction.class
+            ? RendezvousAffinityFunction.class.getSimpleName()
+            : function.getClass().getName() + " of cache " + cache.getName();
+    return new TableAffinity.Distribution(
+        name,
+        function.partitions(),
+        filter == null || filter instanceof CacheConfiguration.IgniteAllNodesPredicate
+            ? null
+            : filter.getClass().getName(),
+        configuration.getQueryParallelism());
   }
 
   /** The cache's field of a column; the column's name if it is not a field. */

@@ -1,12 +1,14 @@
 package io.tensorflowignite.data.sql;
 
 import io.tensorflowignite.data.read.PartitionOwners;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CacheMode;
+import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 import org.apache.ignite.cache.query.SqlFieldsQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
@@ -14,11 +16,27 @@ import org.apache.ignite.internal.processors.cache.query.QueryCursorEx;
 import org.apache.ignite.internal.processors.query.GridQueryFieldMetadata;
 
 /**
- * Runs a checked SELECT as queries of Ignite. Ignite restricts a query to partitions only in a
- * partitioned cache. In a replicated cache a query reads all rows of the node, and a row's key
- * gives its partition. If the cache has a query parallelism, Ignite 2.17 fails on a local query
- * with partitions; a query that is not local then goes only to this node, which owns the
- * partitions.
+ * Runs a checked SELECT as queries of Ignite, so that each row or group comes from one owner. What
+ * Ignite 2.17 does with the partitions of a query, as its sources say and ItSqlTables shows:
+ *
+ * <ul>
+ *   <li>It reads only partitions of the given numbers of <em>every</em> PARTITIONED cache in the
+ *       query, in FROM and in subqueries (IndexingQueryFilterImpl). It does not check that they are
+ *       primary, so we require that of all of these caches, and a backup is read by nobody.
+ *   <li>It reads a REPLICATED cache whole. As the SELECT's own cache such a one is read on each
+ *       owner, and a row's key gives its partition.
+ *   <li>A local query does not check that its partitions are complete, so we pin them. A query that
+ *       is not local does, and waits.
+ *   <li>If a cache has a query parallelism, a local query with partitions fails. A query that is
+ *       not local then goes only to this node, which owns the partitions.
+ *   <li>A query that is not local is split into one for the nodes and one that puts the results
+ *       together. It reads only primary partitions of REPLICATED caches, and so misses rows, if the
+ *       first table is REPLICATED and there is a subquery; the first one is what the optimizer
+ *       chooses. The SELECT's own table is written first, and enforcing the order of the joins
+ *       keeps it there.
+ *   <li>With <em>collocated</em>, groups and counts are complete on each node: a count comes as one
+ *       row from each, which we add.
+ * </ul>
  */
 final class SqlQueries {
   /** Rows that a node holds in its heap at a time; a row may have many megabytes. */
@@ -29,8 +47,14 @@ final class SqlQueries {
   private final Object[] parameters;
   private final boolean replicated;
   private final boolean local;
+  private final long maxHeld;
 
-  SqlQueries(IgniteCache<Object, Object> cache, RowSelect select, Object[] parameters) {
+  /**
+   * @param maxHeld number of groups that a query may hold on the heap
+   */
+  SqlQueries(
+      IgniteCache<Object, Object> cache, RowSelect select, Object[] parameters, long maxHeld) {
+    this.maxHeld = maxHeld;
     this.cache = cache;
     this.select = select;
     this.parameters = parameters;
@@ -61,22 +85,90 @@ final class SqlQueries {
         });
   }
 
+  /**
+   * Partitions of this node in the parts that {@link #rows} may read at a time.
+   *
+   * @param rows the rows of each partition, in their order
+   */
+  List<List<Integer>> parts(List<Integer> partitions, List<Long> rows) {
+    if (!select.isGrouped()) {
+      return List.of(partitions);
+    }
+    long all =
+        replicated
+            ? cache.localSizeLong(CachePeekMode.PRIMARY, CachePeekMode.BACKUP)
+            : rows.stream().mapToLong(Long::longValue).sum();
+    if (all <= maxHeld || isSorted()) {
+      return List.of(partitions);
+    }
+    requirePartitioned(all);
+    return HeldRows.parts(partitions, rows, maxHeld);
+  }
+
+  private void requirePartitioned(long rows) {
+    if (replicated) {
+      throw SqlErrors.invalid(
+          String.format("%s makes groups of up to %,d rows on each node", text(), rows),
+          String.format(
+              "a node holds the groups of a REPLICATED cache on its heap, and with this heap has"
+                  + " room for %,d, unless an index has the columns of GROUP BY; CREATE INDEX over"
+                  + " these columns, the affinity key first",
+              maxHeld));
+    }
+  }
+
+  /** Whether an index brings the rows of each group together, so that no group is held. */
+  private boolean isSorted() {
+    SqlFieldsQuery query =
+        query("EXPLAIN " + select.keys(), select.ofCount(parameters), true)
+            .setEnforceJoinOrder(true);
+    return SqlErrors.translating(
+        text(), () -> run(query, plan -> plan.getAll().toString().contains("/* group sorted */")));
+  }
+
   /** The rows of partitions of this node, unordered. */
   FieldsQueryCursor<List<?>> rows(List<Integer> partitions) {
     SqlFieldsQuery query = query(select.rows(), parameters, local);
     query.setPageSize(PAGE_ROWS);
+    if (select.readsOtherRows() && !local) {
+      onOwners(query);
+    }
+    // Groups come in the order of an index on the first table, instead of all at the end.
+    query.setEnforceJoinOrder(query.isEnforceJoinOrder() || select.isGrouped());
     return cache.query(restrict(query, partitions));
   }
 
   /** Counts the rows of partitions of any node, on their owners. */
   long count(List<Integer> partitions, PartitionOwners owners) {
+    if (!select.isGrouped()) {
+      return countAtOnce(partitions, owners);
+    }
+    Collection<List<Integer>> byNode = owners.byNode(partitions).values();
+    long all = cache.sizeLong(CachePeekMode.PRIMARY);
+    long ofNode = replicated ? all : all / Math.max(1, byNode.size());
+    if (ofNode <= maxHeld || isSorted()) {
+      return countAtOnce(partitions, owners);
+    }
+    requirePartitioned(ofNode);
+    int parts = (int) Math.min(owners.count(), ofNode / maxHeld + 1);
+    return HeldRows.partsOfNodes(byNode, parts).stream()
+        .mapToLong(part -> countAtOnce(part, owners))
+        .sum();
+  }
+
+  private long countAtOnce(List<Integer> partitions, PartitionOwners owners) {
     Object[] values = select.ofCount(parameters);
     boolean all = partitions.size() == owners.count();
     if (replicated && !all) {
       return SqlErrors.translating(text(), () -> countByKey(partitions, owners, values));
     }
     SqlFieldsQuery query = query(select.count(), values, false);
-    if (!all) {
+    if (select.readsOtherRows()) {
+      onOwners(query);
+    }
+    // Ignite itself finds the partitions of a condition on keys, and so calls fewer nodes; of a
+    // SELECT over several tables it must not.
+    if (!all || select.readsOtherRows()) {
       restrict(query, partitions);
     }
     return SqlErrors.translating(text(), () -> run(query, rows -> sum(rows.getAll())));
@@ -103,6 +195,9 @@ final class SqlQueries {
   private long countByKey(List<Integer> partitions, PartitionOwners owners, Object[] values) {
     Set<Integer> requested = new HashSet<>(partitions);
     SqlFieldsQuery query = query(select.keys(), values, false);
+    if (select.readsOtherRows()) {
+      onOwners(query);
+    }
     return run(
         query,
         keys -> {
@@ -112,6 +207,11 @@ final class SqlQueries {
           }
           return count;
         });
+  }
+
+  /** Lets each owner answer alone. */
+  private static void onOwners(SqlFieldsQuery query) {
+    query.setCollocated(true).setEnforceJoinOrder(true);
   }
 
   private SqlFieldsQuery restrict(SqlFieldsQuery query, List<Integer> partitions) {

@@ -22,19 +22,23 @@ public final class SqlReader implements RowReader {
   private final IgniteCache<Object, Object> cache;
   private final SqlQueries queries;
   private final PartitionOwners owners;
+  private final OtherCaches others;
   private final SqlValueConversion conversion;
 
   /**
+   * @param others the other caches of which a SELECT reads the same partitions, or all rows
    * @param conversion converts keys and values for a condition; null: rows of a SELECT
    */
-  public SqlReader(
+  SqlReader(
       IgniteCache<Object, Object> cache,
       SqlQueries queries,
       PartitionOwners owners,
+      OtherCaches others,
       SqlValueConversion conversion) {
     this.cache = cache;
     this.queries = queries;
     this.owners = owners;
+    this.others = others;
     this.conversion = conversion;
   }
 
@@ -54,16 +58,24 @@ public final class SqlReader implements RowReader {
     if (here.isEmpty() || QueryCancellation.callHasEnded()) {
       return;
     }
-    try (PartitionPin hold = PartitionPin.of(cache, here, owners)) {
-      if (!run(here, writer, sink, pace)) {
-        return;
+    try (PartitionPin hold = PartitionPin.of(cache, here, owners);
+        OtherCaches.Pins more = others.pin(here)) {
+      for (List<Integer> part : queries.parts(here, hold.rows())) {
+        if (!run(part, writer, sink, pace)) {
+          return;
+        }
       }
     }
     // The pinned rows are here, but the query has skipped a partition that moved before it began.
-    here.forEach(owners::requirePrimaryHere);
+    requirePrimaryHere(here);
     if (!writer.isEmpty()) {
       sink.send(writer.take());
     }
+  }
+
+  private void requirePrimaryHere(List<Integer> partitions) {
+    partitions.forEach(owners::requirePrimaryHere);
+    others.owners().forEach(each -> partitions.forEach(each::requirePrimaryHere));
   }
 
   private boolean run(List<Integer> partitions, BatchWriter writer, BatchSink sink, ReadPace pace)
@@ -91,7 +103,7 @@ public final class SqlReader implements RowReader {
       if (QueryCancellation.callHasEnded()) {
         return false;
       }
-      partitions.forEach(owners::requirePrimaryHere);
+      requirePrimaryHere(partitions);
       throw SqlErrors.translate(queries.text(), failure);
     }
   }

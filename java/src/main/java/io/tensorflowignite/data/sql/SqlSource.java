@@ -5,9 +5,11 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.RowField;
+import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.read.PartitionOwners;
 import io.tensorflowignite.data.read.RowReader;
 import io.tensorflowignite.data.schema.CacheColumn;
+import io.tensorflowignite.data.schema.CacheLookup;
 import io.tensorflowignite.data.schema.ColumnType;
 import io.tensorflowignite.data.schema.ColumnTypes;
 import io.tensorflowignite.data.schema.RequestedTypes;
@@ -19,40 +21,71 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
+import java.util.UUID;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.internal.processors.query.GridQueryFieldMetadata;
 
 /** The rows that a command's condition or SELECT selects: their columns, number and reader. */
 public final class SqlSource {
+  /** Of a decimal of 128 bits. */
+  private static final int MAX_PRECISION = 38;
+
+  private final Ignite ignite;
   private final IgniteCache<Object, Object> cache;
   private final RowSelect select;
+  private final OtherCaches others;
   private final SqlQueries queries;
   private final List<GridQueryFieldMetadata> metadata;
 
-  private SqlSource(IgniteCache<Object, Object> cache, RowSelect select, Object[] parameters) {
+  private SqlSource(
+      Ignite ignite,
+      UUID localNode,
+      IgniteCache<Object, Object> cache,
+      RowSelect select,
+      Object[] parameters) {
+    this.ignite = ignite;
     this.cache = cache;
     this.select = select;
-    queries = new SqlQueries(cache, select, parameters);
+    others = OtherCaches.of(ignite, localNode, cache.getName(), select.others().all());
+    select.others().requireBounded(select.text(), this::rowsHere, HeldRows.max());
+    queries = new SqlQueries(cache, select, parameters, HeldRows.max());
     metadata = queries.metadata();
   }
 
-  /** Empty if the command has neither a condition nor a SELECT. */
-  public static Optional<SqlSource> of(IgniteCache<Object, Object> cache, ReadCommand command) {
+  /**
+   * Empty if the command has neither a condition nor a SELECT.
+   *
+   * @param authorize throws unless the caller may read a cache; called for each other one that the
+   *     SELECT reads
+   */
+  public static Optional<SqlSource> of(
+      Ignite ignite,
+      UUID localNode,
+      IgniteCache<Object, Object> cache,
+      ReadCommand command,
+      Consumer<String> authorize) {
     String where = command.getWhere();
     String sql = command.getSql();
     requireConsistent(command);
     if (where.isEmpty() && sql.isEmpty()) {
       return Optional.empty();
     }
-    SqlTable table = new SqlCatalog(cache).table();
+    SqlTable table = new SqlCatalog(ignite, cache).table();
     Object[] parameters = command.getParametersList().stream().map(SqlSource::value).toArray();
     RowSelect select =
         sql.isEmpty()
             ? SelectRules.condition(table, where, parameters)
-            : SelectRules.statement(table, sql, parameters);
+            : SelectRules.statement(
+                table,
+                new ClusterTables(ignite, cache, table.schema(), authorize),
+                sql,
+                parameters);
     select.requireParameters(parameters.length);
-    return Optional.of(new SqlSource(cache, select, parameters));
+    return Optional.of(new SqlSource(ignite, localNode, cache, select, parameters));
   }
 
   /** Whether a SELECT defines the columns; otherwise they are the cache's. */
@@ -64,15 +97,17 @@ public final class SqlSource {
    * The columns of the SELECT, in its order.
    *
    * @param types the requested types, by the names of the SELECT
-   * @param stored returns a field of the cache; called for fields whose type SQL does not have
+   * @param stored returns a field of a cache; called for fields whose type SQL does not have
    */
-  public List<CacheColumn> columns(RequestedTypes types, Function<String, CacheColumn> stored) {
+  public List<CacheColumn> columns(
+      RequestedTypes types, BiFunction<IgniteCache<Object, Object>, String, CacheColumn> stored) {
     List<CacheColumn> columns = new ArrayList<>();
-    SqlCatalog catalog = new SqlCatalog(cache);
     int last = metadata.size() - 1;
     int starWidth = last - select.columns().size() + 1;
     for (SelectColumn column : select.columns()) {
       int width = column.isStar() ? starWidth : 1;
+      IgniteCache<Object, Object> owner = owner(column);
+      SqlCatalog catalog = new SqlCatalog(ignite, owner);
       for (int i = 0; i < width; i++) {
         int at = columns.size();
         GridQueryFieldMetadata declared = metadata.get(at);
@@ -80,7 +115,8 @@ public final class SqlSource {
         String field = source == null ? null : catalog.field(source);
         String name = column.isStar() ? field : column.name();
         boolean unknown = field != null && !types.isResolved() && hasUnknownType(declared);
-        CacheColumn found = column(name, declared, at, unknown ? stored.apply(field) : null);
+        CacheColumn found =
+            column(name, declared, at, source == null, unknown ? stored.apply(owner, field) : null);
         columns.add(requireKnown(types.apply(cache.getName(), found)));
       }
     }
@@ -88,14 +124,56 @@ public final class SqlSource {
     return columns;
   }
 
+  /** The other caches that a SELECT reads. */
+  public List<String> others() {
+    return others.names();
+  }
+
+  /** The owners of the partitions of those other caches that the same nodes must own. */
+  public List<PartitionOwners> otherOwners() {
+    return others.owners();
+  }
+
+  /** The partitions that Ignite does not read, of some other cache. */
+  public List<Integer> unreadable(CacheLosses losses) {
+    return others.unreadable(losses);
+  }
+
+  /** Throws if rows of another cache are lost that rows of these partitions may belong to. */
+  public void requireWhole(CacheLosses losses, List<Integer> partitions) {
+    others.requireWhole(losses, partitions);
+  }
+
   /** Rows in the partitions' primary copies, counted by their owners. */
   public long count(List<Integer> partitions, PartitionOwners owners) {
-    return queries.count(partitions, owners);
+    others.requireSameOwners(owners, partitions);
+    try {
+      return queries.count(partitions, owners);
+    } catch (RuntimeException failure) {
+      // Ignite has other errors for partitions that have moved meanwhile.
+      others.requireSameOwners(owners, partitions);
+      throw failure;
+    }
   }
 
   public RowReader reader(PartitionOwners owners) {
-    SqlValueConversion conversion = hasColumns() ? null : new SqlCatalog(cache).conversion();
-    return new SqlReader(cache, queries, owners, conversion);
+    SqlValueConversion conversion =
+        hasColumns() ? null : new SqlCatalog(ignite, cache).conversion();
+    return new SqlReader(cache, queries, owners, others, conversion);
+  }
+
+  private long rowsHere(SqlTable table) {
+    return new CacheLookup(ignite)
+        .binary(table.cache())
+        .localSizeLong(CachePeekMode.PRIMARY, CachePeekMode.BACKUP);
+  }
+
+  /** The cache whose field a column is. */
+  private IgniteCache<Object, Object> owner(SelectColumn column) {
+    SqlTable table = column.table();
+    return table == null || table.cache().equals(cache.getName())
+        ? cache
+        : new CacheLookup(ignite).binary(table.cache());
   }
 
   private CacheColumn requireKnown(CacheColumn column) {
@@ -164,19 +242,24 @@ public final class SqlSource {
 
   /**
    * @param at the column's index in the rows
+   * @param computed whether the column is no field of a cache
    * @param stored the cache's field, if SQL has no type for its values; else null
    */
-  private static CacheColumn column(
-      String name, GridQueryFieldMetadata metadata, int at, CacheColumn stored) {
+  private CacheColumn column(
+      String name, GridQueryFieldMetadata metadata, int at, boolean computed, CacheColumn stored) {
     return stored == null
-        ? CacheColumn.of(name, type(metadata), metadata.fieldTypeName(), () -> cell(at))
+        ? CacheColumn.of(name, type(metadata, computed), metadata.fieldTypeName(), () -> cell(at))
         : stored.at(name, () -> cell(at));
   }
 
-  private static ColumnType type(GridQueryFieldMetadata metadata) {
-    return metadata.fieldTypeName().equals(BigDecimal.class.getName())
-        ? ColumnTypes.decimal(metadata.precision(), metadata.scale())
-        : ColumnTypes.ofAnyName(metadata.fieldTypeName());
+  /** The type of a column. SQL gives a sum the precision of one of its values. */
+  private ColumnType type(GridQueryFieldMetadata metadata, boolean computed) {
+    if (!metadata.fieldTypeName().equals(BigDecimal.class.getName())) {
+      return ColumnTypes.ofAnyName(metadata.fieldTypeName());
+    }
+    boolean mayBeSum = computed && select.readsOtherRows() && metadata.precision() > 0;
+    return ColumnTypes.decimal(
+        mayBeSum ? (Integer) MAX_PRECISION : metadata.precision(), metadata.scale());
   }
 
   private static RowField cell(int at) {

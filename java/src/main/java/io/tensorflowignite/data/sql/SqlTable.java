@@ -9,15 +9,25 @@ public final class SqlTable {
   private final String schema;
   private final String name;
   private final Map<String, String> types;
+  private final TableAffinity affinity;
 
   /**
    * @param types the class of each column's values, by the column's name in upper case
    */
   public SqlTable(String cache, String schema, String name, Map<String, String> types) {
+    this(cache, schema, name, types, TableAffinity.UNKNOWN);
+  }
+
+  /**
+   * @param affinity where its rows are
+   */
+  SqlTable(
+      String cache, String schema, String name, Map<String, String> types, TableAffinity affinity) {
     this.cache = cache;
     this.schema = schema;
     this.name = name;
     this.types = types;
+    this.affinity = affinity;
   }
 
   String cache() {
@@ -30,6 +40,14 @@ public final class SqlTable {
 
   String name() {
     return name;
+  }
+
+  TableAffinity affinity() {
+    return affinity;
+  }
+
+  boolean hasColumn(String column) {
+    return types.containsKey(column.toUpperCase(Locale.ROOT));
   }
 
   /** The class of a column's values; null: unknown. */

@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.apache.arrow.memory.BufferAllocator;
@@ -57,12 +58,17 @@ public final class ReadPlan {
   private final Map<Integer, PartitionPosition> since;
   private final RowIdentity identity;
 
+  /**
+   * @param authorize throws unless the caller may read a cache; called for each other one that the
+   *     command's SELECT reads
+   */
   public ReadPlan(
       Ignite ignite,
       UUID localNode,
       SchemaResolver schemas,
       CacheLosses losses,
-      ReadCommand command) {
+      ReadCommand command,
+      Consumer<String> authorize) {
     this.command = command;
     this.losses = losses;
     cache = new CacheLookup(ignite).binary(command.getCache());
@@ -89,20 +95,24 @@ public final class ReadPlan {
     owners = new PartitionOwners(ignite, localNode, command.getCache());
     partitions = new ArrayList<>(owners.resolve(command.getPartitionsList()));
     // First: without its rows, the columns of a cache may be unknown.
-    requireWhole();
+    requireWholeCache();
     if (command.getAcceptDataLoss()) {
       partitions.removeAll(losses.remembered(command.getCache()));
     }
-    sql = SqlSource.of(cache, command).orElse(null);
+    sql = SqlSource.of(ignite, localNode, cache, command, authorize).orElse(null);
+    if (sql != null && command.getAcceptDataLoss()) {
+      partitions.removeAll(sql.unreadable(losses));
+    }
+    requireWholeOthers();
     since = since(command, new HashSet<>(partitions));
     identity = command.getPositions() && sql == null ? new RowIdentity(cache) : null;
     List<CacheColumn> selected =
         sql != null && sql.hasColumns()
             ? sql.columns(
                 types,
-                field ->
+                (owner, field) ->
                     schemas
-                        .select(cache, List.of(field), false, RequestedTypes.of(ByteString.EMPTY))
+                        .select(owner, List.of(field), false, RequestedTypes.of(ByteString.EMPTY))
                         .get(0))
             : schemas.select(cache, command.getColumnsList(), command.getKey(), types);
     columns = identity == null ? selected : identity.addTo(selected);
@@ -141,8 +151,19 @@ public final class ReadPlan {
 
   /** Throws if a partition has lost all its copies, unless the reader accepts that. */
   void requireWhole() {
+    requireWholeCache();
+    requireWholeOthers();
+  }
+
+  private void requireWholeCache() {
     if (!command.getAcceptDataLoss()) {
       losses.requireWhole(cache.getName(), partitions);
+    }
+  }
+
+  private void requireWholeOthers() {
+    if (sql != null && !command.getAcceptDataLoss()) {
+      sql.requireWhole(losses, partitions);
     }
   }
 
@@ -164,8 +185,13 @@ public final class ReadPlan {
     return command.getReadRate();
   }
 
-  String cache() {
-    return cache.getName();
+  /** The caches that are read: that of the command, and others that its SELECT names. */
+  List<String> caches() {
+    List<String> names = new ArrayList<>(List.of(cache.getName()));
+    if (sql != null) {
+      names.addAll(sql.others());
+    }
+    return names;
   }
 
   /** Whether a condition or SELECT chooses the rows. */
@@ -238,13 +264,19 @@ public final class ReadPlan {
 
   /** A new check, for one stream. */
   OwnershipCheck ownershipCheck() {
-    return new OwnershipCheck(owners, command.getFollow());
+    List<PartitionOwners> all = new ArrayList<>(List.of(owners));
+    if (sql != null) {
+      all.addAll(sql.otherOwners());
+    }
+    return new OwnershipCheck(all, command.getFollow());
   }
 
   RowReader reader(ScanMemory scans, ChangeFeeds feeds) {
     if (sql != null) {
       RowReader query = sql.reader(owners);
-      return command.getPositions() ? feeds.reader(cache, query, since) : query;
+      return command.getPositions()
+          ? feeds.reader(cache, query, since, sql.others().isEmpty())
+          : query;
     }
     PartitionReader all = new PartitionReader(cache, owners, scans);
     return command.getPositions()

@@ -19,9 +19,12 @@ import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.settings.ReadRate;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.ignite.Ignite;
@@ -83,8 +86,13 @@ public final class RowStreams {
     this.schemas = schemas;
   }
 
-  /** The plan of a ticket: a command that names partitions of this node. Waits for a turn. */
-  public ReadPlan planTicket(ReadCommand command) throws InterruptedException {
+  /**
+   * The plan of a ticket: a command that names partitions of this node. Waits for a turn.
+   *
+   * @param authorize as in {@link #plan}
+   */
+  public ReadPlan planTicket(ReadCommand command, Consumer<String> authorize)
+      throws InterruptedException {
     if (command.getPartitionsCount() == 0) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
@@ -92,14 +100,20 @@ public final class RowStreams {
               + " tickets from GetFlightInfo",
           command.getCache());
     }
-    return plan(command);
+    return plan(command, authorize);
   }
 
-  /** The plan of a command. Waits for a turn. */
-  public ReadPlan plan(ReadCommand command) throws InterruptedException {
+  /**
+   * The plan of a command. Waits for a turn.
+   *
+   * @param authorize throws unless the caller may read a cache; called for each cache that the
+   *     command's SELECT reads beside the command's own
+   */
+  public ReadPlan plan(ReadCommand command, Consumer<String> authorize)
+      throws InterruptedException {
     scanTurns.begin();
     try {
-      return new ReadPlan(ignite, localNode, schemas, losses, command);
+      return new ReadPlan(ignite, localNode, schemas, losses, command, authorize);
     } finally {
       scanTurns.end();
     }
@@ -160,7 +174,7 @@ public final class RowStreams {
           ERROR_CODE_LIMIT_EXCEEDED,
           "the rows of cache %s were not counted; a node counts rows that conditions select for at"
               + " most %d callers at once; try again later, or call another node",
-          plan.cache(),
+          plan.caches().get(0),
           MAX_COUNTS);
     }
     try {
@@ -179,20 +193,20 @@ public final class RowStreams {
 
   /** Readers of a cache that is removed get errors of many kinds from Ignite. */
   private RuntimeException explained(ReadPlan plan, RuntimeException error) {
-    boolean there;
+    List<String> removed = new ArrayList<>(plan.caches());
     try {
-      there = ignite.cacheNames().contains(plan.cache());
+      removed.removeAll(ignite.cacheNames());
     } catch (IllegalStateException stopping) {
       return error;
     }
-    return there
+    return removed.isEmpty()
         ? error
         : new TensorFlowIgniteException(
             ERROR_CODE_CACHE_NOT_FOUND,
             String.format(
                 "cache %s was removed while its rows were read; a read brings all rows or fails;"
                     + " load the cache again, or name another one",
-                plan.cache()),
+                removed.get(0)),
             error);
   }
 

@@ -63,18 +63,21 @@ public class RowSelectTest {
         SelectRules.statement(TABLE, "SELECT a FROM \"digits\".\"DIGIT\"").rows());
     assertRefused(
         sql("SELECT a FROM other"), "reads from other", "write FROM \"digits\".\"DIGIT\"");
-    assertRefused(sql("SELECT a FROM digits.Digit"), "reads only the table of cache");
-    assertRefused(sql("SELECT a FROM \"other\".DIGIT"), "reads only the table of cache");
-    assertRefused(sql("SELECT a FROM \"Digit\""), "reads only the table of cache");
-    assertRefused(sql("SELECT a FROM c.\"digits\".DIGIT"), "reads only the table of cache");
-    assertRefused(sql("SELECT a FROM DIGIT USE INDEX (i)"), "reads only the table of cache");
     assertRefused(
-        sql("SELECT a FROM DIGIT TABLESAMPLE SYSTEM (10)"), "reads only the table of cache");
-    assertRefused(sql("SELECT a FROM SYS.NODES"), "reads only the table of cache");
+        sql("SELECT a FROM digits.Digit"), "the first table of a SELECT is that of its cache");
+    assertRefused(
+        sql("SELECT a FROM \"other\".DIGIT"), "the first table of a SELECT is that of its cache");
+    assertRefused(
+        sql("SELECT a FROM \"Digit\""), "the first table of a SELECT is that of its cache");
+    assertRefused(sql("SELECT a FROM c.\"digits\".DIGIT"), "and without hints");
+    assertRefused(sql("SELECT a FROM DIGIT USE INDEX (i)"), "and without hints");
+    assertRefused(sql("SELECT a FROM DIGIT TABLESAMPLE SYSTEM (10)"), "and without hints");
+    assertRefused(
+        sql("SELECT a FROM SYS.NODES"), "the first table of a SELECT is that of its cache");
     assertRefused(sql("SELECT 1 AS one"), "names no table");
     assertRefused(sql("SELECT a FROM CSVREAD('/etc/passwd')"), "which is no table");
     assertRefused(sql("SELECT a FROM (SELECT a FROM DIGIT)"), "which is no table");
-    assertRefused(sql("SELECT a FROM DIGIT x(b)"), "reads only the table of cache");
+    assertRefused(sql("SELECT a FROM DIGIT x(b)"), "and without hints");
   }
 
   @Test
@@ -86,8 +89,6 @@ public class RowSelectTest {
       {"SELECT a FROM DIGIT FETCH FIRST 3 ROWS ONLY", "FETCH"},
       {"SELECT TOP 3 a FROM DIGIT", "TOP"},
       {"SELECT a FROM DIGIT ORDER BY a", "ORDER BY"},
-      {"SELECT a FROM DIGIT GROUP BY a", "GROUP BY"},
-      {"SELECT a FROM DIGIT HAVING a > 1", "HAVING"},
       {"SELECT DISTINCT a FROM DIGIT", "DISTINCT"},
       {"SELECT UNIQUE a FROM DIGIT", "DISTINCT"},
       {"SELECT a FROM DIGIT FOR UPDATE", "FOR UPDATE"},
@@ -103,9 +104,9 @@ public class RowSelectTest {
     for (String set : new String[] {"UNION", "UNION ALL", "INTERSECT", "EXCEPT", "MINUS"}) {
       assertRefused(sql("SELECT a FROM DIGIT " + set + " SELECT a FROM DIGIT"), "combines SELECTs");
     }
-    assertRefused(sql("SELECT a FROM DIGIT, DIGIT b"), "joins tables");
-    assertRefused(sql("SELECT a FROM DIGIT JOIN other ON a = b"), "joins tables");
-    assertRefused(sql("SELECT a INTO x FROM DIGIT"), "more than columns, a table and a condition");
+    assertRefused(sql("SELECT a FROM DIGIT, DIGIT b"), "has the join DIGIT b");
+    assertRefused(sql("SELECT a FROM DIGIT JOIN other ON a = b"), "there is no such table");
+    assertRefused(sql("SELECT a INTO x FROM DIGIT"), "more than columns, tables, a condition");
     assertRefused(sql("SELECT * EXCEPT (a) FROM DIGIT"), "a star means all columns");
   }
 
@@ -239,7 +240,7 @@ public class RowSelectTest {
     assertRefused(sql("SELECT a, b AS a FROM DIGIT"), "has two columns a");
     assertRefused(sql("SELECT *, * FROM DIGIT"), "has two columns *");
     assertRefused(sql("SELECT SUM(a) AS s FROM DIGIT"), "the aggregate SUM");
-    assertRefused(sql("SELECT (SELECT 1) AS s FROM DIGIT"), "subquery");
+    assertRefused(sql("SELECT (SELECT 1) AS s FROM DIGIT"), "names no table");
     assertRefused(sql("SELECT ROW_NUMBER() OVER (ORDER BY a) AS s FROM DIGIT"), "window functions");
   }
 

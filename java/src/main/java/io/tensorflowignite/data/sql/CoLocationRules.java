@@ -1,0 +1,146 @@
+package io.tensorflowignite.data.sql;
+
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.sql.TableScope.Source;
+import java.util.List;
+import java.util.Optional;
+import net.sf.jsqlparser.expression.Expression;
+import net.sf.jsqlparser.expression.operators.relational.EqualsTo;
+import net.sf.jsqlparser.schema.Column;
+
+/**
+ * Where the rows of other tables must be: with each row of the cache, so that the owner of its
+ * partition answers alone. Ignite restricts a query to partitions of the same numbers in all
+ * PARTITIONED caches that it reads, and reads REPLICATED ones whole ({@link SqlQueries}). So a
+ * REPLICATED table may meet any condition; a row of a PARTITIONED one must have the affinity key of
+ * the row that it belongs to.
+ */
+final class CoLocationRules {
+  private final String text;
+  private final TableScope scope;
+
+  /**
+   * @param text the text that contains the statement, for errors
+   */
+  CoLocationRules(String text, TableScope scope) {
+    this.text = text;
+    this.scope = scope;
+  }
+
+  /**
+   * Throws unless all rows of a table that meet a condition are where the cache's row is.
+   *
+   * @param condition that of the join or subquery; null: none
+   * @param clause where the equality of the affinity keys must be written, for errors
+   */
+  void require(Source source, Expression condition, String clause) {
+    List<EqualsTo> equalities = Conjunction.equalities(condition);
+    for (EqualsTo equality : equalities) {
+      partner(equality, source).ifPresent(other -> limit(source, other));
+    }
+    SqlTable table = source.table();
+    SqlTable main = scope.main().table();
+    if (table.affinity().isReplicated()) {
+      if (!table.affinity().isOnNodesOf(main.affinity())) {
+        throw SqlErrors.invalid(
+            text + " reads " + table + ", which is REPLICATED, but not to all nodes of " + main,
+            "each owner needs all rows of a REPLICATED table; create its cache "
+                + table.cache()
+                + " without a node filter, or with that of cache "
+                + main.cache());
+      }
+      return;
+    }
+    if (main.affinity().isReplicated()) {
+      throw SqlErrors.invalid(
+          text + " reads " + table + ", which is PARTITIONED, beside " + main,
+          "cache "
+              + main.cache()
+              + " is REPLICATED, and the rows of a PARTITIONED cache lie on other nodes than its"
+              + " partitions; read cache "
+              + table.cache()
+              + " instead, and join this REPLICATED one to it");
+    }
+    Optional<String> difference = table.affinity().difference(main.affinity());
+    if (difference.isPresent()) {
+      throw notCoLocated(table, main, difference.get());
+    }
+    if (equalities.stream().noneMatch(equal -> coLocates(equal, source))) {
+      throw SqlErrors.invalid(
+          text + " reads " + table + " without the equality of the affinity keys",
+          "each owner has only the rows of its partitions, so rows of two PARTITIONED tables must"
+              + " have the same affinity key; write "
+              + clause
+              + " "
+              + source.key()
+              + " = "
+              + scope.main().key()
+              + ", with the tables' names as here, combined with other conditions by AND");
+    }
+    source.coLocate();
+  }
+
+  private TensorFlowIgniteException notCoLocated(SqlTable table, SqlTable main, String reason) {
+    return SqlErrors.invalid(
+        text + " reads " + table + ", which is not co-located with " + main + ": " + reason,
+        String.format(
+            "each owner answers from its partitions alone, so equal keys must lie on one node;"
+                + " co-locate cache %s with cache %s by creating both with the same affinity"
+                + " function, number of partitions, node filter and query parallelism, and with an"
+                + " affinity key of the same type (TINYINT, SMALLINT, INT, BIGINT, VARCHAR or UUID;"
+                + " tensorflow_ignite.load(affinity=), CREATE TABLE ... WITH"
+                + " \"affinity_key=...\"), or make it REPLICATED",
+            table.cache(), main.cache()));
+  }
+
+  /** Whether an equality gives a table the affinity key of one that is co-located already. */
+  private boolean coLocates(EqualsTo equality, Source source) {
+    Expression left = equality.getLeftExpression();
+    Expression right = equality.getRightExpression();
+    return (isKey(left, source) && isCoLocatedKey(right))
+        || (isKey(right, source) && isCoLocatedKey(left));
+  }
+
+  private boolean isKey(Expression expression, Source source) {
+    return source(expression).filter(source::equals).isPresent()
+        && source.table().affinity().isKey(name(expression));
+  }
+
+  private boolean isCoLocatedKey(Expression expression) {
+    return source(expression)
+        .filter(Source::isCoLocated)
+        .filter(source -> source.table().affinity().isKey(name(expression)))
+        .isPresent();
+  }
+
+  /** The other table of an equality with the whole key of this one: each of its rows has one. */
+  private Optional<Source> partner(EqualsTo equality, Source source) {
+    Expression left = equality.getLeftExpression();
+    Expression right = equality.getRightExpression();
+    Expression other = isWholeKey(left, source) ? right : isWholeKey(right, source) ? left : null;
+    return other == null ? Optional.empty() : source(other).filter(table -> table != source);
+  }
+
+  private static void limit(Source source, Source partner) {
+    source.makeSingle();
+    if (partner.isDetermined()) {
+      source.determine();
+    }
+  }
+
+  private boolean isWholeKey(Expression expression, Source source) {
+    return source(expression).filter(source::equals).isPresent()
+        && source.table().affinity().isWholeKey(name(expression));
+  }
+
+  /** The table of a column that is written with the table's name. */
+  private Optional<Source> source(Expression expression) {
+    return expression.getClass() == Column.class && ((Column) expression).getTable() != null
+        ? scope.source((Column) expression)
+        : Optional.empty();
+  }
+
+  private static String name(Expression column) {
+    return SqlTable.resolveName(((Column) column).getColumnName());
+  }
+}

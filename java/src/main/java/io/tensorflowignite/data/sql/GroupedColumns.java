@@ -1,0 +1,156 @@
+package io.tensorflowignite.data.sql;
+
+import io.tensorflowignite.data.sql.TableScope.Source;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import net.sf.jsqlparser.expression.Expression;
+import net.sf.jsqlparser.expression.operators.relational.ExpressionList;
+import net.sf.jsqlparser.expression.operators.relational.ParenthesedExpressionList;
+import net.sf.jsqlparser.schema.Column;
+import net.sf.jsqlparser.statement.select.GroupByElement;
+
+/**
+ * The columns of a GROUP BY. The affinity key column of the cache is one of them, so that all rows
+ * of a group are in one partition.
+ */
+final class GroupedColumns {
+  private final String text;
+  private final TableScope scope;
+  private final List<Column> list = new ArrayList<>();
+  private final Set<String> columns = new HashSet<>();
+  private final Set<String> names = new HashSet<>();
+  private final String written;
+  private String affinityKey;
+
+  private GroupedColumns(GroupByElement groups, TableScope scope, StatementValues values) {
+    this.text = values.text();
+    this.scope = scope;
+    ExpressionList<?> parts = groups.getGroupByExpressionList();
+    if (parts == null
+        || parts instanceof ParenthesedExpressionList
+        || !groups.getGroupingSets().isEmpty()
+        || groups.isMysqlWithRollup()) {
+      throw refused(groups, "it is no list of columns");
+    }
+    for (Expression part : parts) {
+      if (part.getClass() != Column.class) {
+        throw refused(part, "it is no column");
+      }
+      add((Column) part);
+      new ExpressionRules(scope, values, Clause.ROWS).check(part);
+    }
+    written = groups.toString();
+    requireAffinityKey(parts);
+  }
+
+  /**
+   * @param groups null: the SELECT has no groups
+   */
+  static Optional<GroupedColumns> of(
+      GroupByElement groups, TableScope scope, StatementValues values) {
+    return groups == null
+        ? Optional.empty()
+        : Optional.of(new GroupedColumns(groups, scope, values));
+  }
+
+  private void add(Column column) {
+    String name = SqlTable.resolveName(column.getColumnName());
+    Optional<Source> source = scope.source(column);
+    list.add(column);
+    columns.add(known(column));
+    names.add(name.toUpperCase(Locale.ROOT));
+    boolean isKey =
+        source.filter(table -> table == scope.main()).isPresent()
+            && scope.main().table().affinity().isKey(name);
+    if (isKey && affinityKey == null) {
+      affinityKey = column.toString();
+    }
+  }
+
+  private void requireAffinityKey(ExpressionList<?> parts) {
+    SqlTable main = scope.main().table();
+    Optional<String> inexact = main.affinity().inexact();
+    if (inexact.isPresent()) {
+      throw SqlErrors.invalid(
+          text
+              + " has groups, but of "
+              + main
+              + " no group lies in one partition: "
+              + inexact.get(),
+          "each owner makes groups of its own rows; create cache "
+              + main.cache()
+              + " with an affinity key of type TINYINT, SMALLINT, INT, BIGINT, VARCHAR or UUID"
+              + " (tensorflow_ignite.load(affinity=), CREATE TABLE ... WITH \"affinity_key=...\")");
+    }
+    if (affinityKey == null) {
+      throw SqlErrors.invalid(
+          text + " groups by " + SqlErrors.shown(parts) + ", without the affinity key",
+          "each owner makes groups of its own rows, so a group must lie in one partition; add "
+              + scope.main().key()
+              + " to GROUP BY, or group the rows that you have read");
+    }
+  }
+
+  /**
+   * Throws unless there are at most as many groups as rows of the cache, which is what bounds the
+   * groups that an owner holds. Called when the joins have been checked.
+   */
+  void requireDetermined() {
+    for (Column column : list) {
+      Optional<Source> source = scope.source(column);
+      if (source.filter(Source::isDetermined).isEmpty()) {
+        throw SqlErrors.invalid(
+            text + " groups by " + column + ", of which a row of the cache can have several values",
+            String.format(
+                "an owner holds its groups, so there are at most as many as rows of %s; group by"
+                    + " columns of %s and of tables that are joined by their whole key (ON"
+                    + " other.key = %s.column), written with the tables' names; read the cache of"
+                    + " the other table instead, or write MIN(%s) as a column",
+                scope.main().table(), scope.main().written(), scope.main().written(), column));
+      }
+    }
+  }
+
+  /** The affinity key, as it is written in GROUP BY. */
+  String affinityKey() {
+    return affinityKey;
+  }
+
+  /** The clause, as SQL text. */
+  String written() {
+    return " " + written;
+  }
+
+  /** Whether an expression is a grouped column. */
+  boolean contains(Expression expression) {
+    return expression.getClass() == Column.class && columns.contains(known((Column) expression));
+  }
+
+  /** SQL takes a name in GROUP BY as that of a result, too: then both must be the same. */
+  void requireOwnName(String result, Expression expression) {
+    if (names.contains(result.toUpperCase(Locale.ROOT)) && !contains(expression)) {
+      throw SqlErrors.invalid(
+          String.format(
+              "%s calls %s %s, as a grouped column is called",
+              text, SqlErrors.shown(expression), result),
+          "SQL would group by that result; give it another name (AS name)");
+    }
+  }
+
+  private String known(Column column) {
+    String name = SqlTable.resolveName(column.getColumnName());
+    return scope.source(column).map(source -> source.written() + "." + name).orElse(name);
+  }
+
+  private RuntimeException refused(Object part, String problem) {
+    return SqlErrors.invalid(
+        "in " + text + ": " + SqlErrors.shown(part) + " is refused: " + problem,
+        "GROUP BY has columns, separated by commas, and the affinity key of the cache, "
+            + scope.main().key()
+            + ", is one of them; write these");
+  }
+}
