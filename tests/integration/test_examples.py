@@ -55,6 +55,14 @@ def test_trips_loads_chooses_and_reads_rows(cluster: LocalCluster) -> None:
     assert lines[-1] == "1000 rows, 200 without a rating; fares are decimal128(10, 2)"
 
 
+def test_customers_computes_features_of_three_tables_inside_the_cluster(cluster: LocalCluster) -> None:
+    lines = run("customers.py", cluster)
+    assert lines[0] == "features: customer, age, discount, payments, spent, largest"
+    assert lines[1:3] == ["customers: 500", "equal to those of numpy: 500"]
+    found, expected = re.findall(r"\d+", lines[3])[1:]
+    assert found == expected != "0"
+
+
 def test_duckdb_and_polars_read_a_cache_over_flight(cluster: LocalCluster) -> None:
     means = [(0, 24.0), (1, 24.5), (2, 25.0), (3, 25.5)]
     assert run("flight_clients.py", cluster) == [f"DuckDB: {means}", f"polars: {means}"]
