@@ -90,11 +90,37 @@ def condition(rng: random.Random) -> str:
 
 
 def select(rng: random.Random) -> str:
-    """A SELECT with some columns and such a condition."""
+    """A SELECT with some columns and such a condition; some have groups or a subquery."""
+    if rng.random() < 0.3:
+        return _groups(rng) if rng.random() < 0.5 else _subquery(rng)
     count = rng.choice((1, 2, 5, 200))
     depth = _DEPTH if count < 9 else 1
     columns = ", ".join(f"{_expanded(rng, rng.choice(('{n}', '{t}')), depth)} AS c{n}" for n in range(count))
     return f"SELECT {columns} FROM {CACHE} WHERE {condition(rng)}"
+
+
+def _groups(rng: random.Random) -> str:
+    aggregates = ", ".join(
+        f"{name}({_expanded(rng, rng.choice(('{n}', '{n}', '{t}')), 2)}) AS c{number}"
+        for number, name in enumerate(rng.choices(("COUNT", "SUM", "AVG", "MIN", "MAX"), k=3))
+    )
+    having = _expanded(rng, rng.choice(("", " HAVING MAX({n}) > {n}", " HAVING COUNT(*) > 1 OR MIN({t}) LIKE {l}")), 2)
+    columns = rng.choice(("id", "id, text", "text, id, price", "price"))
+    return f"SELECT id, {aggregates} FROM {CACHE} WHERE {condition(rng)} GROUP BY {columns}{having}"
+
+
+def _subquery(rng: random.Random) -> str:
+    inner = rng.choice(("d.id = c.id AND ", "d._key = c._key AND ", ""))
+    column = _expanded(rng, rng.choice(("COUNT(*)", "MAX({t})", "SUM({n})", "{t}", "{n}")), 2)
+    subquery = f"(SELECT {column} FROM {CACHE} d WHERE {inner}{_expanded(rng, '{p}', 2)})"
+    return rng.choice(
+        (
+            f"SELECT c.id, {subquery} AS x FROM {CACHE} c",
+            f"SELECT c.id FROM {CACHE} c WHERE EXISTS {subquery}",
+            f"SELECT c.id FROM {CACHE} c WHERE {_expanded(rng, '{t}', 2)} IN {subquery}",
+            f"SELECT c.id, d.text FROM {CACHE} c LEFT JOIN {CACHE} d ON {inner}d.price < {_expanded(rng, '{n}', 2)}",
+        )
+    )
 
 
 def parameters(rng: random.Random, text: str) -> list[data_pb2.Parameter]:
