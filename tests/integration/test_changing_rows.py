@@ -130,6 +130,22 @@ def test_other_orders_and_conditions_are_refreshed_too(
     rows.close()
 
 
+def test_rows_of_joined_tables_follow_changes_of_each_table(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, segments = made(cluster, "joined", 50), "factors"
+    data = {"name": np.arange(50), "factor": np.ones(50, np.int64)}
+    tfi.load(segments, data, key="name", replicated=True, address=cluster.address)
+    select = "SELECT j.id * f.factor AS id FROM Joined j JOIN Factors f ON j.id = f.name"
+    rows = Rows(cache, cluster.address, monkeypatch, sql=select, columns=None)
+    settle(rows)
+    assert sorted(rows.epoch()) == list(range(50))
+    changed = {"name": np.array([7]), "factor": np.array([100])}
+    tfi.load(segments, changed, key="name", if_exists="append", address=cluster.address)
+    assert sorted(rows.epoch()) == sorted([*range(7), *range(8, 50), 700])
+    rows.close()
+
+
 def test_a_frozen_snapshot_has_the_rows_of_the_first_epoch(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,9 +18,8 @@ import net.sf.jsqlparser.statement.select.AllColumns;
  */
 final class AggregateRules implements Clause {
   private static final Set<String> NAMES = Set.of("COUNT", "SUM", "AVG", "MIN", "MAX");
-  // Digits of a sum of as many rows as there are whole numbers of 64 bits, times such numbers.
+  // More than the digits of 2^63 times 2^63, which a sum of whole numbers cannot reach.
   private static final long SUM_DIGITS = 64;
-  private static final long QUOTIENT_DIGITS = 25;
 
   private final StatementValues values;
   private final GroupedColumns groups;
@@ -93,17 +92,25 @@ final class AggregateRules implements Clause {
         return Operand.of(value.kind(), value.characters(), value.rows());
       default:
         SqlMixing.arithmetic(call, '+');
-        if (name.equals("AVG") && value.kind() == Kind.NUMBER) {
-          return Operand.number();
+        if (name.equals("AVG")) {
+          return mean(value, call);
         }
         // The sum of whole numbers of 64 bits is a decimal.
         return Operand.of(
             Kind.DECIMAL,
-            Operand.sum(
-                value.kind() == Kind.DECIMAL ? value.characters() : 0,
-                SUM_DIGITS + QUOTIENT_DIGITS),
+            Operand.sum(value.kind() == Kind.DECIMAL ? value.characters() : 0, SUM_DIGITS),
             value.rows());
     }
+  }
+
+  private static Operand mean(Operand value, FunctionCall call) {
+    if (value.kind() == Kind.DECIMAL) {
+      throw call.refused(
+          "it is the mean of decimals",
+          "a mean has more digits than its values, and a column has a fixed number of them; write"
+              + " AVG(CAST(... AS DOUBLE))");
+    }
+    return Operand.number();
   }
 
   private TensorFlowIgniteException refused(Expression expression, String rule) {

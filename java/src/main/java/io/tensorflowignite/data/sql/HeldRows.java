@@ -10,7 +10,7 @@ import java.util.List;
  * of the rows that are read for them; so a query with groups reads fewer partitions at a time.
  */
 final class HeldRows {
-  /** Measured for a group with five aggregates, in a map with its key: about 400. */
+  /** An estimate for a group with five aggregates, in a map with its key: about 400. */
   private static final int BYTES = 512;
 
   /** All queries that a node runs at a time hold an eighth of its heap. */

@@ -502,6 +502,7 @@ public class SelectOfTablesTest {
       {"COUNT(*) OVER () AS n", "window functions and aggregates"},
       {"SUM(COUNT(*)) AS n", "the aggregate COUNT"},
       {"SUM(name) AS n", "it calculates with a text"},
+      {"AVG(segment * 1.5) AS n", "write AVG(CAST(... AS DOUBLE))"},
       {"SUM(id, segment) AS n", "an aggregate has one argument"},
       {"SUM(*) AS n", "is refused"},
       {"MIN((SELECT 1)) AS n", "a subquery reads other rows"},
