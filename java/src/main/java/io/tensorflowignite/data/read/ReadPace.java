@@ -31,6 +31,7 @@ public final class ReadPace {
   private final List<RateLimit> bytes;
   private final List<RateLimit> rows;
   private final LongSupplier processorTime;
+  private final LongSupplier clock;
   private final Sleep sleep;
   private int unchecked;
   private int checkedRows = 1;
@@ -39,10 +40,11 @@ public final class ReadPace {
   private double debt;
 
   /**
-   * @param share returns the share of a processor for a time of System.nanoTime(); null: all of it
+   * @param share returns the share of a processor at a time of the clock; null: all of it
    * @param bytes limits of bytes
    * @param rows limits of rows
    * @param processorTime returns the processor time that this thread has used
+   * @param clock returns a monotonic clock's time in nanoseconds
    * @param sleep waits
    */
   ReadPace(
@@ -50,14 +52,16 @@ public final class ReadPace {
       List<RateLimit> bytes,
       List<RateLimit> rows,
       LongSupplier processorTime,
+      LongSupplier clock,
       Sleep sleep) {
     this.share = share;
     this.bytes = bytes;
     this.rows = rows;
     this.processorTime = processorTime;
+    this.clock = clock;
     this.sleep = sleep;
     if (share != null) {
-      checkedAt = System.nanoTime();
+      checkedAt = clock.getAsLong();
       usedBefore = processorTime.getAsLong();
     }
   }
@@ -68,7 +72,7 @@ public final class ReadPace {
       return;
     }
     unchecked = 0;
-    long now = System.nanoTime();
+    long now = clock.getAsLong();
     long elapsed = now - checkedAt;
     checkedAt = now;
     if (elapsed < CHECK_NANOS / 2) {
@@ -84,7 +88,7 @@ public final class ReadPace {
       long pause = (long) Math.min(debt, LONGEST_PAUSE);
       sleep.run(pause);
       debt -= pause;
-      if (share.applyAsDouble(System.nanoTime()) == 1) {
+      if (share.applyAsDouble(clock.getAsLong()) == 1) {
         debt = 0;
       }
     }
@@ -96,7 +100,7 @@ public final class ReadPace {
       return;
     }
     try {
-      long now = System.nanoTime();
+      long now = clock.getAsLong();
       long wait = 0;
       if (!bytes.isEmpty()) {
         long size = batch.buffers().stream().mapToLong(ArrowBuf::readableBytes).sum();

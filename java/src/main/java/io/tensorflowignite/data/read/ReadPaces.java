@@ -48,7 +48,12 @@ public final class ReadPaces {
       add(group.rows, ofRows);
     }
     return new ReadPace(
-        share, ofBytes, ofRows, threads::getCurrentThreadCpuTime, ReadPace::sleepWithoutTurn);
+        share,
+        ofBytes,
+        ofRows,
+        threads::getCurrentThreadCpuTime,
+        System::nanoTime,
+        ReadPace::sleepWithoutTurn);
   }
 
   /** A stream with this limit has ended. */

@@ -30,7 +30,11 @@ public class ReadPaceTest {
   private long slept;
 
   private ReadPace pace(List<RateLimit> bytes, List<RateLimit> rows) {
-    return new ReadPace(now -> share, bytes, rows, () -> used, nanos -> slept += nanos);
+    return new ReadPace(now -> share, bytes, rows, () -> used, this::now, nanos -> slept += nanos);
+  }
+
+  private long now() {
+    return used + slept;
   }
 
   /** Rows that need so much processor time together. */
@@ -63,6 +67,7 @@ public class ReadPaceTest {
             List.of(),
             List.of(),
             () -> used,
+            this::now,
             nanos -> {
               slept += nanos;
               share = 1;
@@ -100,7 +105,13 @@ public class ReadPaceTest {
       RateLimit limit = new RateLimit(1);
       limit.reserve(1_000_000, System.nanoTime());
       ReadPace pace =
-          new ReadPace(null, List.of(limit), List.of(), () -> 0, ReadPace::sleepWithoutTurn);
+          new ReadPace(
+              null,
+              List.of(limit),
+              List.of(),
+              () -> 0,
+              System::nanoTime,
+              ReadPace::sleepWithoutTurn);
       Context.CancellableContext call = Context.current().withCancellation();
       ReadTurns turns = new ReadTurns(1);
       CountDownLatch begun = new CountDownLatch(1);
