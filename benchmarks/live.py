@@ -80,6 +80,7 @@ class Sizes:
         rounds: Windows without the job, and as many with it.
         seconds: Of a window.
         settle: Seconds between a change and the next window.
+        unlimited: Whether nodes that do not yield are measured too.
         changing_rows: Of the cache of which a part changes.
         warm: Seconds of the application before the first window: the compilers of the JVMs are busy for so long.
     """
@@ -91,9 +92,12 @@ class Sizes:
     settle: float = 2.0
     warm: float = 30.0
     changing_rows: int = 1_000_000
+    unlimited: bool = True
 
 
-QUICK = Sizes(rows=6_000, rate=100.0, rounds=1, seconds=2.0, settle=0.5, warm=1.0, changing_rows=10_000)
+QUICK = Sizes(
+    rows=6_000, rate=100.0, rounds=1, seconds=2.0, settle=0.5, warm=1.0, changing_rows=10_000, unlimited=False
+)
 
 
 @dataclass
@@ -255,7 +259,8 @@ def running_cluster(sizes: Sizes, jvm: Sequence[str], **service: Any) -> Iterato
 
 def measure_application(sizes: Sizes, jvm: Sequence[str], logs: Path, found: Found) -> None:
     """The latency of the application: without the job, with it, and with it on nodes that do not yield."""
-    for prefix, service in (("", {}), ("unlimited", UNLIMITED)):
+    kinds: dict[str, dict[str, Any]] = {"": {}, **({"unlimited": UNLIMITED} if sizes.unlimited else {})}
+    for prefix, service in kinds.items():
         with (
             running_cluster(sizes, jvm, **service) as (cluster, pauses),
             tfi.connect(cluster.address) as client,

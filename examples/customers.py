@@ -50,7 +50,7 @@ def load(rng: np.random.Generator) -> dict[int, list[float]]:
 def main() -> None:
     """Loads the tables, reads features of all customers, and compares them with those of numpy."""
     by_customer = load(np.random.default_rng(0))
-    features = tfi.dataset("customers", sql=FEATURES, parameters=[10.0])
+    features = tfi.dataset("customers", sql=FEATURES, parameters=[10.0], exact=True)
     print("features:", ", ".join(features.element_spec))
     print("customers:", int(features.cardinality()))
 

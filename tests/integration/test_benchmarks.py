@@ -30,8 +30,7 @@ RECOVERY_FIGURES = {
     *("packets_per_second 2", "idle_packets_per_second 2"),
 }
 
-UNLIMITED_WINDOWS = {"unlimited_idle", "unlimited", "unlimited_reading"}
-LIVE_WORK = ("training", "reading", "unlimited", "unlimited_reading")
+LIVE_WORK = ("training", "reading")
 LIVE_FIGURES = {
     *(f"oltp_{part}_{name}_ms" for part in ("p50", "p99") for name in ("idle", *LIVE_WORK)),
     *(f"{name}_{what}" for name in LIVE_WORK for what in ("share", "steps_per_second")),
@@ -122,7 +121,7 @@ def test_a_quick_run_measures_an_application_beside_a_job(tmp_path: Path) -> Non
     assert found["passes"].keys() == LIVE_FIGURES
     assert all(found[name] > 0 for name in LIVE_FIGURES)
     assert {goal["figure"] for goal in found["goals"]} == {"oltp_p99_training_ms", "refresh_1_percent_seconds"}
-    assert found["windows"].keys() == {"idle", "training", "reading", *UNLIMITED_WINDOWS}
+    assert found["windows"].keys() == {"idle", *LIVE_WORK}
     assert "oltp_p99_training_ms" in ran.stdout
 
 

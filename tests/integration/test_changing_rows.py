@@ -160,7 +160,7 @@ def test_a_frozen_snapshot_has_the_rows_of_the_first_epoch(
 def test_without_a_snapshot_each_epoch_has_the_rows_that_exist_and_exact_ones_refuse_others(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache = made(cluster, "grows", 100)
+    cache = made(cluster, "more_rows", 100)
     rows = Rows(cache, cluster.address, monkeypatch, snapshot="")
     exact = Rows(cache, cluster.address, monkeypatch, snapshot="", exact=True)
     assert (rows.request.rows, exact.request.rows) == (-1, 100)

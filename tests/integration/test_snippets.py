@@ -44,6 +44,7 @@ ASSUMED = {
         "trips = pa.table({'id': range(9), 'driver': [1, 2, 3] * 3, 'fare': [1.0] * 9})\n"
         "pa.parquet.write_table(trips, 'trips/may.parquet')\n",
     },
+    "changing-data.md": {0: _DIGITS},
     "jobs.md": {
         0: _DIGITS + 'tfi.load("images", {"pixels": pixels}, if_exists="replace")\n'
         "open('train.py', 'w').write('print(7)')\n",

@@ -22,26 +22,27 @@ TOLERANCE = Footprint(resident_bytes=96 << 20, threads=3, descriptors=3, segment
 CALLS = 150
 
 
-def start_call_threads(cluster: LocalCluster) -> None:
-    for address in cluster.addresses:
-        with tfi.connect(address) as client:
+def footprints(cluster: LocalCluster) -> dict[str, Footprint]:
+    """Of this process and of the nodes, each with all its threads for calls: these end after 10 s without a call."""
+    gc.collect()
+    found = {"this process": Footprint.of(os.getpid())}
+    for node in cluster.nodes:
+        with tfi.connect(node.address) as client:
             for _ in range(CALLS):
                 client.nodes()
+        found[node.name] = Footprint.of(node.pid)
+    return found
 
 
 def test_epochs_leave_no_memory_thread_descriptor_or_segment(cluster: LocalCluster) -> None:
     with thin_client(cluster.nodes[0].pid) as client:
         client.get_or_create_cache(CACHE.name)
         fill(client, CACHE, range(ROWS))
-    pids = {"this process": os.getpid(), **{node.name: node.pid for node in cluster.nodes}}
     before: dict[str, Footprint] = {}
     for number in range(1, EPOCHS + 1):
         for transport in TRANSPORTS:
             read(CACHE, cluster.address, transport).assert_whole(CACHE, set(range(ROWS)))
         if number == WARM_EPOCHS:
-            start_call_threads(cluster)
-            gc.collect()
-            before = {name: Footprint.of(pid) for name, pid in pids.items()}
-    gc.collect()
-    for name, pid in pids.items():
-        before[name].require_flat(Footprint.of(pid), TOLERANCE, name)
+            before = footprints(cluster)
+    for name, after in footprints(cluster).items():
+        before[name].require_flat(after, TOLERANCE, name)
