@@ -8,6 +8,7 @@ import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
+import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
@@ -27,7 +28,7 @@ public enum SystemCache {
   FENCES("fences", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
   FINISHED("finished", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
   HISTORY("history", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL, 2),
-  EPOCHS("epochs", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL, 2);
+  EPOCHS("epochs", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL, 2, 64);
 
   /** The name of every system cache, or of its group, begins with this. */
   public static final String PREFIX = "tensorflow-ignite-";
@@ -37,18 +38,27 @@ public enum SystemCache {
   private final CacheAtomicityMode atomicity;
   private final int backups;
 
+  /** 0: as many as Ignite makes, of which each has some pages, also without rows. */
+  private final int partitions;
+
   SystemCache(String suffix, CacheMode mode, CacheAtomicityMode atomicity) {
     this(suffix, mode, atomicity, 1);
+  }
+
+  SystemCache(String suffix, CacheMode mode, CacheAtomicityMode atomicity, int backups) {
+    this(suffix, mode, atomicity, backups, 0);
   }
 
   /**
    * @param backups copies of a partition besides the primary one
    */
-  SystemCache(String suffix, CacheMode mode, CacheAtomicityMode atomicity, int backups) {
+  SystemCache(
+      String suffix, CacheMode mode, CacheAtomicityMode atomicity, int backups, int partitions) {
     this.cacheName = PREFIX + suffix;
     this.mode = mode;
     this.atomicity = atomicity;
     this.backups = backups;
+    this.partitions = partitions;
   }
 
   public String cacheName() {
@@ -84,6 +94,9 @@ public enum SystemCache {
             .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC);
     if (mode == CacheMode.PARTITIONED) {
       configuration.setBackups(backups);
+      if (partitions > 0) {
+        configuration.setAffinity(new RendezvousAffinityFunction(false, partitions));
+      }
     }
     return OwnRegion.getOrCreate(ignite, configuration);
   }
