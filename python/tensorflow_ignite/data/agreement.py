@@ -6,6 +6,7 @@ The nodes keep the numbers, so no worker calls another one, and TensorFlow takes
 from __future__ import annotations
 
 import functools
+import logging
 import threading
 import time
 from collections import Counter
@@ -19,8 +20,11 @@ from tensorflow_ignite.v1 import job_pb2
 
 # A worker that has not begun the epoch after this time, since it saves or evaluates alone, has its last known rows.
 SECONDS_TO_WAIT = 30.0
+SECONDS_TO_SAY = 10.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.1
 _CALL_SECONDS = 10.0
+
+_log = logging.getLogger(__name__)
 
 _names: Counter[str] = Counter()
 _lock = threading.Lock()
@@ -65,12 +69,21 @@ def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: Calla
         )
 
     begin = time.monotonic()
-    seconds = _FIRST_PAUSE_SECONDS
+    seconds, said = _FIRST_PAUSE_SECONDS, False
     while True:
         waits = time.monotonic() - begin < SECONDS_TO_WAIT
         answer = _connection(here).call("AgreeOnRows", functools.partial(request, waits))
         if answer.rows:
             return list(answer.rows)
+        if not said and time.monotonic() - begin > SECONDS_TO_SAY:
+            said = True
+            _log.warning(
+                "epoch %d of dataset %s waits for other workers to begin it; those that have not after %.0f s are "
+                "counted with their last known rows",
+                epoch,
+                dataset,
+                SECONDS_TO_WAIT,
+            )
         sleep(seconds)
         seconds = min(2 * seconds, _LONGEST_PAUSE_SECONDS)
 
