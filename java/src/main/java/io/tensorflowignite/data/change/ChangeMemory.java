@@ -1,10 +1,10 @@
 package io.tensorflowignite.data.change;
 
-import java.util.concurrent.atomic.AtomicLong;
+import io.tensorflowignite.data.read.HeapBudget;
 import org.apache.ignite.binary.BinaryObject;
 
 /** The part of the heap that the keys of changes may have. Thread-safe. */
-final class ChangeMemory {
+final class ChangeMemory extends HeapBudget {
   /** All logs of a node may have this fraction of the heap. */
   private static final int HEAP_DIVISOR = 16;
 
@@ -13,27 +13,12 @@ final class ChangeMemory {
 
   private static final int UNKNOWN_BYTES = 64;
 
-  private final AtomicLong free;
-
   ChangeMemory() {
     this(Runtime.getRuntime().maxMemory() / HEAP_DIVISOR);
   }
 
   ChangeMemory(long bytes) {
-    free = new AtomicLong(bytes);
-  }
-
-  /** Returns whether the bytes are reserved; if so, they must be released. */
-  boolean reserve(long bytes) {
-    if (free.addAndGet(-bytes) < 0) {
-      free.addAndGet(bytes);
-      return false;
-    }
-    return true;
-  }
-
-  void release(long bytes) {
-    free.addAndGet(bytes);
+    super(bytes);
   }
 
   /** The size of a key in the heap, about. */
