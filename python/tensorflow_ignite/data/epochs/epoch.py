@@ -206,24 +206,16 @@ class _EpochPass:
             return
         limit = target.limit()
         unknown = sum(not position.feed for position in snapshot.positions.values())
-        if 2 * unknown > len(snapshot.positions) and REFRESH_COPIES * snapshot.size > limit:
-            # Most rows would be read again, and be in memory several times meanwhile.
-            self._snapshot = target.snapshots.refresh(target.name, snapshot, lambda _: None, limit, self._epoch.subject)
-            return
-        self._snapshot = target.snapshots.refresh(target.name, snapshot, self._changed, limit, self._epoch.subject)
+        # Most rows would be read again, and be in memory several times meanwhile.
+        is_too_large = 2 * unknown > len(snapshot.positions) and REFRESH_COPIES * snapshot.size > limit
+        change: Callable[[Snapshot], Snapshot | None] = (lambda _: None) if is_too_large else self._changed
+        self._snapshot = target.snapshots.refresh(target.name, snapshot, change, limit, self._epoch.subject)
 
     def _changed(self, snapshot: Snapshot) -> Snapshot | None:
         """The snapshot after what has changed since it was read."""
         assert self._epoch.changes is not None
-        sources: list[Prefetcher[RowBatch]] = []
         streams = self._epoch.changes(snapshot.positions)
-        try:
-            for stream in streams:
-                sources.append(self._threads.start(self._received(stream, True), stream.cancel))
-            rows = list(round_robin(sources))
-        finally:
-            for source in sources:
-                source.cancel()
+        rows = list(self._prefetched(streams, True))
         newer = snapshot.changed(together([stream.outcome() for stream in streams]), rows)
         if newer is None or newer.batches is snapshot.batches:
             return newer
@@ -307,15 +299,13 @@ class _EpochPass:
         target = self._epoch.target
         writer = target.snapshots.begin(target.name, target.limit(), self._epoch.subject) if target else None
         self._writer = writer
-        sources: list[Prefetcher[RowBatch]] = []
         try:
             streams = self._epoch.streams(epoch, writer.is_active if writer else None, not self._is_restart)
-            for stream in streams:
-                sources.append(self._threads.start(self._received(stream, writer is not None), stream.cancel))
-            for batch in round_robin(sources):
-                if writer is not None and not writer.add(batch):
-                    writer = self._writer = None
-                yield batch
+            with closing(self._prefetched(streams, writer is not None)) as batches:
+                for batch in batches:
+                    if writer is not None and not writer.add(batch):
+                        writer = self._writer = None
+                    yield batch
             if writer is not None:
                 outcomes = [stream.outcome() for stream in streams if isinstance(stream, IdentifiedStream)]
                 writer.complete(epoch, self._epoch.plan, together(outcomes).positions)
@@ -323,6 +313,15 @@ class _EpochPass:
             if writer is not None:
                 writer.abandon()
             self._writer = None
+
+    def _prefetched(self, streams: Sequence[Stream], cached: bool) -> Batches:
+        """The batches of streams in turn, which threads read; these end with the generator."""
+        sources: list[Prefetcher[RowBatch]] = []
+        try:
+            for stream in streams:
+                sources.append(self._threads.start(self._received(stream, cached), stream.cancel))
+            yield from round_robin(sources)
+        finally:
             for source in sources:
                 source.cancel()
 
