@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import grpc
@@ -82,17 +83,12 @@ def fuzz(address: str, pid: int, count: int, seed: int) -> Summary:
     summary = Summary()
     before = psutil.Process(pid).memory_info().rss
     lock = threading.Lock()
-    threads = [
-        threading.Thread(
-            target=_send,
-            args=(address, count // THREADS + (number == 0) * (count % THREADS), f"{seed}/{number}", summary, lock),
-        )
-        for number in range(THREADS)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    counts = [count // THREADS + (number == 0) * (count % THREADS) for number in range(THREADS)]
+    with ThreadPoolExecutor(THREADS) as pool:
+        senders = [pool.submit(_send, address, part, f"{seed}/{i}", summary, lock) for i, part in enumerate(counts)]
+    # A sender that failed would otherwise mean fewer messages, unnoticed.
+    for sender in senders:
+        sender.result()
     summary.memory = (before, psutil.Process(pid).memory_info().rss)
     return summary
 

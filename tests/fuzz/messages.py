@@ -133,6 +133,8 @@ def _scalar(rng: random.Random, field: FieldDescriptor) -> Any:
         return rng.choice((0.0, -1.0, 1e308, float("nan"), float("inf")))
     if field.type in (FieldDescriptor.TYPE_INT64, FieldDescriptor.TYPE_SINT64, FieldDescriptor.TYPE_SFIXED64):
         return rng.choice(_WIDE)
+    if field.type in (FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64):
+        return rng.choice(_WIDE) & 0xFFFFFFFFFFFFFFFF
     number = rng.choice(_NUMBERS)
     return number & 0xFFFFFFFF if field.type in (FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_FIXED32) else number
 

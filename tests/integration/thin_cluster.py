@@ -17,6 +17,8 @@ from pyignite.queries.op_codes import OP_PUT_BINARY_TYPE
 from pyignite.utils import entity_id
 from test_stock_ignite import StockNode, configuration
 
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.transport.thin.connection import ThinConnection
 from tensorflow_ignite.testing.ports import PortBlock
 
 #: Of a node: its port for thin clients.
@@ -103,16 +105,23 @@ class ThinNode:
         self.address = f"{self.host}:{port}"
 
     def await_servers(self, number: int) -> None:
-        """Waits until it sees so many nodes and takes clients."""
+        """Waits until it sees so many nodes, each of which owns partitions, and takes clients.
+
+        A node that has just joined owns none for a moment, of caches that are created then too.
+        """
         self.node.await_printed(rf"servers={number}")
         deadline = time.monotonic() + LIMIT
-        while True:
-            try:
-                with self.client():
-                    return
-            except OSError:
-                assert time.monotonic() < deadline, self.node.printed()
-                time.sleep(0.05)
+        while self._owners() < number:
+            assert time.monotonic() < deadline, self.node.printed()
+            time.sleep(0.05)
+
+    def _owners(self) -> int:
+        """How many nodes own partitions; 0 while it takes no clients."""
+        try:
+            with ThinConnection(self.address, None, "owners are unknown") as connection:
+                return len(connection.owners("backed"))
+        except errors.ConnectionFailedError:
+            return 0
 
     @contextmanager
     def client(self, **arguments: object) -> Iterator[Client]:
