@@ -24,13 +24,16 @@ from tensorflow_ignite.storage.tf import hook
 
 if TYPE_CHECKING:
     from tensorflow_ignite import errors, spec, testing, train
+    from tensorflow_ignite.data.cache_position import CachePosition
     from tensorflow_ignite.data.dataset import dataset
     from tensorflow_ignite.data.loading.load import load
+    from tensorflow_ignite.data.position import position
     from tensorflow_ignite.data.table import read_table
     from tensorflow_ignite.jobs.client import Client, JobHandle, connect
     from tensorflow_ignite.net.credentials import Credentials
 
 __all__ = [
+    "CachePosition",
     "Client",
     "Credentials",
     "JobHandle",
@@ -39,6 +42,7 @@ __all__ = [
     "dataset",
     "errors",
     "load",
+    "position",
     "read_table",
     "spec",
     "testing",
@@ -47,12 +51,14 @@ __all__ = [
 
 _MODULES = {"errors", "spec", "testing", "train"}
 _NAMES = {
+    "CachePosition": "tensorflow_ignite.data.cache_position",
     "Client": "tensorflow_ignite.jobs.client",
     "Credentials": "tensorflow_ignite.net.credentials",
     "JobHandle": "tensorflow_ignite.jobs.client",
     "connect": "tensorflow_ignite.jobs.client",
     "dataset": "tensorflow_ignite.data.dataset",
     "load": "tensorflow_ignite.data.loading.load",
+    "position": "tensorflow_ignite.data.position",
     "read_table": "tensorflow_ignite.data.table",
 }
 

@@ -17,6 +17,7 @@ from thin_client import thin_client
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import identified, pyfunc
+from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
 from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.testing import LocalCluster
 
@@ -47,7 +48,7 @@ class Rows:
         """The ids of the next epoch, and counts from 0 what the nodes send for it."""
         self.received = 0
         text = self.request.to_json().encode()
-        handle, offset, found = np.zeros(pyfunc.HANDLE_NUMBERS, np.int64), np.int64(0), []
+        handle, offset, found = np.zeros(HANDLE_NUMBERS, np.int64), np.int64(0), []
         while True:
             handle, following, ids = pyfunc.read_batch(text, handle, offset)
             if following < 0:

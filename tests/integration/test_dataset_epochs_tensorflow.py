@@ -272,5 +272,5 @@ def test_it_may_be_made_and_run_in_a_function(cluster: Cluster) -> None:
 
     assert [int(total()) for _ in range(3)] == [ROWS * (ROWS - 1) // 2] * 3
     # What lives in a graph lives as long as its process.
-    for name in list(pyfunc._readers._datasets):
+    for name in list(pyfunc._epochs._datasets):
         pyfunc.forget(name)

@@ -14,13 +14,14 @@ from flight_cluster import BecomeTask, Cluster, tasks
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import pyfunc
 from tensorflow_ignite.data.loading.columns import table_of
+from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
 from tensorflow_ignite.data.request import make_request
 
 ROWS = 1000
 
 # Handle and offset, as an iterator keeps them.
 State = tuple[Any, int]
-BEGIN: State = (np.zeros(pyfunc.HANDLE_NUMBERS, np.int64), 0)
+BEGIN: State = (np.zeros(HANDLE_NUMBERS, np.int64), 0)
 
 
 @pytest.fixture

@@ -8,9 +8,12 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from tensorflow_ignite.data import arguments, pyfunc, queries
+from tensorflow_ignite.data import arguments, cache_position, changes_rules, pyfunc, queries
+from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.rows_per_worker import ROWS_OF_NOW, UNEVEN, Uneven
 from tensorflow_ignite.data.epochs.tensor_schema import pack, types_of
+from tensorflow_ignite.data.follow.interrupts import interrupts
+from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
 from tensorflow_ignite.data.request import WEIGHT_COLUMN, Request, make_request
 from tensorflow_ignite.data.row_dataset import RowDataset
 from tensorflow_ignite.data.schema_argument import parse_schema
@@ -38,6 +41,9 @@ def dataset(
     uneven: Uneven = "repeat",
     snapshot: Literal["refresh", "frozen"] | bool | None = None,
     exact: bool = False,
+    since: CachePosition | str | None = None,
+    follow: bool = False,
+    deletions: bool = False,
     memory: int | str | None = None,
     transport: Literal["auto", "shared", "tcp", "flight", "thin"] = "auto",
     address: str | None = None,
@@ -68,6 +74,12 @@ def dataset(
       cache begins: it has the same number of rows on each (``uneven``). Rows that are left out come first in the next
       epoch, missing ones are filled, and the worker logs it once. A worker that does not begin the epoch within 30 s
       is counted with the rows of its last one.
+    - ``since=``: an epoch has the rows that were put after a position and still exist, each once, with its present
+      values. The rows of partitions whose changes are not known completely come too; see docs/changing-data.md.
+    - ``follow=True``: an iteration has no end. It has all rows, or with ``since`` those that were put after the
+      position, and then those that are put meanwhile, soon after: each put row comes at least once, and its last value
+      always. An iterator that is restored from a checkpoint continues after the rows that it has had. ``batch(n)``
+      waits for n rows; Ctrl-C ends the wait.
     - ``exact=True``: the rows are counted when the dataset is made, and ``int(dataset.cardinality())`` is that number.
       Outside a job a different number is an error. In a mirrored job each epoch has the number of rows on which the
       workers have agreed at the beginning, and with ``where`` or ``sql`` it is an error if the cache changes meanwhile.
@@ -116,6 +128,10 @@ def dataset(
             ``"frozen"``: cache batches, and read nothing more. False: read all rows in each epoch. None: ``"refresh"``
             in a job, else False.
         exact: Fix the number of rows when the dataset is made, see above.
+        since: What :func:`tensorflow_ignite.position` has returned, or its text: only rows that were put later.
+        follow: Go on with rows that are put later, without an end.
+        deletions: With ``since`` or ``follow``: rows that were removed come too, with the values that ``nulls`` sets,
+            and True in a column ``_deleted``. Read the key (``key=True``) to know which they are.
         memory: Bytes that all snapshots of this process may have together, such as ``"2GB"``; the oldest is removed
             first, and a dataset without memory is read anew each epoch. None: a quarter of the available memory of the
             machine, divided by the number of workers on this node.
@@ -175,8 +191,13 @@ def dataset(
         credentials=plain(_store)(credentials),
         accept_data_loss=arguments.flag("accept_data_loss", accept_data_loss),
         read_rate=arguments.read_rate(read_rate),
+        since=plain(changes_rules.parse)(since),
+        follow=bool(arguments.flag("follow", follow)),
+        deletions=bool(arguments.flag("deletions", deletions)),
     )
     pyfunc.register()
+    if request.follow:
+        plain(interrupts.notice)()
     return plain(_rows)(request, labels)
 
 
@@ -192,14 +213,18 @@ def _rows(request: Request, labels: str | tuple[str, ...] | None) -> tf.data.Dat
         # Every dataset that is derived from this one holds this object; in a graph it lives as long as the graph.
         pyfunc.forget_on_collect(numbers, request.name)
 
-    setattr(numbers, ROWS_OF_NOW, request.rows < 0)
+    setattr(numbers, ROWS_OF_NOW, request.rows < 0 and not request.follow)
     plain = _batches(numbers, request, labels)
 
     def batches_for(rows: int) -> tf.data.Dataset:
         resized = request.in_batches_of(rows) if rows else request
         return plain if resized is request else _batches(numbers, resized, labels)
 
-    return RowDataset(batches_for, request.rows if request.rows >= 0 else tf.data.UNKNOWN_CARDINALITY)
+    if request.follow:
+        rows = tf.data.INFINITE_CARDINALITY
+    else:
+        rows = request.rows if request.rows >= 0 else tf.data.UNKNOWN_CARDINALITY
+    return RowDataset(batches_for, rows)
 
 
 def _batches(numbers: tf.data.Dataset, request: Request, labels: str | tuple[str, ...] | None) -> tf.data.Dataset:
@@ -208,15 +233,21 @@ def _batches(numbers: tf.data.Dataset, request: Request, labels: str | tuple[str
     Each function in a dataset costs milliseconds for every new iterator, so there are only two.
     """
     layout, text = request.layout, request.to_json()
-    types = [tf.int64, tf.int64, *([tf.float32] * request.weighted), *map(tf.as_dtype, types_of(layout))]
+    begin = _begin(request)
+    types = [tf.int64, tf.int64, *([tf.bool] * request.follow), *([tf.float32] * request.weighted)]
+    types += map(tf.as_dtype, types_of(layout))
 
     def batch(state: tuple[tf.Tensor, tf.Tensor], _: tf.Tensor) -> tuple[tuple[tf.Tensor, tf.Tensor], Any]:
         handle, following, *arrays = tf.raw_ops.PyFunc(
-            input=[text, *state], token=pyfunc.TOKEN, Tout=types, name="read_cache"
+            input=[text, *state],
+            token=pyfunc.FOLLOW_TOKEN if request.follow else pyfunc.TOKEN,
+            Tout=types,
+            name="read_cache",
         )
-        handle.set_shape([pyfunc.HANDLE_NUMBERS])
-        following.set_shape([])
-        return (handle, following), element(arrays)
+        handle.set_shape([HANDLE_NUMBERS])
+        following.set_shape(begin.shape)
+        goes_on = arrays.pop(0) if request.follow else None
+        return (handle, following), element(arrays) if goes_on is None else (goes_on, element(arrays))
 
     def element(arrays: list[tf.Tensor]) -> Any:
         weights = arrays.pop(0) if request.weighted else None
@@ -224,8 +255,19 @@ def _batches(numbers: tf.data.Dataset, request: Request, labels: str | tuple[str
             weights.set_shape([None])
         return _element(pack(layout, arrays, _tensor), labels, weights)
 
-    begin = np.zeros(pyfunc.HANDLE_NUMBERS, np.int64), np.int64(0)
-    return numbers.scan(begin, batch).take_while(_any_row).with_options(_options())
+    no_handle = np.zeros(HANDLE_NUMBERS, np.int64)
+    batches = numbers.scan((no_handle, begin), batch)
+    if request.follow:
+        # A batch without rows comes while nothing changes, so that an iterator can end.
+        batches = batches.take_while(lambda goes_on, _: goes_on).map(lambda _, found: found).filter(_any_row)
+    else:
+        batches = batches.take_while(_any_row)
+    return batches.with_options(_options(request.follow))
+
+
+def _begin(request: Request) -> Any:
+    """The position of the first row: its number in an epoch, or what has been read of each partition."""
+    return cache_position.decode(request.since) if request.follow else np.int64(0)
 
 
 def _any_row(*batch: Any) -> tf.Tensor:
@@ -251,10 +293,14 @@ def _tensor(values: tf.Tensor, shape: tuple[int, ...], splits: list[tf.Tensor]) 
     return tf.RaggedTensor.from_nested_row_splits(values, splits, validate=False)
 
 
-def _options() -> tf.data.Options:
+def _options(follow: bool) -> tf.data.Options:
     options = tf.data.Options()
     # Each worker reads its own rows; the default policy would drop a part of them.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     # A saved iterator has the position of its next row, which the reader finds again.
     options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
+    if follow:
+        # An iterator cannot be saved while a thread of it waits for an element, and that may be long here.
+        options.experimental_optimization.inject_prefetch = False
+        options.experimental_optimization.map_parallelization = False
     return options

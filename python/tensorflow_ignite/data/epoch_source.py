@@ -12,7 +12,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from tensorflow_ignite import task
-from tensorflow_ignite.data import agreement, epoch_report, service_or_thin
+from tensorflow_ignite.data import agreement, cache_position, epoch_report, service_or_thin
 from tensorflow_ignite.data.epoch_report import EpochReport
 from tensorflow_ignite.data.epochs import snapshots
 from tensorflow_ignite.data.epochs.changes import Position
@@ -36,6 +36,7 @@ class DatasetState:
         epochs: Number of epochs that have begun.
         seed: The seed of the order of rows, if the script gives none.
         start: Where the next epoch begins, if rows are not shuffled.
+        plan: The nodes that had the partitions when a snapshot was refreshed last; None: to be found.
     """
 
     def __init__(self) -> None:
@@ -43,6 +44,7 @@ class DatasetState:
         self.epochs = 0
         self.seed = secrets.randbits(62)
         self.start = EpochStart()
+        self.plan: Plan | None = None
         self._lock = threading.Lock()
         self._warned = False
         self._agreed: tuple[int, EpochLength] | None = None
@@ -95,6 +97,7 @@ class EpochSource:
         self._state = state
         self._order = order
         self._credentials = credentials.stored(request.credentials)
+        self._since = cache_position.known(cache_position.decode(request.since))
 
     def epoch(self, cached: snapshots.Snapshots) -> Epoch:
         """The epoch; its batches are cached if the request says so."""
@@ -114,14 +117,16 @@ class EpochSource:
             self._changes if request.snapshot == REFRESH else None,
             functools.partial(self._state.agree, request, order.epoch) if request.agreement else None,
             self._end,
+            counts_by_reading=bool(request.since),
         )
 
     def _streams(self, epoch: int, keep: Keep | None, follow: bool) -> Sequence[Stream]:
         request, plan, order = self._request, self._plan, self._order
         shuffled = request.window is not None
         endpoints = plan.shuffled(order.seed, epoch) if shuffled else plan.beginning_at(order.start.share / MILLION)
-        if keep is not None and request.snapshot == REFRESH:
-            return self._identified(plan, endpoints, {}, request.transport, choice.STREAMS, keep)
+        if request.since or (keep is not None and request.snapshot == REFRESH):
+            keep, end = keep or (lambda size: False), self._say_whole if request.since else _ignore
+            return self._identified(plan, endpoints, self._since, request.transport, choice.STREAMS, keep, end)
         return [
             stream
             for endpoint in endpoints
@@ -131,11 +136,20 @@ class EpochSource:
         ]
 
     def _changes(self, positions: Mapping[int, Position]) -> Sequence[IdentifiedStream]:
-        # Owners may have changed since the first epoch.
-        plan = make_plan(self._request)
+        state = self._state
+        # Owners may have changed since the first epoch. A node that says so, or does not answer, makes them unknown.
+        plan, state.plan = state.plan or make_plan(self._request), None
+        left = len(plan.endpoints)
+
+        def end(stream: IdentifiedStream) -> None:
+            nonlocal left
+            left -= not stream.has_moved
+            if not left:
+                state.plan = plan
+
         # They are few: memory to share, and more connections, would take longer than the rows.
         transport = choice.FLIGHT if self._request.transport == choice.AUTO else self._request.transport
-        return self._identified(plan, plan.endpoints, positions, transport, 1, lambda size: True)
+        return self._identified(plan, plan.endpoints, positions, transport, 1, lambda size: True, end)
 
     def _identified(
         self,
@@ -145,10 +159,11 @@ class EpochSource:
         transport: str,
         most: int,
         keep: Keep,
+        end: Callable[[IdentifiedStream], None],
     ) -> list[IdentifiedStream]:
         request = self._request
         return [
-            IdentifiedStream(stream, not (request.where or request.sql))
+            IdentifiedStream(stream, not (request.where or request.sql), end)
             for endpoint in endpoints
             for stream in service_or_thin.moved_streams(
                 transport,
@@ -161,12 +176,27 @@ class EpochSource:
             )
         ]
 
+    def _say_whole(self, stream: IdentifiedStream) -> None:
+        whole = stream.outcome().whole
+        if whole:
+            _log.warning(
+                "%s: %d partitions, such as %d, are read whole, because their changes since the position are not known "
+                "any more. They have moved, their node was restarted, or more rows have changed than a node remembers",
+                self._plan.subject,
+                len(whole),
+                min(whole),
+            )
+
     def _end(self, length: EpochLength, arrived: int) -> None:
         self._state.start = self._order.start.next(length, arrived)
         difference = 0 if length.rows < 0 else arrived - length.rows
         epoch_report.add(
             EpochReport(self._request.cache, self._order.epoch, arrived, max(0, difference), max(0, -difference))
         )
+
+
+def _ignore(stream: IdentifiedStream) -> None:
+    """Says nothing."""
 
 
 def _limit(memory: int) -> int:

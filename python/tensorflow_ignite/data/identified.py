@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -21,38 +21,55 @@ class IdentifiedStream:
         has_identities: Whether batches have the columns that identify rows.
     """
 
-    def __init__(self, stream: MovedPartitionStream, has_identities: bool) -> None:
+    def __init__(
+        self,
+        stream: MovedPartitionStream,
+        has_identities: bool,
+        end: Callable[[IdentifiedStream], None] = lambda stream: None,
+    ) -> None:
         """Opens nothing before iteration.
 
         Args:
             stream: The batches; their nodes get a command with ``positions``.
             has_identities: Whether batches have the columns that identify rows; those of SQL have not.
+            end: Called with this stream after the last row.
         """
         self.partitions = stream.partitions
         self.has_identities = has_identities
         self._stream = stream
+        self._end = end
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yields the batches in order."""
-        return iter(self._stream)
+        yield from self._stream
+        self._end(self)
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""
         self._stream.cancel()
 
+    @property
+    def has_moved(self) -> bool:
+        """Whether a partition was read from another node than the given one."""
+        return any(result.moved for result in self._stream.results)
+
     def outcome(self) -> Changes:
         """What the nodes say after the last row; it has no rows."""
-        results = self._stream.results
-        removed = np.frombuffer(b"".join(result.removed for result in results), ">i8").reshape(-1, 2)
-        return Changes(
-            removed=removed.astype(np.int64),
-            whole=frozenset(partition for result in results for partition in result.whole),
-            positions={
-                position.partition: Position(position.feed, position.sequence)
-                for result in results
-                for position in result.positions
-            },
-        )
+        return changes(self._stream.results)
+
+
+def changes(results: Sequence[data_pb2.ReadResult]) -> Changes:
+    """What nodes say after the last row."""
+    removed = np.frombuffer(b"".join(result.removed for result in results), ">i8").reshape(-1, 2)
+    return Changes(
+        removed=removed.astype(np.int64),
+        whole=frozenset(partition for result in results for partition in result.whole),
+        positions={
+            position.partition: Position(position.feed, position.sequence)
+            for result in results
+            for position in result.positions
+        },
+    )
 
 
 def since(endpoint: Endpoint, positions: Mapping[int, Position]) -> Endpoint:

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from typing import Any
 
 from tensorflow_ignite import errors, task
 from tensorflow_ignite.data import service_or_thin
@@ -62,7 +63,8 @@ class Plan:
     def digest(self, request: Request) -> bytes:
         """Identifies the rows of an epoch and their order before shuffling; a restored iterator needs the same one."""
         commands = [_rows_of(endpoint.command) for endpoint in self.endpoints]
-        identity = [commands, astuple(request.length), request.window, request.seed, request.transport]
+        identity: list[Any] = [commands, astuple(request.length), request.window, request.seed, request.transport]
+        identity += [request.since] if request.since else []
         return hashlib.sha256(repr(identity).encode()).digest()
 
 

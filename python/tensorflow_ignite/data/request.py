@@ -15,9 +15,11 @@ import numpy as np
 
 from tensorflow_ignite import errors, task
 from tensorflow_ignite.base import rates
-from tensorflow_ignite.data import agreement, arguments, service_or_thin
+from tensorflow_ignite.data import agreement, arguments, cache_position, changes_rules, service_or_thin
+from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.environment import overrides
 from tensorflow_ignite.data.epochs import rows_per_worker
+from tensorflow_ignite.data.epochs.changes import NO_POSITION
 from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, EpochLength
 from tensorflow_ignite.data.epochs.tensor_schema import Column, columns_of, layout_of
 from tensorflow_ignite.data.queries import Parameter
@@ -89,6 +91,9 @@ class Request:
         agreement: The name under which workers agree on the rows of each epoch when it begins; empty: they do not.
         read_rate: The most that is read from each node in a second, such as ``"200MB"``; empty: no limit of its own.
         read_group: Identifies the readers that share the limit on each node: a job, or a dataset.
+        since: The positions after which rows are read, as of :func:`cache_position.encode`; empty: all rows are read.
+        follow: Whether reading goes on with what is put later.
+        deletions: Whether rows that were removed come too.
     """
 
     cache: str
@@ -120,6 +125,9 @@ class Request:
     agreement: str = ""
     read_rate: str = ""
     read_group: str = ""
+    since: str = ""
+    follow: bool = False
+    deletions: bool = False
 
     @property
     def rows(self) -> int:
@@ -158,6 +166,7 @@ class Request:
             uncounted=uncounted,
             accept_data_loss=self.accept_data_loss,
             read_rate=self._limit(),
+            deletions=self.deletions,
         )
 
     def _limit(self) -> data_pb2.ReadLimit | None:
@@ -192,7 +201,7 @@ class Request:
     @property
     def filtered(self) -> bool:
         """Whether it may leave out rows of the partitions, or reads other rows."""
-        return bool(self.where or self.sql) or self.on_mismatch == "skip"
+        return bool(self.where or self.sql or self.since) or self.on_mismatch == "skip"
 
 
 def _parameter(value: Parameter) -> data_pb2.Parameter:
@@ -225,6 +234,9 @@ def make_request(
     credentials: str = "",
     accept_data_loss: bool | None = None,
     read_rate: str = "",
+    since: CachePosition | None = None,
+    follow: bool = False,
+    deletions: bool = False,
 ) -> Request:
     """Makes the request of a dataset from its arguments, the job, the environment and the cluster's answer.
 
@@ -235,6 +247,18 @@ def make_request(
         InvalidRequestError: If an argument breaks a rule.
         TensorFlowIgniteError: Any error of a node; if no node answers.
     """
+    changes_rules.check(
+        cache=cache,
+        since=since,
+        follow=follow,
+        deletions=deletions,
+        query=bool(where or sql),
+        thin=transport == service_or_thin.THIN,
+        exact=exact,
+        shuffle=window is not None,
+        snapshot=bool(snapshot),
+        nulls=nulls,
+    )
     names = arguments.columns(columns)
     batch_bytes = arguments.not_negative("batch_bytes", batch_bytes)
     here = task.current()
@@ -271,7 +295,7 @@ def make_request(
         parameters=tuple(parameters),
         window=window,
         seed=seed,
-        snapshot=_snapshot(snapshot, here, transport),
+        snapshot="" if follow else _snapshot(snapshot, here, transport),
         memory=memory,
         transport=transport,
         credentials=credentials,
@@ -280,12 +304,21 @@ def make_request(
         accept_data_loss=accepts_data_loss(accept_data_loss),
         read_rate=read_rate or here.read_rate,
         read_group="" if read_rate else here.job_id,
+        since=cache_position.encode(since.partitions) if since else "",
+        follow=follow,
+        deletions=deletions,
     )
-    description = describe(request, address_of(request), request.command(named_partitions(request, here)))
+    if since is not None and not follow and here.kind == MULTI_WORKER_MIRRORED and request.partitions != ASSIGNED:
+        raise errors.InvalidRequestError(
+            f"the workers of a mirrored job cannot each read since= of cache {cache!r} as a whole: they must take "
+            f"equal steps, and may find different numbers of changed rows. They agree on those of the job's cache "
+            f"{here.cache!r}. Read that one without partitions=, or read this one in a job of another strategy"
+        )
+    description = _described(request, here)
     if here.in_job and partitions is None and cache != here.cache == _resolved_cache(request, description):
         # The script names the SQL table of the job's cache.
         request = replace(request, cache=here.cache, partitions=ASSIGNED)
-        description = describe(request, address_of(request), request.command(named_partitions(request, here)))
+        description = _described(request, here)
     layout = columns_of(description.schema, nulls, schema.tensors if schema else None)
     if request.weighted and any(column.name == WEIGHT_COLUMN for column in layout):
         raise errors.InvalidRequestError(
@@ -293,14 +326,31 @@ def make_request(
             "columns=[...]"
         )
     request = _with_resolved_schema(request, description)
+    changes_rules.check_cache(since, request.cache)
+    if follow:
+        request = replace(request, since=_begin_of(request, since))
     return replace(
         request,
         batch_bytes=batch_bytes or _batch_bytes(layout),
-        length=_length(request, here, description.rows, exact),
-        agreement="" if exact or not _agrees(request, here) else agreement.name(_identity(request)),
+        length=NOT_COUNTED if follow else _length(request, here, description.rows, exact),
+        agreement="" if exact or follow or not _agrees(request, here) else agreement.name(_identity(request)),
         layout=layout,
         zeros=base64.b64encode(description.schema.serialize().to_pybytes()).decode() if request.weighted else "",
     )
+
+
+def _described(request: Request, here: Task) -> flight.Description:
+    # How many rows have changed is not known before they are read.
+    uncounted = bool(request.since) or request.follow
+    return describe(request, address_of(request), request.command(named_partitions(request, here), uncounted))
+
+
+def _begin_of(request: Request, since: CachePosition | None) -> str:
+    """The positions of all partitions of the cache, those that this process does not read among them."""
+    endpoints = describe(request, address_of(request), request.command(uncounted=True)).endpoints
+    number = 1 + max((number for endpoint in endpoints for number in endpoint.command.partitions), default=-1)
+    known = since.partitions if since else ()
+    return cache_position.encode([*known, *[NO_POSITION] * (number - len(known))])
 
 
 def _snapshot(argument: str | None, here: Task, transport: str) -> str:
@@ -322,7 +372,15 @@ def _agrees(request: Request, here: Task) -> bool:
 
 def _identity(request: Request) -> str:
     """Identifies what the workers of a job read together."""
-    values = (request.columns, request.key, request.where, request.sql, request.parameters, request.uneven)
+    values = (
+        request.columns,
+        request.key,
+        request.where,
+        request.sql,
+        request.parameters,
+        request.uneven,
+        request.since,
+    )
     return hashlib.sha256(repr(values).encode()).hexdigest()[:16]
 
 

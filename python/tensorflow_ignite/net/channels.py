@@ -76,34 +76,41 @@ def grpc_channel(address: str, credentials: Credentials | None = None) -> grpc.C
     return _NodeChannel(channel, None if authorization is None else ((_HEADER, authorization),))
 
 
-def flight_client(
-    address: str, credentials: Credentials | None = None, *, timeout: float | None = None
-) -> tuple[flight.FlightClient, flight.FlightCallOptions]:
-    """Makes a client of Arrow Flight, which connects at the first call, and the options for its calls.
+def flight_options(credentials: Credentials | None, timeout: float | None) -> flight.FlightCallOptions:
+    """The options of a call of Arrow Flight.
 
     Args:
-        address: ``host:port``.
-        credentials: Credentials of the calls; None: none, and no TLS.
-        timeout: Seconds for a call; None: no limit.
-
-    Raises:
-        InvalidRequestError: A file of the credentials cannot be used.
+        credentials: Credentials of the call.
+        timeout: Seconds for the call; None: no limit.
     """
     from pyarrow import flight
 
     headers = []
     if credentials is not None and credentials.authorization is not None:
         headers.append((_HEADER.encode(), credentials.authorization.encode()))
-    options = flight.FlightCallOptions(timeout=timeout, headers=headers)
+    return flight.FlightCallOptions(timeout=timeout, headers=headers)
+
+
+def flight_client(address: str, credentials: Credentials | None) -> flight.FlightClient:
+    """Makes a client of Arrow Flight, which connects at the first call.
+
+    Args:
+        address: ``host:port``.
+        credentials: Of the connection; its calls need :func:`flight_options`. None: no TLS.
+
+    Raises:
+        InvalidRequestError: A file of the credentials cannot be used.
+    """
+    from pyarrow import flight
+
     if credentials is None or not credentials.encrypted:
         if credentials is not None:
             _warn_unencrypted(address, credentials)
-        client = flight.FlightClient(
+        return flight.FlightClient(
             f"grpc://{address}", generic_options=list(FLIGHT_OPTIONS), middleware=[_warnings_of_flight()]
         )
-        return client, options
     files = PemFiles.read(credentials)
-    client = flight.FlightClient(
+    return flight.FlightClient(
         f"grpc+tls://{address}",
         tls_root_certs=files.authorities,
         cert_chain=files.chain,
@@ -111,7 +118,6 @@ def flight_client(
         generic_options=list(FLIGHT_OPTIONS),
         middleware=[_warnings_of_flight()],
     )
-    return client, options
 
 
 @functools.cache

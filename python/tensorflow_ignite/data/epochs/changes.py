@@ -31,6 +31,20 @@ class Position(NamedTuple):
     sequence: int
 
 
+#: Nothing has been read: the partition is read whole.
+NO_POSITION = Position(0, 0)
+
+
+def as_array(positions: Sequence[Position]) -> Array:
+    """Positions as int64, shape [partitions, 2]."""
+    return np.array(positions, np.uint64).reshape(-1, 2).view(np.int64)
+
+
+def as_positions(array: Array) -> tuple[Position, ...]:
+    """The positions of :func:`as_array`."""
+    return tuple(Position(feed, sequence) for feed, sequence in array.view(np.uint64).tolist())
+
+
 def split(records: pa.RecordBatch) -> tuple[pa.RecordBatch, Array]:
     """The columns of a batch, and the identity of each row: int64, shape [rows, 2], in memory of its own."""
     columns = records.num_columns - len(IDENTITY_COLUMNS)

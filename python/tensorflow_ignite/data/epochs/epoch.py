@@ -21,7 +21,7 @@ from tensorflow_ignite.data.epochs.prefetch import Prefetcher, PrefetchThreads, 
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
 from tensorflow_ignite.data.epochs.rows_per_worker import BEGIN, OPEN, PAD, STRICT, EpochLength, EpochStart
 from tensorflow_ignite.data.epochs.snapshots import Snapshot, Snapshots, SnapshotWriter
-from tensorflow_ignite.data.epochs.tensor_schema import Column, columns_like, describe, storage_of, zero_of
+from tensorflow_ignite.data.epochs.tensor_schema import Column, check_layout, storage_of, zero_of
 from tensorflow_ignite.data.epochs.tensors import ALIGNMENT, arrays_of
 
 _log = logging.getLogger(__name__)
@@ -111,6 +111,7 @@ class Epoch:
         agree: Returns the number of rows on which the workers agree when the epoch begins. Arguments: the rows of this
             process, -1 if they are not known; a function that waits some seconds. None: it is ``length``.
         end: Called at the end with the length and the number of rows of this process.
+        counts_by_reading: Whether ``agree`` needs the number of rows, which only reading tells.
     """
 
     streams: Callable[[int, Keep | None, bool], Sequence[Stream]]
@@ -126,6 +127,7 @@ class Epoch:
     changes: Callable[[Mapping[int, Position]], Sequence[IdentifiedStream]] | None = None
     agree: Callable[[int, Callable[[float], None]], EpochLength] | None = None
     end: Callable[[EpochLength, int], None] = lambda length, arrived: None
+    counts_by_reading: bool = False
 
     def batches(self, threads: PrefetchThreads, is_restart: bool) -> Iterator[RowBatch]:
         """The batches from the first row on.
@@ -166,7 +168,7 @@ class _EpochPass:
         """Exactly the rows of the epoch's length."""
         self._refresh()
         if self._epoch.agree is not None:
-            self._length = self._epoch.agree(self._snapshot.rows if self._snapshot else -1, self._threads.sleep)
+            self._length = self._epoch.agree(self._own_rows(), self._threads.sleep)
         length = self._length
         exact = length.fill not in (OPEN, STRICT)
         yielded = 0
@@ -199,6 +201,16 @@ class _EpochPass:
                     "exist. Load rows, and start the job again"
                 )
 
+    def _own_rows(self) -> int:
+        """The rows of this process, before an epoch begins; -1: not known."""
+        if self._snapshot is None and self._epoch.counts_by_reading:
+            rows = sum(batch.rows for batch in self._read(self._epoch.order.epoch))
+            target = self._epoch.target
+            # Without a snapshot the rows are read a second time.
+            self._snapshot = target.snapshots.get(target.name) if target else None
+            return self._snapshot.rows if self._snapshot else rows
+        return self._snapshot.rows if self._snapshot else -1
+
     def _refresh(self) -> None:
         """Brings the snapshot up to date; without one, the rows are read."""
         target, snapshot = self._epoch.target, self._snapshot
@@ -215,7 +227,12 @@ class _EpochPass:
         """The snapshot after what has changed since it was read."""
         assert self._epoch.changes is not None
         streams = self._epoch.changes(snapshot.positions)
-        rows = list(self._prefetched(streams, True))
+        try:
+            rows = list(self._prefetched(streams, True))
+        except errors.ConnectionFailedError:
+            # The node may have died after the last refresh; its partitions have other owners now.
+            streams = self._epoch.changes(snapshot.positions)
+            rows = list(self._prefetched(streams, True))
         newer = snapshot.changed(together([stream.outcome() for stream in streams]), rows)
         if newer is None or newer.batches is snapshot.batches:
             return newer
@@ -308,7 +325,8 @@ class _EpochPass:
                     yield batch
             if writer is not None:
                 outcomes = [stream.outcome() for stream in streams if isinstance(stream, IdentifiedStream)]
-                writer.complete(epoch, self._epoch.plan, together(outcomes).positions)
+                positions = together(outcomes).positions if self._epoch.changes is not None else {}
+                writer.complete(epoch, self._epoch.plan, positions)
         finally:
             if writer is not None:
                 writer.abandon()
@@ -335,21 +353,12 @@ class _EpochPass:
                 if stream.has_identities:
                     records, identities = split(records)
             if checked is None or not records.schema.equals(checked):
-                self._check(records.schema)
+                check_layout(records.schema, layout, self._epoch.subject)
                 checked = records.schema
             if cached:
                 records = _aligned(records)
             arrays = arrays_of(records, layout) if self._epoch.order.window is None else None
             yield RowBatch(records, arrays, True, identities, partitions)
-
-    def _check(self, schema: pa.Schema) -> None:
-        found = columns_like(schema, self._epoch.layout)
-        if found != self._epoch.layout:
-            raise errors.RowMismatchError(
-                f"{self._epoch.subject} arrives as {describe(found)}, but the dataset was made for "
-                f"{describe(self._epoch.layout)}. The columns of a dataset are fixed when it is made. Make the dataset "
-                f"again"
-            )
 
     def _zeros(self, rows: int) -> Batches:
         assert self._epoch.zeros is not None

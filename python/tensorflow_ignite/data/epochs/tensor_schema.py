@@ -114,6 +114,25 @@ def columns_like(schema: pa.Schema, layout: Sequence[Column]) -> tuple[Column, .
     return _columns(schema, _Builder(nulls.pop() if len(nulls) == 1 else "error", requested, strict=False))
 
 
+def check_layout(schema: pa.Schema, layout: tuple[Column, ...], subject: str) -> None:
+    """Checks that batches have the columns for which a dataset was made.
+
+    Args:
+        schema: Of a batch.
+        layout: The layout of each column.
+        subject: Names the rows in error texts, such as "cache 'x'".
+
+    Raises:
+        RowMismatchError: They have other columns.
+    """
+    found = columns_like(schema, layout)
+    if found != layout:
+        raise errors.RowMismatchError(
+            f"{subject} arrives as {describe(found)}, but the dataset was made for {describe(layout)}. The columns of "
+            f"a dataset are fixed when it is made. Make the dataset again"
+        )
+
+
 def layout_of(columns: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
     """Columns from the JSON form of :func:`dataclasses.asdict`."""
     return tuple(

@@ -1,13 +1,16 @@
 """The client of the data endpoint, the only file that calls Arrow Flight: schemas, batches and errors.
 
-Each function opens and closes its own connection, so any thread may call it.
+Any thread may call its functions; they share the connections to the nodes.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
 import queue
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,7 +22,7 @@ from pyarrow import flight
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport.calls import CancellableCall
 from tensorflow_ignite.net.addresses import thin_hint
-from tensorflow_ignite.net.channels import flight_client
+from tensorflow_ignite.net.channels import flight_client, flight_options
 from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.net.handshake import diagnose
 from tensorflow_ignite.v1 import data_pb2
@@ -28,6 +31,8 @@ from tensorflow_ignite.v1 import data_pb2
 SECONDS_TO_DESCRIBE = 60.0
 # The nodes compute the condition of every row, and run few of these queries at a time.
 SECONDS_TO_COUNT = 600.0
+# A connection that nobody has used for this time is closed by the next call.
+SECONDS_IDLE = 30.0
 
 _T = TypeVar("_T")
 
@@ -344,15 +349,77 @@ class _Answers:
         self._thread.join()
 
 
+class _Clients:
+    """The clients of this process: a connection costs more than a small call. Any thread may call."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[_ClientKey, _Client] = {}
+
+    @contextmanager
+    def client(self, address: str, credentials: Credentials | None) -> Iterator[flight.FlightClient]:
+        """A client, which several threads may use at a time. One whose call has failed is not used again."""
+        # A forked process cannot use the connections of its parent.
+        key = (os.getpid(), address, credentials)
+        with self._lock:
+            self._close_idle()
+            known = self._known.get(key)
+            if known is None:
+                known = self._known[key] = _Client(flight_client(address, credentials))
+            known.users += 1
+        failed = True
+        try:
+            yield known.client
+            failed = False
+        finally:
+            with self._lock:
+                known.users -= 1
+                known.used_at = time.monotonic()
+                if failed and self._known.get(key) is known:
+                    del self._known[key]
+                if not known.users and self._known.get(key) is not known:
+                    known.client.close()
+
+    def _close_idle(self) -> None:
+        now = time.monotonic()
+        for key, known in list(self._known.items()):
+            if not known.users and now - known.used_at > SECONDS_IDLE:
+                del self._known[key]
+                known.client.close()
+
+    def close(self) -> None:
+        """Closes the clients that nobody uses."""
+        with self._lock:
+            for key, known in list(self._known.items()):
+                if not known.users:
+                    del self._known[key]
+                    known.client.close()
+
+
+_ClientKey = tuple[int, str, Credentials | None]
+
+
+@dataclass
+class _Client:
+    """A client, and who uses it."""
+
+    client: flight.FlightClient
+    users: int = 0
+    used_at: float = 0.0
+
+
+_clients = _Clients()
+atexit.register(_clients.close)
+
+
 @contextmanager
 def _connection(
     address: str, failure: str, credentials: Credentials | None, timeout: float | None = None
 ) -> Iterator[tuple[flight.FlightClient, flight.FlightCallOptions]]:
-    """A client, which is closed at the end; errors of Flight become errors of this package."""
+    """A client, which later calls use again; errors of Flight become errors of this package."""
     try:
-        client, options = flight_client(address, credentials, timeout=timeout)
-        with client:
-            yield client, options
+        with _clients.client(address, credentials) as client:
+            yield client, flight_options(credentials, timeout)
     except errors.TensorFlowIgniteError:
         raise
     except _FAILURES as error:

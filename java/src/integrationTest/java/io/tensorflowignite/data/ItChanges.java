@@ -7,10 +7,12 @@ import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.Await;
+import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.PartitionPosition;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -47,6 +49,7 @@ public class ItChanges extends DataTest {
 
   private final Map<Integer, PartitionPosition> positions = new TreeMap<>();
   private final Set<Integer> whole = new HashSet<>();
+  private final List<List<Object>> rows = new ArrayList<>();
   private int rowsRead;
 
   @Test
@@ -232,6 +235,52 @@ public class ItChanges extends DataTest {
   }
 
   @Test
+  public void positionsAreToldWithoutRows() throws Exception {
+    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("told"), PARTITIONS, 1);
+    for (long key = 0; key < ROWS; key++) {
+      cache.put(key, row((int) key, 0));
+    }
+    assertEquals(0, readAll(command("told").setPositionsOnly(true).setWaitMillis(10_000)));
+    assertTrue(whole.isEmpty());
+    assertEquals(PARTITIONS, positions.size());
+    assertTrue(positions.values().stream().noneMatch(position -> position.getFeed() == 0));
+    assertEquals(0, readAll(command("told")));
+    cache.put(5L, row(5, 1));
+    assertEquals(1, readAll(command("told")));
+    assertTrue(whole.isEmpty());
+  }
+
+  @Test
+  public void removedRowsComeWithTheirKeysIfTheyAreRequested() throws Exception {
+    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("deleted"), PARTITIONS, 1);
+    for (long key = 0; key < 100; key++) {
+      cache.put(key, row((int) key, 0));
+    }
+    settle("deleted");
+    ReadCommand.Builder command =
+        command("deleted").setKey(true).setNulls(Nulls.NULLS_DEFAULT).setDeletions(true);
+    assertEquals(100, readAll(command));
+    assertTrue(rows.stream().allMatch(row -> row.get(2).equals(false)));
+    cache.remove(3L);
+    cache.put(4L, row(4, 1));
+    assertEquals(2, readAll(command));
+    assertTrue(rows.toString(), rows.contains(List.of(3L, 0L, true)));
+    assertTrue(rows.toString(), rows.contains(List.of(4L, 40_001L, false)));
+    cache.put(3L, row(3, 2));
+    cache.remove(4L);
+    cache.put(4L, row(4, 2));
+    assertEquals(2, readAll(command.setNulls(Nulls.NULLS_KEEP)));
+    assertTrue(rows.stream().allMatch(row -> row.get(2).equals(false)));
+  }
+
+  @Test
+  public void deletionsAreRefusedWhereTheyAreNotKnown() {
+    create(new CacheConfiguration<>("strict"), PARTITIONS, 0).put(1L, row(1, 0));
+    ReadCommand.Builder command = command("strict").setDeletions(true);
+    assertInvalid(ERROR_CODE_INVALID_REQUEST, "set nulls", () -> cluster.info(command.build()));
+  }
+
+  @Test
   public void rowsOfAConditionAreReadAgainOnlyIfSomethingHasChanged() throws Exception {
     ignite
         .getOrCreateCache("sql")
@@ -334,13 +383,15 @@ public class ItChanges extends DataTest {
 
   private int readAll(ReadCommand.Builder command) throws Exception {
     rowsRead = 0;
+    rows.clear();
     whole.clear();
     for (FlightEndpoint endpoint : cluster.info(command.clone().build()).getEndpoints()) {
       ReadResult result =
           DataCluster.batches(
               cluster.client(endpoint.getLocations().get(0)),
               ticket(since(command.clone(), endpoint)),
-              root -> rowsRead += root.getRowCount());
+              root -> DataCluster.rows(root).forEach(row -> rows.add(withoutIdentity(row))));
+      rowsRead = rows.size();
       take(result);
     }
     return rowsRead;
@@ -377,6 +428,10 @@ public class ItChanges extends DataTest {
     }
     known.putAll(put);
     take(result);
+  }
+
+  private static List<Object> withoutIdentity(List<Object> row) {
+    return row.subList(0, Math.min(row.size(), 3));
   }
 
   private void take(ReadResult result) {

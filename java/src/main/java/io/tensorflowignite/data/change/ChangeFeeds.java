@@ -3,6 +3,7 @@ package io.tensorflowignite.data.change;
 import io.tensorflowignite.data.read.PartitionReader;
 import io.tensorflowignite.data.read.RowReader;
 import io.tensorflowignite.v1.PartitionPosition;
+import io.tensorflowignite.v1.ReadCommand;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -73,15 +74,15 @@ public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable
    * @param cache kept binary
    * @param identity makes the columns that identify rows
    * @param since the positions, by partition; a partition without one is read whole
-   * @param waitMillis how long to wait for a first change
+   * @param command says how long to wait for a first change, and how removed rows are sent
    */
   public RowReader reader(
       IgniteCache<Object, Object> cache,
       RowIdentity identity,
       PartitionReader scans,
       Map<Integer, PartitionPosition> since,
-      long waitMillis) {
-    return new ChangeReader(cache, of(cache), identity, scans, since, waitMillis);
+      ReadCommand command) {
+    return new ChangeReader(cache, of(cache), identity, scans, since, command);
   }
 
   /**

@@ -11,6 +11,7 @@ import io.tensorflowignite.data.read.ReadPace;
 import io.tensorflowignite.data.read.ReadTurns;
 import io.tensorflowignite.data.read.RowReader;
 import io.tensorflowignite.v1.PartitionPosition;
+import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -25,8 +26,8 @@ import org.apache.ignite.IgniteException;
 
 /**
  * Reads what has changed in primary partitions of this node since positions: the present rows of
- * the changed keys, and the identities of removed rows. A partition without a valid position is
- * read whole. The result has the positions after the read. For one stream.
+ * the changed keys, and the removed rows or their identities. A partition without a valid position
+ * is read whole. The result has the positions after the read. For one stream.
  */
 final class ChangeReader implements RowReader {
   private static final int IDENTITY_BYTES = 16;
@@ -41,7 +42,7 @@ final class ChangeReader implements RowReader {
   private final RowIdentity identity;
   private final PartitionReader scans;
   private final Map<Integer, PartitionPosition> since;
-  private final long waitMillis;
+  private final ReadCommand command;
   private final List<PartitionPosition> positions = new ArrayList<>();
   private final List<Integer> whole = new ArrayList<>();
   private final ByteString.Output removed = ByteString.newOutput();
@@ -50,7 +51,7 @@ final class ChangeReader implements RowReader {
    * @param cache kept binary
    * @param identity makes the columns that identify rows
    * @param since the positions, by partition
-   * @param waitMillis how long to wait for a first change
+   * @param command says how long to wait for a first change, and how removed rows are sent
    */
   ChangeReader(
       IgniteCache<Object, Object> cache,
@@ -58,13 +59,13 @@ final class ChangeReader implements RowReader {
       RowIdentity identity,
       PartitionReader scans,
       Map<Integer, PartitionPosition> since,
-      long waitMillis) {
+      ReadCommand command) {
     this.cache = cache;
     this.feed = feed;
     this.identity = identity;
     this.scans = scans;
     this.since = since;
-    this.waitMillis = waitMillis;
+    this.command = command;
   }
 
   @Override
@@ -78,6 +79,10 @@ final class ChangeReader implements RowReader {
     ReadTurns.pause(() -> awaitChange(partitions));
     for (int partition : partitions) {
       if (!ownership.isPrimaryHere(partition)) {
+        continue;
+      }
+      if (command.getPositionsOnly()) {
+        positions.add(feed.position(partition));
         continue;
       }
       identity.partition(partition);
@@ -136,7 +141,9 @@ final class ChangeReader implements RowReader {
     try (local) {
       for (Object key : keys) {
         Cache.Entry<Object, Object> row = local.row(key);
-        if (row == null) {
+        if (row == null && command.getDeletions()) {
+          writer.append(key, null);
+        } else if (row == null) {
           bytes.clear();
           identity.put(key, bytes);
           removed.write(bytes.array(), 0, IDENTITY_BYTES);
@@ -154,11 +161,12 @@ final class ChangeReader implements RowReader {
 
   /** Returns after the first change of these partitions, or the time, or the end of the call. */
   private Void awaitChange(List<Integer> partitions) throws InterruptedException {
+    long waitMillis = command.getWaitMillis();
     if (waitMillis == 0) {
       return null;
     }
     Thread.sleep(Math.min(waitMillis, feed.graceMillis()));
-    if (since.size() < partitions.size()) {
+    if (command.getPositionsOnly() || since.size() < partitions.size()) {
       return null;
     }
     Context call = Context.current();

@@ -4,7 +4,10 @@ import org.apache.ignite.binary.BinaryField;
 import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.binary.BinaryObjectException;
 
-/** Gets a column's value from a row: a key and a value, kept binary. Not thread-safe. */
+/**
+ * Gets a column's value from a row: a key and a value, kept binary. A row that was removed has the
+ * value null, and so have its fields. Not thread-safe.
+ */
 public interface RowField {
   /** The name of the only column of a cache whose values are not objects. */
   String VALUE = "value";
@@ -22,7 +25,7 @@ public interface RowField {
   /** A field of the key or of the value. */
   static RowField of(String name, boolean inKey) {
     ObjectField field = new ObjectField(name);
-    return (key, value) -> field.of(inKey ? key : value);
+    return (key, value) -> inKey || value != null ? field.of(inKey ? key : value) : null;
   }
 
   /** A field of an object inside a field: "address.city". */
@@ -34,7 +37,8 @@ public interface RowField {
     ObjectField outer = new ObjectField(path.substring(0, dot));
     RowField inner = ofPath(path.substring(dot + 1), false);
     return (key, value) -> {
-      Object object = outer.of(inKey ? key : value);
+      boolean isPresent = inKey || value != null;
+      Object object = isPresent ? outer.of(inKey ? key : value) : null;
       return object == null ? null : inner.of(null, object);
     };
   }
@@ -51,6 +55,9 @@ public interface RowField {
 
       @Override
       public Object of(Object key, Object value) throws MismatchException {
+        if (value == null) {
+          return null;
+        }
         if (value.getClass() != last) {
           last = value.getClass();
           object = value instanceof BinaryObject && !Enums.isValue(value);

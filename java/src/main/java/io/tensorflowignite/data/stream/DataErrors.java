@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.stream;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_NO_AGENT;
@@ -11,6 +12,8 @@ import io.tensorflowignite.base.TensorFlowIgniteException;
 import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.internal.processors.cache.CacheStoppedException;
+import org.apache.ignite.internal.util.typedef.X;
 
 /** The errors that readers and loaders get, for all transports. */
 public final class DataErrors {
@@ -31,6 +34,15 @@ public final class DataErrors {
           call
               + " was ended because this node's service stops; only running services send rows;"
               + " call another node");
+    }
+    if (X.hasCause(error, CacheStoppedException.class)) {
+      return TensorFlowIgniteException.of(
+          ERROR_CODE_CACHE_NOT_FOUND,
+          "%s was ended because a cache that it reads was removed meanwhile, or its node stops"
+              + " (%s); only caches that exist are read; load the cache again, or call another"
+              + " node",
+          call,
+          MessageText.reason(error));
     }
     if (error instanceof StackOverflowError) {
       return new TensorFlowIgniteException(

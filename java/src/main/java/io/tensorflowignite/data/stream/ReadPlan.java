@@ -17,6 +17,7 @@ import io.tensorflowignite.data.read.ScanMemory;
 import io.tensorflowignite.data.schema.CacheColumn;
 import io.tensorflowignite.data.schema.CacheLookup;
 import io.tensorflowignite.data.schema.CacheSchema;
+import io.tensorflowignite.data.schema.ColumnTypes;
 import io.tensorflowignite.data.schema.RequestedTypes;
 import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.data.sql.SqlSource;
@@ -47,11 +48,18 @@ public final class ReadPlan {
   public static final long DEFAULT_BATCH_BYTES = 8L << 20;
   public static final long MAX_BATCH_BYTES = 1L << 30;
   private static final int MAX_WAIT_MILLIS = 60_000;
+  private static final String DELETED = "_deleted";
 
   private final ReadCommand command;
   private final IgniteCache<Object, Object> cache;
   private final SqlSource sql;
+
+  /** The columns of the cache or of the SELECT. */
+  private final List<CacheColumn> selected;
+
+  /** The selected columns, and those that say more of a row. */
   private final List<CacheColumn> columns;
+
   private final PartitionOwners owners;
   private final List<Integer> partitions;
   private final CacheLosses losses;
@@ -106,16 +114,47 @@ public final class ReadPlan {
     requireWholeOthers();
     since = since(command, new HashSet<>(partitions));
     identity = command.getPositions() && sql == null ? new RowIdentity(cache) : null;
-    List<CacheColumn> selected =
-        sql != null && sql.hasColumns()
-            ? sql.columns(
-                types,
-                (owner, field) ->
-                    schemas
-                        .select(owner, List.of(field), false, RequestedTypes.of(ByteString.EMPTY))
-                        .get(0))
-            : schemas.select(cache, command.getColumnsList(), command.getKey(), types);
-    columns = identity == null ? selected : identity.addTo(selected);
+    selected = command.getPositionsOnly() ? List.of() : select(schemas, types);
+    List<CacheColumn> whole = command.getDeletions() ? withDeletions() : selected;
+    columns = identity == null ? whole : identity.addTo(whole);
+  }
+
+  private List<CacheColumn> select(SchemaResolver schemas, RequestedTypes types) {
+    return sql != null && sql.hasColumns()
+        ? sql.columns(
+            types,
+            (owner, field) ->
+                schemas
+                    .select(owner, List.of(field), false, RequestedTypes.of(ByteString.EMPTY))
+                    .get(0))
+        : schemas.select(cache, command.getColumnsList(), command.getKey(), types);
+  }
+
+  private List<CacheColumn> withDeletions() {
+    String problem = null;
+    if (sql != null) {
+      problem =
+          "with a condition or SELECT; only keys are noticed, and whether a removed row met the"
+              + " condition is not known; read all rows";
+    } else if (command.getNulls() != Nulls.NULLS_DEFAULT
+        && command.getNulls() != Nulls.NULLS_KEEP) {
+      problem =
+          "without a rule for nulls; a removed row has no values; set nulls to \"default\" or"
+              + " \"mask\"";
+    } else if (selected.stream().anyMatch(column -> column.name().equals(DELETED))) {
+      problem = "although it has a column " + DELETED + "; choose other columns";
+    }
+    if (problem != null) {
+      throw new TensorFlowIgniteException(
+          ERROR_CODE_INVALID_REQUEST,
+          "deletions of cache " + command.getCache() + " cannot be read " + problem);
+    }
+    List<CacheColumn> all = new ArrayList<>(selected);
+    String type = Boolean.class.getName();
+    all.add(
+        CacheColumn.of(
+            DELETED, ColumnTypes.ofAnyName(type), type, () -> (key, value) -> value == null));
+    return all;
   }
 
   private static Map<Integer, PartitionPosition> since(ReadCommand command, Set<Integer> read) {
@@ -212,7 +251,7 @@ public final class ReadPlan {
   public ReadCommand command(List<Integer> some) {
     ReadCommand.Builder ticket =
         command.toBuilder()
-            .setSchema(RequestedTypes.resolved(columns))
+            .setSchema(RequestedTypes.resolved(selected))
             .clearPartitions()
             .addAllPartitions(some)
             .clearSince();
@@ -221,7 +260,7 @@ public final class ReadPlan {
       ticket
           .clearColumns()
           .addAllColumns(
-              columns.stream()
+              selected.stream()
                   .map(CacheColumn::name)
                   .filter(name -> !name.equals(CacheSchema.KEY))
                   .collect(Collectors.toList()));
@@ -272,15 +311,13 @@ public final class ReadPlan {
   }
 
   RowReader reader(ScanMemory scans, ChangeFeeds feeds) {
-    if (sql != null) {
+    if (sql != null && !command.getPositionsOnly()) {
       RowReader query = sql.reader(owners);
       return command.getPositions()
           ? feeds.reader(cache, query, since, sql.others().isEmpty())
           : query;
     }
     PartitionReader all = new PartitionReader(cache, owners, scans);
-    return command.getPositions()
-        ? feeds.reader(cache, identity, all, since, command.getWaitMillis())
-        : all;
+    return command.getPositions() ? feeds.reader(cache, identity, all, since, command) : all;
   }
 }

@@ -1,0 +1,82 @@
+"""Notices Ctrl-C while the main thread waits for rows inside TensorFlow.
+
+Python runs the handler of a signal in the main thread, when that thread runs Python code again. The main thread may be
+inside TensorFlow, which calls this package again and again until there are rows. So these calls ask for the signal, and
+end with an error; TensorFlow returns to Python, and the handler runs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+# Here TensorFlow makes the exception of a failed call; whatever is raised meanwhile becomes a RuntimeError.
+_MAKES_EXCEPTIONS = "tensorflow.python.eager.core"
+
+# Several followers may wait, and a call may come shortly after the signal.
+SECONDS = 0.5
+
+
+class Interrupts:
+    """Ctrl-C of this process."""
+
+    def __init__(self) -> None:
+        """Notices no signal."""
+        self._lock = threading.Lock()
+        self._receiver = -1
+        self._came_at = -SECONDS
+
+    def notice(self) -> None:
+        """Notices Ctrl-C from now on, if this is the main thread and neither script nor library handles it."""
+        if self._receiver >= 0 or threading.current_thread() is not threading.main_thread():
+            return
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return
+        receiver, sender = os.pipe()
+        os.set_blocking(receiver, False)
+        os.set_blocking(sender, False)
+        # Python writes the number of each signal at once, in whichever thread.
+        other = signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
+        if other != -1:
+            signal.set_wakeup_fd(other)
+            os.close(receiver)
+            os.close(sender)
+            return
+        self._receiver = receiver
+        signal.signal(signal.SIGINT, _handle)
+
+    def came(self) -> bool:
+        """Whether Ctrl-C came in the last half second; any thread may call."""
+        with self._lock:
+            numbers = self._read()
+            # A script with a handler of its own decides itself what ends.
+            if signal.SIGINT in numbers and signal.getsignal(signal.SIGINT) is _handle:
+                self._came_at = time.monotonic()
+            return time.monotonic() - self._came_at < SECONDS
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._receiver, 1_024) if self._receiver >= 0 else b""
+        except BlockingIOError:
+            return b""
+
+
+def _handle(number: int, frame: FrameType | None) -> None:
+    """Raises KeyboardInterrupt as Python's own handler does, or as soon as TensorFlow has made its exception."""
+    if frame is not None and frame.f_globals.get("__name__") == _MAKES_EXCEPTIONS and sys.getprofile() is None:
+        sys.setprofile(_raise_elsewhere)
+    else:
+        signal.default_int_handler(number, frame)
+
+
+def _raise_elsewhere(frame: FrameType, event: str, argument: object) -> None:
+    if frame.f_globals.get("__name__") != _MAKES_EXCEPTIONS:
+        sys.setprofile(None)
+        raise KeyboardInterrupt
+
+
+interrupts = Interrupts()

@@ -1,0 +1,75 @@
+"""The present position of a cache, told by the owners of its partitions."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data import service_or_thin
+from tensorflow_ignite.data.cache_position import CachePosition
+from tensorflow_ignite.data.epochs.changes import NO_POSITION, Position
+from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss, address_of, describe
+from tensorflow_ignite.data.transport import choice
+from tensorflow_ignite.data.transport.flight import Endpoint
+from tensorflow_ignite.net import credentials as net_credentials
+
+# A node that has not noticed changes of the cache before can tell positions two seconds later.
+WAIT_MILLIS = 10_000
+# Number of nodes that are asked at a time.
+_NODES = 32
+
+
+def position(cache: str, *, address: str | None = None, credentials: Any = None) -> CachePosition:
+    """The position of a cache now: ``dataset(cache, since=position)`` reads what is put later.
+
+    The first call for a cache takes about two seconds: its nodes notice changes from then on, until ten minutes after
+    the last reader or call.
+
+    Args:
+        cache: Name of the cache.
+        address: As for :func:`tensorflow_ignite.dataset`.
+        credentials: As for :func:`tensorflow_ignite.dataset`.
+
+    Raises:
+        TensorFlowIgniteError: CacheNotFoundError and other errors of a node; if no node answers.
+    """
+    given = net_credentials.from_argument(credentials)
+    request = Request(
+        cache,
+        (),
+        False,
+        ALL,
+        address,
+        0,
+        credentials=net_credentials.store(given),
+        accept_data_loss=accepts_data_loss(None),
+    )
+    via = address_of(request)
+    command = request.command(uncounted=True)
+    command.positions_only = True
+    endpoints = describe(request, via, command).endpoints
+
+    if not endpoints:
+        raise errors.DataLossError(f"cache {cache!r} has no partition that can be read. Load it again")
+
+    def told(endpoint: Endpoint) -> dict[int, Position]:
+        (stream,) = service_or_thin.moved_streams(
+            choice.FLIGHT,
+            endpoint.modified(positions=True, wait_millis=WAIT_MILLIS),
+            f"the position of cache {cache!r}",
+            given,
+            via=via,
+            keep=lambda size: False,
+            most=1,
+        )
+        for _ in stream:
+            pass
+        return {
+            one.partition: Position(one.feed, one.sequence) for result in stream.results for one in result.positions
+        }
+
+    with ThreadPoolExecutor(min(_NODES, len(endpoints))) as threads:
+        found = {number: one for part in threads.map(told, endpoints) for number, one in part.items()}
+    name = endpoints[0].command.cache
+    return CachePosition(name, tuple(found.get(number, NO_POSITION) for number in range(max(found) + 1)))

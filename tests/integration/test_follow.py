@@ -1,0 +1,322 @@
+"""Rows that are followed: which ones come, while rows are put and removed, and nodes come and go."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jobs import LIMIT
+from pyignite import GenericObjectMeta
+from pyignite.datatypes import LongObject
+from test_changing_rows import PARTITIONS, ROWS, SETTLED_SECONDS, Rows, made, put
+from thin_client import thin_client
+from waiting import await_true
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite import errors
+from tensorflow_ignite.data import cache_position, pyfunc
+from tensorflow_ignite.data.cache_position import CachePosition
+from tensorflow_ignite.data.epochs.changes import Position
+from tensorflow_ignite.data.epochs.tensors import Array
+from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
+from tensorflow_ignite.data.request import make_request
+from tensorflow_ignite.testing import LocalCluster
+
+WRITERS = 3
+# A removed row, among versions.
+REMOVED = -1
+VERSION: Any = GenericObjectMeta("Version", (), {}, schema=OrderedDict(id=LongObject))
+
+
+class Followed:
+    """What a graph gets of the changes of a cache."""
+
+    def __init__(self, cache: str, address: str, **options: Any) -> None:
+        arguments: dict[str, Any] = {"columns": ["id"], "key": True, "partitions": None, "batch_bytes": 4000}
+        self.request = make_request(cache, address=address, **{**arguments, "follow": True, **options})
+        self.text = self.request.to_json().encode()
+        self.positions: Array = cache_position.decode(self.request.since)
+        self._handle: Array = np.zeros(HANDLE_NUMBERS, np.int64)
+
+    def take(self) -> list[tuple[int, ...]]:
+        """The next batch."""
+        self._handle, self.positions, _, *arrays = pyfunc.read_changes(self.text, self._handle, self.positions)
+        return list(zip(*(array.tolist() for array in arrays), strict=True))
+
+    def until(self, rows: int) -> list[tuple[int, ...]]:
+        """At least this number of rows."""
+        found: list[tuple[int, ...]] = []
+        while len(found) < rows:
+            found += self.take()
+        return found
+
+    def again(self) -> Followed:
+        """Another reader, which begins at the position of this one, as after a restore from a checkpoint."""
+        other = Followed.__new__(Followed)
+        other.request, other.text = self.request, self.text
+        other.positions, other._handle = self.positions.copy(), np.zeros(HANDLE_NUMBERS, np.int64)
+        return other
+
+
+@pytest.fixture(autouse=True)
+def no_reader_stays_open() -> Iterator[None]:
+    yield
+    await_true(lambda: pyfunc.open_readers() == 0, "a reader is open")
+    await_true(
+        lambda: all(thread.name != "tensorflow-ignite-follower" for thread in threading.enumerate()),
+        "a thread still follows",
+    )
+
+
+def test_all_rows_come_and_then_those_that_are_put(cluster: LocalCluster) -> None:
+    cache = made(cluster, "followed")
+    rows = Followed(cache, cluster.address)
+    assert sorted(rows.until(ROWS)) == [(number, number) for number in range(ROWS)]
+    for number in range(5):
+        put(cluster, cache, {number: 100_000 + number, ROWS + number: number})
+        begin = time.monotonic()
+        assert sorted(rows.until(2)) == [(number, 100_000 + number), (ROWS + number, number)]
+        assert time.monotonic() - begin < LIMIT
+
+
+def test_only_what_is_put_after_a_position_comes(cluster: LocalCluster) -> None:
+    cache = made(cluster, "after_position")
+    position = tfi.position(cache, address=cluster.address)
+    assert len(position.partitions) == PARTITIONS
+    assert all(one.feed for one in position.partitions)
+    put(cluster, cache, {7: 1, 8: 2, ROWS: 3})
+    assert tfi.position(cache, address=cluster.address).changes_since(position) == 3
+    rows = Followed(cache, cluster.address, since=CachePosition.from_json(position.to_json()))
+    assert sorted(rows.until(3)) == [(7, 1), (8, 2), (ROWS, 3)]
+    put(cluster, cache, {9: 4})
+    assert rows.until(1) == [(9, 4)]
+
+
+def test_an_epoch_since_a_position_has_each_changed_row_once(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = made(cluster, "epoch_since")
+    position = tfi.position(cache, address=cluster.address)
+    for options in ({}, {"snapshot": ""}, {"snapshot": "frozen"}, {"window": 50, "seed": 2}):
+        rows = Rows(cache, cluster.address, monkeypatch, since=position, **options)
+        first = {number: number + 1 for number in range(100)}
+        put(cluster, cache, first)
+        put(cluster, cache, {5: 500})
+        assert sorted(rows.epoch()) == sorted((first | {5: 500}).values())
+        assert rows.received == 100
+        put(cluster, cache, {200: 201, 5: 501})
+        frozen = options.get("snapshot") == "frozen"
+        assert sorted(rows.epoch()) == sorted((first | ({5: 500} if frozen else {5: 501, 200: 201})).values())
+        rows.close()
+        with thin_client(cluster.nodes[0].pid) as client:
+            client.get_cache(cache).remove_keys([5, 200])
+        later = Rows(cache, cluster.address, monkeypatch, since=position, snapshot="")
+        assert sorted(later.epoch()) == sorted(value for key, value in first.items() if key != 5)
+        later.close()
+        put(cluster, cache, {5: 5, 200: 200})
+        position = tfi.position(cache, address=cluster.address)
+
+
+def test_removed_rows_come_as_such_if_they_are_requested(cluster: LocalCluster) -> None:
+    cache = made(cluster, "deletions")
+    position = tfi.position(cache, address=cluster.address)
+    rows = Followed(cache, cluster.address, since=position, deletions=True, nulls="default")
+    without = Followed(cache, cluster.address, since=position)
+    with thin_client(cluster.nodes[0].pid) as client:
+        removed = list(range(0, ROWS, 3))
+        client.get_cache(cache).remove_keys(removed)
+    put(cluster, cache, {1: 100})
+    assert sorted(rows.until(len(removed) + 1)) == sorted([(key, 0, True) for key in removed] + [(1, 100, False)])
+    assert without.until(1) == [(1, 100)]
+
+
+def test_a_position_that_is_not_known_any_more_reads_partitions_whole_and_says_so(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache = made(cluster, "unknown", 300)
+    other = CachePosition(cache, (Position(5, 17),) * PARTITIONS)
+    rows = Rows(cache, cluster.address, monkeypatch, since=other, snapshot="")
+    assert sorted(rows.epoch()) == list(range(300))
+    assert "are read whole, because their changes since the position are not known" in caplog.text
+    rows.close()
+
+
+def test_more_changes_than_a_node_remembers_are_read_whole(
+    cluster: LocalCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache = made(cluster, "overrun", 100)
+    rows = Followed(cache, cluster.address, since=tfi.position(cache, address=cluster.address))
+    put(cluster, cache, {0: 1})
+    assert rows.until(1) == [(0, 1)]
+    # Nobody takes rows while each partition gets more changes than the 1,024 that are kept at least.
+    many = {key: key + 7 for key in range(60_000)}
+    put(cluster, cache, many)
+    found: dict[int, int] = {}
+    while len(found) < len(many):
+        found.update(rows.take())
+    assert found == many
+    assert "rows are put faster than they are read" in caplog.text
+
+
+def test_arguments_that_do_not_fit_are_refused(cluster: LocalCluster) -> None:
+    cache, other = made(cluster, "refused", 10), made(cluster, "other_cache", 10)
+    position = tfi.position(other, address=cluster.address)
+    options: dict[str, Any]
+    for options, text in (
+        ({"since": position}, "the position of cache 'other_cache' is no position of cache 'refused'"),
+        ({"where": "id > 3"}, r"follow=True and where= or sql=.*filter"),
+        ({"transport": "thin"}, "transport"),
+        ({"window": 5}, "Shuffle some of them"),
+        ({"snapshot": "refresh"}, "no later epoch"),
+        ({"exact": True}, "Remove exact="),
+        ({"deletions": True}, "needs a rule for nulls"),
+        ({"follow": False, "deletions": True}, "needs a position"),
+    ):
+        with pytest.raises(errors.InvalidRequestError, match=text):
+            Followed(cache, cluster.address, **options)
+    with pytest.raises(errors.CacheNotFoundError):
+        tfi.position("no such cache", address=cluster.address)
+    with pytest.raises(errors.CacheNotFoundError):
+        Followed("no such cache", cluster.address)
+
+
+def test_a_cache_that_is_removed_is_an_error_where_it_is_followed(cluster: LocalCluster) -> None:
+    cache = made(cluster, "removed_cache", 10)
+    rows = Followed(cache, cluster.address)
+    rows.until(10)
+    with thin_client(cluster.nodes[0].pid) as client:
+        timer = threading.Timer(0.5, client.get_cache(cache).destroy)
+        timer.start()
+        with pytest.raises(errors.CacheNotFoundError, match=cache):
+            rows.until(1)
+        timer.join()
+
+
+class Writer(threading.Thread):
+    """Puts about 1,000 rows a second under its own keys, and removes some; versions of a row grow.
+
+    Attributes:
+        stored: The last version of each key; REMOVED.
+    """
+
+    KEYS = 2_000
+
+    def __init__(self, pid: int, cache: str, number: int) -> None:
+        super().__init__()
+        self.stored: dict[int, int] = {}
+        self.stop = threading.Event()
+        self.keys = range(number * self.KEYS, (number + 1) * self.KEYS)
+        self.error: Exception | None = None
+        self._pid, self._cache = pid, cache
+        self.version = number
+
+    def run(self) -> None:
+        """Puts rows until it is stopped."""
+        chance = random.Random(self.version)
+        try:
+            with thin_client(self._pid) as client:
+                cache = client.get_cache(self._cache)
+                while not self.stop.is_set():
+                    begin = time.monotonic()
+                    self.version += WRITERS
+                    keys = chance.sample(self.keys, 50)
+                    cache.put_all({(key, LongObject): VERSION(id=self.version) for key in keys})
+                    self.stored |= dict.fromkeys(keys, self.version)
+                    if chance.random() < 0.1:
+                        gone = chance.sample(self.keys, 20)
+                        cache.remove_keys([(key, LongObject) for key in gone])
+                        self.stored |= dict.fromkeys(gone, REMOVED)
+                    self.stop.wait(max(0.0, 0.05 - (time.monotonic() - begin)))
+        except Exception as error:
+            self.error = error
+
+
+class Ledger:
+    """What came: the newest version of each key, which never becomes older."""
+
+    def __init__(self, writers: list[Writer]) -> None:
+        self.seen: dict[int, int] = {}
+        self.rows = 0
+        self._writers = writers
+
+    def add(self, rows: list[tuple[int, ...]]) -> None:
+        """Adds a batch."""
+        self.rows += len(rows)
+        for key, version, removed in rows:
+            if removed:
+                self.seen[key] = REMOVED
+            else:
+                assert version >= self.seen.get(key, 0), key
+                self.seen[key] = version
+
+    def is_complete(self) -> bool:
+        """Whether the last version of each row that exists has come; call it when nobody writes."""
+        stored = {key: version for writer in self._writers for key, version in writer.stored.items()}
+        return all(self.seen.get(key) == version for key, version in stored.items() if version != REMOVED)
+
+
+def test_no_row_is_missed_while_three_write_and_owners_die_and_partitions_move(
+    nodes: LocalCluster, tmp_path: Path
+) -> None:
+    cache = f"ledger_{tmp_path.name}"
+    ids = np.arange(10, dtype=np.int64)
+    tfi.load(cache, {"key": ids - 100, "id": ids}, key="key", backups=1, partitions=PARTITIONS, address=nodes.address)
+    rows = Followed(cache, nodes.address, deletions=True, nulls="default")
+    writers = [Writer(nodes.nodes[0].pid, cache, number) for number in range(WRITERS)]
+    ledger = Ledger(writers)
+    changes = [nodes.start_node, lambda: nodes.kill_node(nodes.nodes[-1]), nodes.start_node]
+    with ThreadPoolExecutor(1) as changing:
+        for writer in writers:
+            writer.start()
+        try:
+            for change in [*changes, None]:
+                end = time.monotonic() + 4
+                while time.monotonic() < end:
+                    ledger.add(rows.take())
+                # As after a restore from a checkpoint: another reader goes on.
+                rows = rows.again()
+                changed = changing.submit(change) if change is not None else None
+                while changed is not None and not changed.done():
+                    ledger.add(rows.take())
+                if changed is not None:
+                    changed.result()
+        finally:
+            for writer in writers:
+                writer.stop.set()
+            for writer in writers:
+                writer.join()
+    assert [writer.error for writer in writers] == [None] * WRITERS
+    deadline = time.monotonic() + LIMIT
+    with thin_client(nodes.nodes[0].pid) as client:
+        while not ledger.is_complete():
+            assert time.monotonic() < deadline
+            # A batch comes in any case.
+            writers[0].version += 1
+            client.get_cache(cache).put(-1, VERSION(id=writers[0].version), key_hint=LongObject)
+            ledger.add(rows.take())
+    assert ledger.rows > 5_000
+
+
+def test_rows_come_again_after_a_cache_was_cleared_and_a_third_was_removed(cluster: LocalCluster) -> None:
+    cache = made(cluster, "cleared")
+    rows = Followed(cache, cluster.address, deletions=True, nulls="default")
+    rows.until(ROWS)
+    time.sleep(SETTLED_SECONDS)
+    with thin_client(cluster.nodes[0].pid) as client:
+        client.get_cache(cache).remove_keys(list(range(0, ROWS, 3)))
+        gone = {key for key, _, removed in rows.until(ROWS // 3) if removed}
+        assert gone == set(range(0, ROWS, 3))
+        client.get_cache(cache).clear()
+    put(cluster, cache, {5: 50, 7: 70})
+    found: dict[int, int] = {}
+    while len(found) < 2:
+        found |= {key: number for key, number, removed in rows.take() if not removed}
+    assert found == {5: 50, 7: 70}

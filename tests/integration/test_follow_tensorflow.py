@@ -1,0 +1,73 @@
+"""Datasets without an end: their elements, their checkpoints, and how they are interrupted."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jobs import LIMIT
+from test_changing_rows import made, put
+
+tf = pytest.importorskip("tensorflow")
+
+import tensorflow_ignite as tfi  # noqa: E402
+from tensorflow_ignite.testing import LocalCluster  # noqa: E402
+
+ROWS = 500
+
+
+def test_batches_of_a_followed_cache_continue_from_a_checkpoint(cluster: LocalCluster, tmp_path: Path) -> None:
+    cache = made(cluster, "tensors", ROWS)
+    dataset = tfi.dataset(cache, columns=["id"], follow=True, address=cluster.address)
+    assert dataset.cardinality() == tf.data.INFINITE_CARDINALITY
+    batches = iter(dataset.batch(100))
+    found = [next(batches)["id"].numpy() for _ in range(5)]
+    assert sorted(np.concatenate(found)) == list(range(ROWS))
+    path = tf.train.Checkpoint(iterator=batches).save(str(tmp_path / "saved"))
+    put(cluster, cache, {key: 1_000 + key for key in range(100)})
+    assert sorted(next(batches)["id"].numpy()) == list(range(1_000, 1_100))
+    del batches
+    # As another process does, with a dataset of its own.
+    again = iter(tfi.dataset(cache, columns=["id"], follow=True, address=cluster.address).batch(100))
+    tf.train.Checkpoint(iterator=again).restore(path)
+    assert sorted(next(again)["id"].numpy()) == list(range(1_000, 1_100))
+
+
+def test_fit_trains_on_rows_as_they_are_put(cluster: LocalCluster) -> None:
+    cache = made(cluster, "fitted", ROWS)
+    keras = pytest.importorskip("keras")
+    position = tfi.position(cache, address=cluster.address)
+    put(cluster, cache, {key: key for key in range(96)})
+    rows = tfi.dataset(cache, columns=["id", "text"], label="id", since=position, follow=True, address=cluster.address)
+    model = keras.Sequential([keras.Input([1]), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    batches = rows.batch(32).map(lambda features, label: (tf.cast(label, tf.float32)[:, None] / 1e6, label))
+    history = model.fit(batches, steps_per_epoch=1, epochs=2, verbose=0)
+    assert len(history.history["loss"]) == 2
+
+
+def test_ctrl_c_ends_a_wait_for_rows(cluster: LocalCluster, tmp_path: Path) -> None:
+    cache = made(cluster, "silent", 10)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import tensorflow_ignite as tfi\n"
+        f"rows = tfi.dataset({cache!r}, follow=True, address={cluster.address!r})\n"
+        "for number, row in enumerate(rows.batch(5)):\n"
+        "    print(number, flush=True)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert [process.stdout.readline() for _ in range(2)] == ["0\n", "1\n"]
+            process.send_signal(signal.SIGINT)
+            error = process.communicate(timeout=LIMIT)[1]
+        finally:
+            process.kill()
+    assert error.rstrip().splitlines()[-1] == "KeyboardInterrupt", error
+    assert process.returncode == -signal.SIGINT
