@@ -83,10 +83,11 @@ RECOVERY_LIMITS = (
 
 LIVE_LIMITS = (
     Limit("oltp_p99_training_ms", 2, "oltp_p99_idle_ms"),
+    Limit("put_to_step_p99_seconds", 0, "", plus=2.0),
     Limit("refresh_1_percent_seconds", 0.1, "full_epoch_seconds"),
 )
-# The least part of the processors that the application leaves free.
-LIVE_LEAST = {"training_share": 0.5}
+# The least part of the processors that the application leaves free, and of the rate of a writer without a follower.
+LIVE_LEAST = {"training_share": 0.5, "writer_share": 0.95}
 
 
 def unit(figure: str) -> str:

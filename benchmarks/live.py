@@ -4,6 +4,9 @@ Writes build/bench/live.json and prints a table. An application does gets and pu
 steady rate, on three nodes. In turns, a job that reads each epoch anew pauses or trains. The same is measured on
 nodes that do not yield: with the priority of the node for tasks, and without a bound of reading.
 
+A training follows the rows that another application puts at a steady rate: how old is a row when a step has used it,
+and how many rows does the application put without it.
+
 Each part below measures some figures of its own, and adds them to what was found.
 """
 
@@ -15,6 +18,7 @@ import os
 import re
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,6 +32,7 @@ import numpy as np
 import psutil
 
 import goals
+import live_follow
 import live_refresh
 import live_training
 import tensorflow_ignite as tfi
@@ -50,6 +55,11 @@ KEYS = 20_000
 VALUE_BYTES = 200
 THREADS = 16
 FIRST_STEPS = 20
+# The cache that Puts.java fills, the rows that it puts at once, and its threads.
+EVENTS = "events"
+PUT_ROWS = 100
+PUT_THREADS = 4
+FIRST_ROWS = 5_000
 SECONDS_TO_TRAIN = 240.0
 _POLL_SECONDS = 0.05
 _PAUSE = re.compile(r"Pause .* ([0-9.]+)ms$", re.MULTILINE)
@@ -66,6 +76,8 @@ ORDER = (
     *("training_share", "reading_share", "unlimited_share", "unlimited_reading_share"),
     *("training_steps_per_second", "reading_steps_per_second", "unlimited_steps_per_second"),
     "unlimited_reading_steps_per_second",
+    *("put_to_step_p50_seconds", "put_to_step_p99_seconds", "writer_rate", "writer_rate_alone", "writer_share"),
+    *("writer_most_alone", "writer_most_share"),
     *("full_epoch_seconds", "refresh_1_percent_seconds", "refresh_nothing_seconds", "refreshed_epoch_seconds"),
 )
 
@@ -80,6 +92,7 @@ class Sizes:
         rounds: Windows without the job, and as many with it.
         seconds: Of a window.
         settle: Seconds between a change and the next window.
+        puts: Rows that an application puts in a second, which a training follows.
         unlimited: Whether nodes that do not yield are measured too.
         changing_rows: Of the cache of which a part changes.
         warm: Seconds of the application before the first window: the compilers of the JVMs are busy for so long.
@@ -92,11 +105,20 @@ class Sizes:
     settle: float = 2.0
     warm: float = 30.0
     changing_rows: int = 1_000_000
+    puts: float = 10_000.0
     unlimited: bool = True
 
 
 QUICK = Sizes(
-    rows=6_000, rate=100.0, rounds=1, seconds=2.0, settle=0.5, warm=1.0, changing_rows=10_000, unlimited=False
+    rows=6_000,
+    rate=100.0,
+    rounds=1,
+    seconds=2.0,
+    settle=0.5,
+    warm=1.0,
+    changing_rows=10_000,
+    puts=500.0,
+    unlimited=False,
 )
 
 
@@ -338,9 +360,107 @@ def measure_refresh(sizes: Sizes, jvm: Sequence[str], logs: Path, found: Found) 
                 found.add(name, value)
 
 
+class FollowedTraining:
+    """A training outside a job that follows the rows that are put; a context manager."""
+
+    def __init__(self, address: str, control: Path, logs: Path) -> None:
+        """Starts it.
+
+        Args:
+            address: Of a node.
+            control: A file that is made.
+            logs: The folder for what it prints.
+        """
+        control.write_bytes(bytes(8 * live_follow.NUMBERS))
+        self._numbers = np.memmap(control, np.int64, "r+", shape=(live_follow.NUMBERS,))
+        self._log = (logs / "live_follow.log").open("wb")
+        command = [sys.executable, live_follow.__file__, address, EVENTS, str(control)]
+        self._process = subprocess.Popen(command, env={**os.environ, **ENVIRONMENT}, stdout=self._log, stderr=self._log)
+
+    def __enter__(self) -> FollowedTraining:
+        """Returns itself."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Ends the training."""
+        self._process.kill()
+        self._process.wait()
+        self._log.close()
+
+    def trains(self) -> bool:
+        """Whether it has used rows.
+
+        Raises:
+            RuntimeError: It has ended.
+        """
+        if self._process.poll() is not None:
+            raise RuntimeError(f"the training has ended: {self._log.name}")
+        return bool(self._numbers[0] > FIRST_ROWS)
+
+    def begin(self) -> None:
+        """Forgets the rows so far."""
+        self._numbers[:] = 0
+
+    def ages(self, parts: Sequence[float]) -> list[float]:
+        """Percentiles of the seconds from a put to the end of the step that has used the row."""
+        counts = np.cumsum(self._numbers[1:])
+        return [
+            float(np.searchsorted(counts, part * counts[-1]) + 1) * live_follow.BUCKET_MILLIS / 1e3 for part in parts
+        ]
+
+
+def measure_follow(sizes: Sizes, jvm: Sequence[str], logs: Path, found: Found) -> None:
+    """Rows that are put at a steady rate, and as fast as possible, without a training that follows them and with it."""
+    with (
+        LocalCluster(nodes=NODES, jvm_args=jvm) as cluster,
+        tempfile.TemporaryDirectory() as folder,
+        ExitStack() as ends,
+    ):
+        nodes = ",".join(f"127.0.0.1:{thin_port(node.pid)}" for node in cluster.nodes)
+        opens = (JARS / "add-opens.txt").read_text().split()
+        program = ["java", *opens, *CLIENT_JVM, "-cp", f"{JARS}/*", str(PEERS / "Puts.java")]
+        writer = Contender("Puts", [*program, nodes, str(KEYS), str(PUT_ROWS), str(PUT_THREADS)], ENVIRONMENT, logs)
+        ends.callback(writer.end)
+
+        def put(rate: float, seconds: float) -> float:
+            measured = writer.answer(f"{rate} {seconds}")
+            if measured["failed"]:
+                raise RuntimeError(f"{measured['failed']} batches of rows were not put")
+            return float(measured["rows_per_second"])
+
+        put(sizes.puts, sizes.warm)
+        for _ in range(sizes.rounds):
+            alone, most = put(sizes.puts, sizes.seconds), put(0, sizes.seconds)
+            with FollowedTraining(cluster.address, Path(folder) / "control", logs) as training:
+                deadline = time.monotonic() + SECONDS_TO_TRAIN
+                while not training.trains():
+                    put(sizes.puts, sizes.settle)
+                    if time.monotonic() > deadline:
+                        raise RuntimeError("the training gets no rows")
+                put(sizes.puts, 2 * sizes.settle)
+                training.begin()
+                rate = put(sizes.puts, sizes.seconds)
+                for name, age in zip(("p50", "p99"), training.ages((0.5, 0.99)), strict=True):
+                    found.add(f"put_to_step_{name}_seconds", age)
+                share = put(0, sizes.seconds) / most
+            for name, value in {
+                "writer_rate": rate,
+                "writer_rate_alone": alone,
+                "writer_share": rate / alone,
+                "writer_most_alone": most,
+                "writer_most_share": share,
+            }.items():
+                found.add(name, value)
+            print("measured: rows that are followed", file=sys.stderr, flush=True)
+
+
 # Each measures some figures: the sizes, options of the nodes' JVMs, a folder for logs, and where its samples go.
 Part = Callable[[Sizes, Sequence[str], Path, Found], None]
-PARTS: Mapping[str, Part] = {"application": measure_application, "refresh": measure_refresh}
+PARTS: Mapping[str, Part] = {
+    "application": measure_application,
+    "follow": measure_follow,
+    "refresh": measure_refresh,
+}
 
 
 def main() -> None:
