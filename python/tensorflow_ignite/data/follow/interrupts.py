@@ -74,7 +74,8 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 
 def _raise_elsewhere(frame: FrameType, event: str, argument: object) -> None:
-    if frame.f_globals.get("__name__") != _MAKES_EXCEPTIONS:
+    # The handler returns into that code.
+    if frame.f_globals.get("__name__") not in (_MAKES_EXCEPTIONS, __name__):
         sys.setprofile(None)
         raise KeyboardInterrupt
 
