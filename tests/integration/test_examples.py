@@ -55,6 +55,10 @@ def test_trips_loads_chooses_and_reads_rows(cluster: LocalCluster) -> None:
     assert lines[-1] == "1000 rows, 200 without a rating; fares are decimal128(10, 2)"
 
 
+def test_follow_reads_what_is_new_and_trains_on_rows_as_they_are_put(cluster: LocalCluster) -> None:
+    assert run("follow.py", cluster) == ["new: 55 rows", "learned: 3.00"]
+
+
 def test_customers_computes_features_of_three_tables_inside_the_cluster(cluster: LocalCluster) -> None:
     lines = run("customers.py", cluster)
     assert lines[0] == "features: customer, age, discount, payments, spent, largest"
