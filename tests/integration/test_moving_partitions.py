@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from waiting import await_true
@@ -9,6 +12,7 @@ from waiting import await_true
 tf = pytest.importorskip("tensorflow")
 
 import tensorflow_ignite as tfi  # noqa: E402
+from tensorflow_ignite import errors  # noqa: E402
 from tensorflow_ignite.data.plan import make_plan  # noqa: E402
 from tensorflow_ignite.data.request import make_request  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
@@ -42,3 +46,40 @@ def test_an_epoch_that_a_node_joins_has_each_row_once(nodes: LocalCluster, trans
     assert sorted(seen.tolist()) == ids.tolist()
     for batch in found:
         assert (batch["pixels"].numpy() == (batch["id"].numpy() % 251)[:, None]).all()
+
+
+def test_joined_tables_have_all_rows_or_are_an_error_while_their_partitions_move(nodes: LocalCluster) -> None:
+    ids = np.arange(2_000)
+    payments = {"id": ids, "customer": ids % 100, "amount": np.ones(len(ids))}
+    tfi.load("payers", {"customer": ids[:100], "age": ids[:100]}, key="customer", backups=1, address=nodes.address)
+    tfi.load("paid", payments, key="id", affinity="customer", backups=1, address=nodes.address)
+    select = (
+        "SELECT p.customer, c.age, COUNT(*) AS payments FROM Paid p JOIN Payers c ON c.customer = p.customer "
+        "GROUP BY p.customer, c.age"
+    )
+
+    def read() -> list[tuple[int, int, int]]:
+        table = tfi.read_table("paid", sql=select, address=nodes.address)
+        return sorted(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+    expected = [(number, number, 20) for number in range(100)]
+    assert read() == expected
+    refused = 0
+
+    def is_whole() -> bool:
+        nonlocal refused
+        try:
+            assert read() == expected
+        except (errors.PartitionNotLocalError, errors.ConnectionFailedError):
+            refused += 1
+            return False
+        return True
+
+    with ThreadPoolExecutor(1) as changing:
+        for change in (nodes.start_node, lambda: nodes.kill_node(nodes.nodes[-1])):
+            changed = changing.submit(change)
+            end = time.monotonic() + 3
+            while not changed.done() or time.monotonic() < end:
+                is_whole()
+            changed.result()
+    await_true(is_whole, f"{refused} reads were refused", SECONDS)
