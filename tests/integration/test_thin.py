@@ -33,6 +33,7 @@ from thin_cluster import ThinNode
 from type_cases import CONTAINERS, FIELDS, NUMBER, at, hints, name_of, numbers, values
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.data.transport.thin import scan
 from tensorflow_ignite.net.credentials import Credentials
@@ -111,6 +112,16 @@ def test_each_row_arrives_once_whatever_the_cache_and_whichever_nodes_are_asked(
     assert sorted(own[0] + own[1]) == list(range(ROWS))
     with pytest.raises(errors.InvalidRequestError, match="has no partition 70000"):
         described(nodes, "plain", partitions=[70000])
+
+
+def test_a_snapshot_is_frozen_unless_it_must_be_refreshed(nodes: list[ThinNode]) -> None:
+    with nodes[0].client() as client:
+        client.get_or_create_cache("kept").put(1, 2)
+    options: dict[str, Any] = {"columns": None, "key": False, "partitions": None, "batch_bytes": 0, "transport": "thin"}
+    request = make_request("kept", address=nodes[0].address, snapshot="kept", **options)
+    assert request.snapshot == "frozen"
+    with pytest.raises(errors.InvalidRequestError, match="needs our service"):
+        make_request("kept", address=nodes[0].address, snapshot="refresh", **options)
 
 
 def test_keys_that_python_takes_for_equal_are_different_rows(nodes: list[ThinNode]) -> None:

@@ -24,6 +24,14 @@ def test_other_memory_is_refused(wrong: Any) -> None:
         arguments.memory(wrong)
 
 
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [(None, None), (True, "kept"), (False, ""), ("refresh", "refresh"), ("frozen", "frozen")],
+)
+def test_a_snapshot_is_refreshed_or_frozen(given: Any, found: str | None) -> None:
+    assert arguments.snapshot(given) == found
+
+
 @pytest.mark.parametrize(("given", "window"), [(None, None), (False, None), (True, 0), (1, 1), (500, 500)])
 def test_a_window_is_a_number_of_rows_or_a_wish(given: Any, window: int | None) -> None:
     assert arguments.window(given) == window

@@ -81,11 +81,11 @@ def seed(value: Any) -> int | None:
 
 
 def snapshot(value: Any) -> str | None:
-    """What later epochs have: ``"refresh"``, ``"frozen"``, or ``""`` for rows that are read again; None for None."""
+    """What later epochs have: ``"refresh"``, ``"frozen"``, ``"kept"`` for either, or ``""`` for rows read again."""
     if value is None or value in ("refresh", "frozen"):
         return None if value is None else str(value)
     if isinstance(value, bool):
-        return "refresh" if value else ""
+        return "kept" if value else ""
     raise InvalidRequestError(
         f'snapshot={value!r} is unknown. "refresh" keeps the rows in memory and reads what has changed, "frozen" keeps '
         "those of the first epoch, and False reads all rows in each epoch. Use one of these"

@@ -124,7 +124,8 @@ def dataset(
             leave some out. ``"pad"``: of the worker with the most, and each row comes exactly once; missing rows are
             zeros of weight 0. Elements then have a weight, also outside such jobs: a column ``_weight`` of float32, or
             with ``label`` a third component, which ``fit`` takes as sample weights.
-        snapshot: ``"refresh"``: cache batches for later epochs, and read what has changed; True is the same.
+        snapshot: ``"refresh"``: cache batches for later epochs, and read what has changed; True is the same, but
+            ``"frozen"`` with ``transport="thin"``.
             ``"frozen"``: cache batches, and read nothing more. False: read all rows in each epoch. None: ``"refresh"``
             in a job, else False.
         exact: Fix the number of rows when the dataset is made, see above.

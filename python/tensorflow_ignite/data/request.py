@@ -38,6 +38,8 @@ LOCAL = "local"
 
 # What later epochs have.
 REFRESH, FROZEN = "refresh", "frozen"
+# One of the two, whichever the transport allows.
+KEPT = "kept"
 
 # Name of the column that is 1 for rows of the cache, and 0 for rows that only fill an epoch.
 WEIGHT_COLUMN = "_weight"
@@ -361,7 +363,8 @@ def _snapshot(argument: str | None, here: Task, transport: str) -> str:
                 'snapshot="refresh" needs our service on the nodes, which notices what changes; transport="thin" reads '
                 'clusters without it. Use snapshot="frozen", or snapshot=False'
             )
-        argument = FROZEN if argument is None and here.in_job else argument
+        argument = FROZEN if argument == KEPT or (argument is None and here.in_job) else argument
+    argument = REFRESH if argument == KEPT else argument
     return (REFRESH if here.in_job else "") if argument is None else argument
 
 
