@@ -25,6 +25,8 @@ BATCH = 4_096
 CHANGED_SHARE = 0.01
 # Nodes know all changes from two seconds after the first read on.
 SETTLED_SECONDS = 3.0
+# Until a node does not take the load for work of an application any more, to which it yields.
+QUIET_SECONDS = 0.5
 
 
 def rows_of(keys: np.ndarray, version: int) -> dict[str, np.ndarray]:
@@ -62,6 +64,7 @@ def main() -> None:
             raise RuntimeError(f"{count} rows arrived of {rows}")
         changed = random.choice(rows, int(rows * CHANGED_SHARE), replace=False)
         tfi.load(CACHE, rows_of(changed, number + 1), key="id", if_exists="append", address=address)
+        time.sleep(QUIET_SECONDS)
         refresh, whole, _ = epoch(kept)
         if number:
             for name, value in {
