@@ -70,3 +70,58 @@ def test_a_choice_is_one_of_its_texts() -> None:
     assert arguments.one_of("nulls", "mask", ("error", "mask")) == "mask"
     with pytest.raises(errors.InvalidRequestError, match="nulls='drop' is unknown; it is 'error' or 'mask'"):
         arguments.one_of("nulls", "drop", ("error", "mask"))
+
+
+@pytest.mark.parametrize(
+    ("split", "subset", "keys"),
+    [
+        (None, None, None),
+        (0.25, "validation", (0, 2**30)),
+        (0.25, "training", (2**30, 2**32)),
+        (1e-12, "validation", (0, 1)),
+        (1 - 1e-12, "training", (2**32 - 1, 2**32)),
+    ],
+)
+def test_a_split_is_two_ranges_of_hashes(split: Any, subset: Any, keys: Any) -> None:
+    assert arguments.key_range(split, subset) == keys
+
+
+@pytest.mark.parametrize(
+    ("split", "subset", "text"),
+    [
+        (0.1, None, "subset=None is unknown"),
+        (0.1, "test", "subset='test' is unknown"),
+        (None, "training", "validation_split=None is no part of the rows"),
+        (0, "training", "validation_split=0 is no part"),
+        (1.0, "training", "validation_split=1.0 is no part"),
+        (float("nan"), "training", "validation_split=nan is no part"),
+    ],
+)
+def test_other_splits_are_refused(split: Any, subset: Any, text: str) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=text):
+        arguments.key_range(split, subset)
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1, 1.5, True, "half", float("nan")])
+def test_a_share_of_old_rows_is_below_one(wrong: Any) -> None:
+    assert arguments.replay(0.5) == 0.5
+    assert arguments.replay(0) == 0
+    with pytest.raises(errors.InvalidRequestError, match="replay="):
+        arguments.replay(wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"replay": 0.5}, "has no position"),
+        ({"split": True, "query": True}, "validation_split= and where= or sql="),
+        ({"replay": 0.5, "since": True, "thin": True}, 'replay= and transport="thin"'),
+        ({"split": True, "exact": True}, "validation_split= and exact=True"),
+    ],
+)
+def test_rows_cannot_be_chosen_by_their_keys_everywhere(wrong: dict[str, Any], text: str) -> None:
+    possible = {"replay": 0.0, "split": False, "since": False, "query": False, "thin": False, "exact": False}
+    arguments.check_selection("c", **possible)
+    arguments.check_selection("c", **{**possible, "split": True, "replay": 0.5, "since": True})
+    with pytest.raises(errors.InvalidRequestError, match=text):
+        arguments.check_selection("c", **{**possible, **wrong})

@@ -11,6 +11,9 @@ from tensorflow_ignite.errors import InvalidRequestError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 
+# Nodes make a hash of each key, below this number.
+KEY_HASHES = 2**32
+
 _T = TypeVar("_T")
 
 
@@ -112,6 +115,57 @@ def read_rate(value: Any) -> str:
     if rates.parse(value) is None:
         raise InvalidRequestError(f"read_rate={value!r} is no rate; it is {rates.RULE}; for example read_rate='200MB'")
     return str(value)
+
+
+def key_range(validation_split: Any, subset: Any) -> tuple[int, int] | None:
+    """The range of hashes of the keys that are read; None: of all keys."""
+    if validation_split is None and subset is None:
+        return None
+    if subset not in ("training", "validation"):
+        raise InvalidRequestError(
+            f"subset={subset!r} is unknown. validation_split= holds rows out by their keys, and subset= is "
+            '"training" or "validation". Use both arguments, or neither'
+        )
+    if not isinstance(validation_split, float) or not 0 < validation_split < 1:
+        raise InvalidRequestError(
+            f"validation_split={validation_split!r} is no part of the rows. It is a number between 0 and 1, such as "
+            "0.1, and belongs to subset=. Use such a number"
+        )
+    cut = min(max(1, round(validation_split * KEY_HASHES)), KEY_HASHES - 1)
+    return (0, cut) if subset == "validation" else (cut, KEY_HASHES)
+
+
+def check_selection(
+    cache: str, *, replay: float, split: bool, since: bool, query: bool, thin: bool, exact: bool
+) -> None:
+    """Checks whether rows can be chosen by hashes of their keys: for a split, or for a sample of old rows."""
+    if replay and not since:
+        raise InvalidRequestError(
+            f"replay={replay!r} of cache {cache!r} has no position. Rows that have not changed are those before "
+            "since=, in a dataset with an end. Add since=tfi.position(cache), or leave replay= out"
+        )
+    name = "validation_split=" if split else "replay="
+    problem = ""
+    if not split and not replay:
+        return
+    if query:
+        problem = "where= or sql=. Nodes choose rows by their keys, which a query does not return. Use Dataset.filter"
+    elif thin:
+        problem = 'transport="thin". Only nodes with our service choose rows. Remove transport='
+    elif exact:
+        problem = "exact=True. The number of rows is not known before they are read. Remove exact="
+    if problem:
+        raise InvalidRequestError(f"cache {cache!r} cannot be read with {name} and {problem}")
+
+
+def replay(value: Any) -> float:
+    """The part of the rows that were there before, from 0 to below 1."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1:
+        return float(value)
+    raise InvalidRequestError(
+        f"replay={value!r} is no part of the rows. It is a number from 0 to below 1: with 0.5, half of the rows have "
+        "not changed since the position. Use such a number"
+    )
 
 
 def labels(label: Any, columns: Sequence[str] | None, key: bool) -> str | tuple[str, ...] | None:

@@ -44,6 +44,9 @@ def dataset(
     since: CachePosition | str | None = None,
     follow: bool = False,
     deletions: bool = False,
+    replay: float = 0.0,
+    validation_split: float | None = None,
+    subset: Literal["training", "validation"] | None = None,
     memory: int | str | None = None,
     transport: Literal["auto", "shared", "tcp", "flight", "thin"] = "auto",
     address: str | None = None,
@@ -133,6 +136,12 @@ def dataset(
         follow: Go on with rows that are put later, without an end.
         deletions: With ``since`` or ``follow``: rows that were removed come too, with the values that ``nulls`` sets,
             and True in a column ``_deleted``. Read the key (``key=True``) to know which they are.
+        replay: With ``since``: the part of the rows that have not changed, about, a sample that differs from dataset to
+            dataset; their node chooses them by hashes of their keys. 0.5: as many of them as of those that have
+            changed.
+        validation_split: The part of the rows that is held out, between 0 and 1, by a hash of their keys: a row keeps
+            its side always, whatever its values, also in other caches with the same keys. Needs ``subset``.
+        subset: ``"training"`` or ``"validation"``: on which side of ``validation_split`` the rows are.
         memory: Bytes that all snapshots of this process may have together, such as ``"2GB"``; the oldest is removed
             first, and a dataset without memory is read anew each epoch. None: a quarter of the available memory of the
             machine, divided by the number of workers on this node.
@@ -195,6 +204,8 @@ def dataset(
         since=plain(changes_rules.parse)(since),
         follow=bool(arguments.flag("follow", follow)),
         deletions=bool(arguments.flag("deletions", deletions)),
+        replay=arguments.replay(replay),
+        keys=arguments.key_range(validation_split, subset),
     )
     pyfunc.register()
     if request.follow:

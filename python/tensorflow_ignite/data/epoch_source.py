@@ -113,11 +113,11 @@ class EpochSource:
             cached.get(request.name),
             self._plan,
             pa.ipc.read_schema(pa.py_buffer(request.arrow_of_zeros())) if request.zeros else None,
-            self._state.warn,
+            _be_silent if request.counts_by_reading and request.weighted else self._state.warn,
             self._changes if request.snapshot == REFRESH else None,
             functools.partial(self._state.agree, request, order.epoch) if request.agreement else None,
             self._end,
-            counts_by_reading=bool(request.since),
+            counts_by_reading=request.counts_by_reading,
         )
 
     def _streams(self, epoch: int, keep: Keep | None, follow: bool) -> Sequence[Stream]:
@@ -197,6 +197,10 @@ class EpochSource:
 
 def _ignore(stream: IdentifiedStream) -> None:
     """Says nothing."""
+
+
+def _be_silent(text: str) -> None:
+    """Of changed rows, workers have different numbers; with rows of weight 0 each row comes once."""
 
 
 def _limit(memory: int) -> int:

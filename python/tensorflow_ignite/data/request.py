@@ -96,6 +96,9 @@ class Request:
         since: The positions after which rows are read, as of :func:`cache_position.encode`; empty: all rows are read.
         follow: Whether reading goes on with what is put later.
         deletions: Whether rows that were removed come too.
+        replay: The part of the rows that have not changed since the positions, about.
+        replay_begin: The hash of keys at which their sample begins.
+        keys: The range of hashes of the keys that are read: begin and end; empty: of all keys.
     """
 
     cache: str
@@ -130,6 +133,9 @@ class Request:
     since: str = ""
     follow: bool = False
     deletions: bool = False
+    replay: float = 0.0
+    replay_begin: int = field(default_factory=lambda: secrets.randbits(32))
+    keys: tuple[int, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -144,7 +150,7 @@ class Request:
     def from_json(cls, text: str | bytes) -> Request:
         """The request of :meth:`to_json`."""
         fields = json.loads(text)
-        for name in ("columns", "partitions", "parameters"):
+        for name in ("columns", "partitions", "parameters", "keys"):
             fields[name] = tuple(fields[name]) if isinstance(fields[name], list) else fields[name]
         fields["layout"] = layout_of(fields["layout"])
         fields["length"] = EpochLength(**fields["length"])
@@ -169,6 +175,8 @@ class Request:
             accept_data_loss=self.accept_data_loss,
             read_rate=self._limit(),
             deletions=self.deletions,
+            keys=data_pb2.KeyRange(begin=self.keys[0], end=self.keys[1]) if self.keys else None,
+            replay=data_pb2.Replay(share=self.replay, begin=self.replay_begin) if self.replay else None,
         )
 
     def _limit(self) -> data_pb2.ReadLimit | None:
@@ -203,7 +211,12 @@ class Request:
     @property
     def filtered(self) -> bool:
         """Whether it may leave out rows of the partitions, or reads other rows."""
-        return bool(self.where or self.sql or self.since) or self.on_mismatch == "skip"
+        return bool(self.where or self.sql or self.since or self.keys) or self.on_mismatch == "skip"
+
+    @property
+    def counts_by_reading(self) -> bool:
+        """Whether the number of its rows is not known before they are read."""
+        return bool(self.since or self.keys)
 
 
 def _parameter(value: Parameter) -> data_pb2.Parameter:
@@ -239,6 +252,8 @@ def make_request(
     since: CachePosition | None = None,
     follow: bool = False,
     deletions: bool = False,
+    replay: float = 0.0,
+    keys: tuple[int, int] | None = None,
 ) -> Request:
     """Makes the request of a dataset from its arguments, the job, the environment and the cluster's answer.
 
@@ -260,6 +275,15 @@ def make_request(
         shuffle=window is not None,
         snapshot=bool(snapshot),
         nulls=nulls,
+    )
+    arguments.check_selection(
+        cache,
+        replay=replay,
+        split=keys is not None,
+        since=since is not None and not follow,
+        query=bool(where or sql),
+        thin=transport == service_or_thin.THIN,
+        exact=exact,
     )
     names = arguments.columns(columns)
     batch_bytes = arguments.not_negative("batch_bytes", batch_bytes)
@@ -309,6 +333,8 @@ def make_request(
         since=cache_position.encode(since.partitions) if since else "",
         follow=follow,
         deletions=deletions,
+        replay=replay,
+        keys=keys or (),
     )
     if since is not None and not follow and here.kind == MULTI_WORKER_MIRRORED and request.partitions != ASSIGNED:
         raise errors.InvalidRequestError(
@@ -343,7 +369,7 @@ def make_request(
 
 def _described(request: Request, here: Task) -> flight.Description:
     # How many rows have changed is not known before they are read.
-    uncounted = bool(request.since) or request.follow
+    uncounted = request.counts_by_reading or request.follow
     return describe(request, address_of(request), request.command(named_partitions(request, here), uncounted))
 
 
@@ -383,6 +409,7 @@ def _identity(request: Request) -> str:
         request.parameters,
         request.uneven,
         request.since,
+        request.keys,
     )
     return hashlib.sha256(repr(values).encode()).hexdigest()[:16]
 

@@ -39,7 +39,7 @@ EXISTING_CACHE_REPLACE: ExistingCache
 EXISTING_CACHE_APPEND: ExistingCache
 
 class ReadCommand(_message.Message):
-    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows", "nulls", "on_mismatch", "schema", "where", "sql", "parameters", "uncounted", "follow", "accept_data_loss", "positions", "since", "wait_millis", "read_rate", "positions_only", "deletions")
+    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows", "nulls", "on_mismatch", "schema", "where", "sql", "parameters", "uncounted", "follow", "accept_data_loss", "positions", "since", "wait_millis", "read_rate", "positions_only", "deletions", "keys", "replay")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
@@ -61,6 +61,8 @@ class ReadCommand(_message.Message):
     READ_RATE_FIELD_NUMBER: _ClassVar[int]
     POSITIONS_ONLY_FIELD_NUMBER: _ClassVar[int]
     DELETIONS_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    REPLAY_FIELD_NUMBER: _ClassVar[int]
     cache: str
     columns: _containers.RepeatedScalarFieldContainer[str]
     key: bool
@@ -82,7 +84,25 @@ class ReadCommand(_message.Message):
     read_rate: ReadLimit
     positions_only: bool
     deletions: bool
-    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ..., nulls: _Optional[_Union[Nulls, str]] = ..., on_mismatch: _Optional[_Union[Mismatch, str]] = ..., schema: _Optional[bytes] = ..., where: _Optional[str] = ..., sql: _Optional[str] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ..., uncounted: bool = ..., follow: bool = ..., accept_data_loss: bool = ..., positions: bool = ..., since: _Optional[_Iterable[_Union[PartitionPosition, _Mapping]]] = ..., wait_millis: _Optional[int] = ..., read_rate: _Optional[_Union[ReadLimit, _Mapping]] = ..., positions_only: bool = ..., deletions: bool = ...) -> None: ...
+    keys: KeyRange
+    replay: Replay
+    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ..., nulls: _Optional[_Union[Nulls, str]] = ..., on_mismatch: _Optional[_Union[Mismatch, str]] = ..., schema: _Optional[bytes] = ..., where: _Optional[str] = ..., sql: _Optional[str] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ..., uncounted: bool = ..., follow: bool = ..., accept_data_loss: bool = ..., positions: bool = ..., since: _Optional[_Iterable[_Union[PartitionPosition, _Mapping]]] = ..., wait_millis: _Optional[int] = ..., read_rate: _Optional[_Union[ReadLimit, _Mapping]] = ..., positions_only: bool = ..., deletions: bool = ..., keys: _Optional[_Union[KeyRange, _Mapping]] = ..., replay: _Optional[_Union[Replay, _Mapping]] = ...) -> None: ...
+
+class KeyRange(_message.Message):
+    __slots__ = ("begin", "end")
+    BEGIN_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    begin: int
+    end: int
+    def __init__(self, begin: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
+
+class Replay(_message.Message):
+    __slots__ = ("share", "begin")
+    SHARE_FIELD_NUMBER: _ClassVar[int]
+    BEGIN_FIELD_NUMBER: _ClassVar[int]
+    share: float
+    begin: int
+    def __init__(self, share: _Optional[float] = ..., begin: _Optional[int] = ...) -> None: ...
 
 class PartitionPosition(_message.Message):
     __slots__ = ("partition", "feed", "sequence")

@@ -73,16 +73,18 @@ public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable
    *
    * @param cache kept binary
    * @param identity makes the columns that identify rows
+   * @param selection which rows are read
    * @param since the positions, by partition; a partition without one is read whole
    * @param command says how long to wait for a first change, and how removed rows are sent
    */
   public RowReader reader(
       IgniteCache<Object, Object> cache,
       RowIdentity identity,
+      KeySelection selection,
       PartitionReader scans,
       Map<Integer, PartitionPosition> since,
       ReadCommand command) {
-    return new ChangeReader(cache, of(cache), identity, scans, since, command);
+    return new ChangeReader(cache, of(cache), identity, selection, scans, since, command);
   }
 
   /**

@@ -20,14 +20,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import javax.cache.Cache;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteException;
+import org.apache.ignite.cache.CachePeekMode;
 
 /**
  * Reads what has changed in primary partitions of this node since positions: the present rows of
- * the changed keys, and the removed rows or their identities. A partition without a valid position
- * is read whole. The result has the positions after the read. For one stream.
+ * the changed keys, and the removed rows or their identities; and, if the command says so, a sample
+ * of the rows that have not changed. A partition without a valid position is read whole. The result
+ * has the positions after the read. For one stream.
  */
 final class ChangeReader implements RowReader {
   private static final int IDENTITY_BYTES = 16;
@@ -40,6 +43,7 @@ final class ChangeReader implements RowReader {
   private final IgniteCache<Object, Object> cache;
   private final ChangeFeed feed;
   private final RowIdentity identity;
+  private final KeySelection selection;
   private final PartitionReader scans;
   private final Map<Integer, PartitionPosition> since;
   private final ReadCommand command;
@@ -50,6 +54,7 @@ final class ChangeReader implements RowReader {
   /**
    * @param cache kept binary
    * @param identity makes the columns that identify rows
+   * @param selection which rows are read
    * @param since the positions, by partition
    * @param command says how long to wait for a first change, and how removed rows are sent
    */
@@ -57,12 +62,14 @@ final class ChangeReader implements RowReader {
       IgniteCache<Object, Object> cache,
       ChangeFeed feed,
       RowIdentity identity,
+      KeySelection selection,
       PartitionReader scans,
       Map<Integer, PartitionPosition> since,
       ReadCommand command) {
     this.cache = cache;
     this.feed = feed;
     this.identity = identity;
+    this.selection = selection;
     this.scans = scans;
     this.since = since;
     this.command = command;
@@ -77,6 +84,7 @@ final class ChangeReader implements RowReader {
       ReadPace pace)
       throws InterruptedException {
     ReadTurns.pause(() -> awaitChange(partitions));
+    double sampled = command.hasReplay() ? sampledPart(partitions) : 0;
     for (int partition : partitions) {
       if (!ownership.isPrimaryHere(partition)) {
         continue;
@@ -86,7 +94,7 @@ final class ChangeReader implements RowReader {
         continue;
       }
       identity.partition(partition);
-      if (!read(partition, ownership, writer, sink, pace)) {
+      if (!read(partition, sampled, ownership, writer, sink, pace)) {
         return;
       }
     }
@@ -95,19 +103,45 @@ final class ChangeReader implements RowReader {
     }
   }
 
+  private double sampledPart(List<Integer> partitions) {
+    long changed = 0;
+    long rows = 0;
+    for (int partition : partitions) {
+      Optional<Collection<Object>> keys = changed(partition);
+      if (keys.isPresent()) {
+        changed += keys.get().stream().filter(selection::has).count();
+        rows += cache.localSizeLong(partition, CachePeekMode.PRIMARY);
+      }
+    }
+    return selection.sampledPart(changed, rows);
+  }
+
+  /** The keys that have changed since the position of a partition; empty: they are not known. */
+  private Optional<Collection<Object>> changed(int partition) {
+    return Optional.ofNullable(since.get(partition)).flatMap(feed::since);
+  }
+
   private boolean read(
-      int partition, OwnershipCheck ownership, BatchWriter writer, BatchSink sink, ReadPace pace)
+      int partition,
+      double sampled,
+      OwnershipCheck ownership,
+      BatchWriter writer,
+      BatchSink sink,
+      ReadPace pace)
       throws InterruptedException {
     PartitionPosition position = feed.position(partition);
-    Optional<Collection<Object>> changed =
-        Optional.ofNullable(since.get(partition)).flatMap(feed::since);
+    Optional<Collection<Object>> changed = changed(partition);
     int moved = ownership.moved().size();
     boolean goesOn;
     if (changed.isPresent() && removed.size() < MAX_REMOVED * IDENTITY_BYTES) {
-      goesOn = readRows(partition, changed.get(), ownership, writer, sink, pace);
+      Collection<Object> keys = changed.get();
+      Predicate<Object> others = key -> !keys.contains(key) && selection.isSampled(key, sampled);
+      goesOn =
+          readRows(partition, keys, ownership, writer, sink, pace)
+              && (sampled == 0 || scans.scan(partition, others, ownership, writer, sink, pace));
     } else {
       whole.add(partition);
-      goesOn = scans.scan(partition, ownership, writer, sink, pace);
+      goesOn = scans.scan(partition, key -> true, ownership, writer, sink, pace);
     }
     if (ownership.moved().size() == moved) {
       positions.add(position);
@@ -140,6 +174,9 @@ final class ChangeReader implements RowReader {
     }
     try (local) {
       for (Object key : keys) {
+        if (!selection.has(key)) {
+          continue;
+        }
         Cache.Entry<Object, Object> row = local.row(key);
         if (row == null && command.getDeletions()) {
           writer.append(key, null);

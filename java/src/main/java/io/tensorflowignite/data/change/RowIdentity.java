@@ -42,7 +42,11 @@ public final class RowIdentity {
    * @param cache kept binary
    */
   public RowIdentity(IgniteCache<Object, Object> cache) {
-    context = ((IgniteCacheProxy<?, ?>) cache).context();
+    this(((IgniteCacheProxy<?, ?>) cache).context());
+  }
+
+  RowIdentity(GridCacheContext<?, ?> context) {
+    this.context = context;
   }
 
   /** The columns of a row, and after them those that identify it. */
@@ -63,7 +67,8 @@ public final class RowIdentity {
     partition = number;
   }
 
-  private long high(Object key) {
+  /** The first of the two numbers: 64 bits of a hash of the key alone, which never change. */
+  public long high(Object key) {
     identify(key);
     return high;
   }

@@ -2,6 +2,7 @@ package io.tensorflowignite.data.read;
 
 import java.util.Iterator;
 import java.util.List;
+import java.util.function.Predicate;
 import javax.cache.Cache;
 import javax.cache.CacheException;
 import org.apache.ignite.IgniteCache;
@@ -16,6 +17,7 @@ import org.apache.ignite.cache.query.ScanQuery;
 public final class PartitionReader implements RowReader {
   private final IgniteCache<Object, Object> cache;
   private final PartitionOwners owners;
+  private final Predicate<Object> keys;
   private final ScanMemory memory;
 
   /** Size of the first rows that were found; 0: none yet. */
@@ -23,11 +25,16 @@ public final class PartitionReader implements RowReader {
 
   /**
    * @param cache kept binary
+   * @param keys whether the row of a key is read
    */
   public PartitionReader(
-      IgniteCache<Object, Object> cache, PartitionOwners owners, ScanMemory memory) {
+      IgniteCache<Object, Object> cache,
+      PartitionOwners owners,
+      Predicate<Object> keys,
+      ScanMemory memory) {
     this.cache = cache;
     this.owners = owners;
+    this.keys = keys;
     this.memory = memory;
   }
 
@@ -45,7 +52,7 @@ public final class PartitionReader implements RowReader {
       ReadPace pace)
       throws InterruptedException {
     for (int partition : partitions) {
-      if (!scan(partition, ownership, writer, sink, pace)) {
+      if (!scan(partition, key -> true, ownership, writer, sink, pace)) {
         return;
       }
     }
@@ -57,10 +64,16 @@ public final class PartitionReader implements RowReader {
   /**
    * Reads one partition; the rows of the last batch stay in the writer.
    *
+   * @param some whether the row of a key is read, of those that this reader reads
    * @return false if the reader has left
    */
   public boolean scan(
-      int number, OwnershipCheck ownership, BatchWriter writer, BatchSink sink, ReadPace pace)
+      int number,
+      Predicate<Object> some,
+      OwnershipCheck ownership,
+      BatchWriter writer,
+      BatchSink sink,
+      ReadPace pace)
       throws InterruptedException {
     if (!ownership.isPrimaryHere(number)) {
       return true;
@@ -78,9 +91,11 @@ public final class PartitionReader implements RowReader {
         while (rows.hasNext()) {
           Cache.Entry<Object, Object> row = rows.next();
           hasRows = true;
-          writer.append(row.getKey(), row.getValue());
-          if (writer.isFull() && !sink.send(writer.take())) {
-            return false;
+          if (keys.test(row.getKey()) && some.test(row.getKey())) {
+            writer.append(row.getKey(), row.getValue());
+            if (writer.isFull() && !sink.send(writer.take())) {
+              return false;
+            }
           }
           pace.afterRow();
         }

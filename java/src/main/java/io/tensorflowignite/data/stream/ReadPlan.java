@@ -5,6 +5,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import com.google.protobuf.ByteString;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.change.ChangeFeeds;
+import io.tensorflowignite.data.change.KeySelection;
 import io.tensorflowignite.data.change.RowIdentity;
 import io.tensorflowignite.data.column.Columns;
 import io.tensorflowignite.data.loss.CacheLosses;
@@ -65,6 +66,7 @@ public final class ReadPlan {
   private final CacheLosses losses;
   private final Map<Integer, PartitionPosition> since;
   private final RowIdentity identity;
+  private final KeySelection selection;
 
   /**
    * @param authorize throws unless the caller may read a cache; called for each other one that the
@@ -113,10 +115,11 @@ public final class ReadPlan {
     }
     requireWholeOthers();
     since = since(command, new HashSet<>(partitions));
-    identity = command.getPositions() && sql == null ? new RowIdentity(cache) : null;
+    identity = new RowIdentity(cache);
+    selection = KeySelection.of(command, sql != null, identity::high);
     selected = command.getPositionsOnly() ? List.of() : select(schemas, types);
     List<CacheColumn> whole = command.getDeletions() ? withDeletions() : selected;
-    columns = identity == null ? whole : identity.addTo(whole);
+    columns = command.getPositions() && sql == null ? identity.addTo(whole) : whole;
   }
 
   private List<CacheColumn> select(SchemaResolver schemas, RequestedTypes types) {
@@ -317,7 +320,9 @@ public final class ReadPlan {
           ? feeds.reader(cache, query, since, sql.others().isEmpty())
           : query;
     }
-    PartitionReader all = new PartitionReader(cache, owners, scans);
-    return command.getPositions() ? feeds.reader(cache, identity, all, since, command) : all;
+    PartitionReader all = new PartitionReader(cache, owners, selection::has, scans);
+    return command.getPositions()
+        ? feeds.reader(cache, identity, selection, all, since, command)
+        : all;
   }
 }

@@ -1,0 +1,85 @@
+"""Rows that are held out by their keys, and samples of rows that have not changed: chosen by the nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite import errors
+from tensorflow_ignite.testing import LocalCluster
+
+ROWS = 2_000
+
+
+def made(cluster: LocalCluster, name: str, **options: Any) -> str:
+    """A cache with the ids from 0 on, also as keys."""
+    ids = np.arange(ROWS)
+    tfi.load(name, {"key": ids, "id": ids}, key="key", address=cluster.address, **{"partitions": 32, **options})
+    return name
+
+
+def put(cluster: LocalCluster, cache: str, keys: range) -> None:
+    """Puts rows whose ids are their keys and a million."""
+    keys_of_rows = np.array(keys)
+    rows = {"key": keys_of_rows, "id": keys_of_rows + 1_000_000}
+    tfi.load(cache, rows, key="key", if_exists="append", address=cluster.address)
+
+
+def ids(cluster: LocalCluster, cache: str, **options: Any) -> list[int]:
+    """The ids of an epoch, sorted."""
+    rows = tfi.dataset(cache, columns=["id"], address=cluster.address, **options)
+    return sorted(int(number) for batch in rows.batch(100) for number in batch["id"])
+
+
+def subset(cluster: LocalCluster, cache: str, name: Any, **options: Any) -> list[int]:
+    """The ids of one side of a split."""
+    return ids(cluster, cache, validation_split=0.1, subset=name, **options)
+
+
+def test_a_row_keeps_its_side_whatever_happens_to_it_and_to_the_cache(cluster: LocalCluster) -> None:
+    cache = made(cluster, "split")
+    training, validation = subset(cluster, cache, "training"), subset(cluster, cache, "validation")
+    assert sorted(training + validation) == list(range(ROWS))
+    assert len(validation) == pytest.approx(ROWS / 10, rel=0.3)
+    assert subset(cluster, made(cluster, "other_split", partitions=7), "validation") == validation
+    assert subset(cluster, cache, "training", snapshot="refresh", shuffle=True) == training
+    since = tfi.position(cache, address=cluster.address)
+    put(cluster, cache, range(0, ROWS, 2))
+    changed = [1_000_000 + number for number in validation if number % 2 == 0]
+    assert subset(cluster, cache, "validation", since=since) == changed
+    assert len(subset(cluster, cache, "training")) == len(training)
+
+
+def test_a_sample_of_old_rows_comes_with_the_new_ones_and_differs_from_dataset_to_dataset(
+    cluster: LocalCluster,
+) -> None:
+    cache = made(cluster, "replayed")
+    since = tfi.position(cache, address=cluster.address)
+    assert ids(cluster, cache, since=since, replay=0.5) == []
+    put(cluster, cache, range(ROWS, ROWS + 100))
+    samples = []
+    for _ in range(2):
+        found = ids(cluster, cache, since=since, replay=0.5)
+        assert len(found) == len(set(found))
+        samples.append({number for number in found if number < 1_000_000})
+        assert len(found) - len(samples[-1]) == 100
+        assert len(samples[-1]) == pytest.approx(100, rel=0.5)
+    assert samples[0] != samples[1]
+    held_out = set(subset(cluster, cache, "validation"))
+    found = subset(cluster, cache, "training", since=since, replay=0.9)
+    assert not set(found) & held_out
+    assert sum(number < 1_000_000 for number in found) == pytest.approx(9 * 90, rel=0.3)
+
+
+def test_what_is_chosen_by_keys_cannot_be_combined_with_everything(cluster: LocalCluster) -> None:
+    cache = made(cluster, "refused")
+    for options, text in [
+        ({"validation_split": 0.1, "subset": "training", "where": "id > 3"}, "where= or sql="),
+        ({"replay": 0.5}, "has no position"),
+        ({"validation_split": 0.1}, "subset=None is unknown"),
+    ]:
+        with pytest.raises(errors.InvalidRequestError, match=text):
+            tfi.dataset(cache, address=cluster.address, **options)
