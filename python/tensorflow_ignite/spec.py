@@ -28,6 +28,7 @@ __all__ = [
     "AttemptPhase",
     "CacheLoss",
     "CauseKind",
+    "Continuous",
     "EpochProgress",
     "Event",
     "Job",
@@ -40,8 +41,10 @@ __all__ = [
     "NodeLoop",
     "OnJoin",
     "Progress",
+    "Publication",
     "Quorum",
     "Role",
+    "RoundProgress",
     "Task",
     "TaskState",
     "TaskStatus",
@@ -95,6 +98,21 @@ _TASK_ENDED = frozenset({"succeeded", "failed", "stopped", "lost"})
 
 
 @dataclass(frozen=True)
+class Continuous(Value):
+    """How a job trains in rounds without an end.
+
+    Attributes:
+        every: Seconds from the begin of a round to that of the next one; None: unset.
+        when_rows: Changes after which a round begins; 0: unset. If both are unset, it begins when a row has changed.
+        replay: The part of the rows of a round that were there before, about.
+    """
+
+    every: float | None = None
+    when_rows: int = 0
+    replay: float = 0.0
+
+
+@dataclass(frozen=True)
 class JobSpec(Value):
     """The specification of a job, as a user submits it.
 
@@ -131,6 +149,7 @@ class JobSpec(Value):
         priority: From -100 to 100: each unit moves the job ten minutes forward in the queue.
         read_rate: The most that its tasks together read from each node in a second, such as ``"200MB"``; empty: no
             limit of its own.
+        continuous: How it trains in rounds; None: it is no continuous job.
     """
 
     cache: str
@@ -160,6 +179,7 @@ class JobSpec(Value):
     python: str = ""
     priority: int = 0
     read_rate: str = ""
+    continuous: Continuous | None = None
 
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""
@@ -194,6 +214,59 @@ class EpochProgress(Value):
 
 
 @dataclass(frozen=True)
+class Publication(Value):
+    """What became of a model that a round has trained.
+
+    Attributes:
+        model: Name of the model: its versions are ``ignite:///models/NAME/VERSION.keras``.
+        measure: Its measure, on the rows that are held out.
+        earlier_version: The version that was published before; None: there was none.
+        earlier_measure: The measure of that one on the same rows.
+        version: The version as which it was published; None: it was not, since it was worse.
+    """
+
+    model: str
+    measure: float
+    earlier_version: int | None = None
+    earlier_measure: float = 0.0
+    version: int | None = None
+
+    def __str__(self) -> str:
+        """The publication in one line: ``"trips: kept 4 (0.33 is worse than 0.29)"``."""
+        if self.version is None:
+            kept = f"kept {self.earlier_version}" if self.earlier_version else "published none"
+            return f"{self.model}: {kept} ({self.measure:.4g} is worse than {self.earlier_measure:.4g})"
+        earlier = f", {self.earlier_version} has {self.earlier_measure:.4g}" if self.earlier_version else ""
+        return f"{self.model}: published {self.version} ({self.measure:.4g}{earlier})"
+
+
+@dataclass(frozen=True)
+class RoundProgress(Value):
+    """One round of a continuous job.
+
+    Attributes:
+        number: From 1.
+        begun_at: When it began.
+        finished_at: When it ended; None: it has not.
+        changes: Puts and removals since the round before; of the first round, rows of the cache; None: not known, and
+            some partitions were read whole.
+        publications: What became of the models that it has trained.
+    """
+
+    number: int
+    begun_at: datetime | None
+    finished_at: datetime | None
+    changes: int | None
+    publications: tuple[Publication, ...]
+
+    def __str__(self) -> str:
+        """The round in one line: ``"round 7: 10,312 changes; trips: published 5 (0.28, 4 has 0.29)"``."""
+        first = "all rows" if self.changes is None else f"{self.changes:,} {'rows' if self.number == 1 else 'changes'}"
+        changes = first if self.number == 1 or self.changes is not None else "changes and whole partitions"
+        return "; ".join([f"round {self.number}: {changes}", *map(str, self.publications)])
+
+
+@dataclass(frozen=True)
 class Progress(Value):
     """The last progress that a script reported.
 
@@ -205,6 +278,8 @@ class Progress(Value):
         resumed_from_step: The step of the checkpoint that the task resumed from; None: it began from the beginning.
         checkpoint_step: The step of the last checkpoint that was saved; None: none yet.
         epochs: The last epochs of the task's datasets that were read to their end, oldest first.
+        rounds: The last rounds of a continuous job, oldest first.
+        waiting_for: What the next round waits for; empty: a round trains.
     """
 
     step: int
@@ -214,6 +289,8 @@ class Progress(Value):
     resumed_from_step: int | None = None
     checkpoint_step: int | None = None
     epochs: tuple[EpochProgress, ...] = ()
+    rounds: tuple[RoundProgress, ...] = ()
+    waiting_for: str = ""
 
     def __str__(self) -> str:
         """The progress in one line: ``"step 120/300 accuracy=0.91"``."""
@@ -429,6 +506,12 @@ class Job(Value):
         tasks = self.attempt.tasks if self.attempt else ()
         reported = [task.status.progress for task in tasks if task.status.progress]
         return min(reported, key=lambda progress: progress.step, default=None)
+
+    @property
+    def rounds(self) -> tuple[RoundProgress, ...]:
+        """The last rounds of a continuous job, oldest first."""
+        reported = (task.status.progress for attempt in reversed(self.attempts) for task in attempt.tasks)
+        return next((progress.rounds for progress in reported if progress and progress.rounds), ())
 
     @property
     def state_text(self) -> str:

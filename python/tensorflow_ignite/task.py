@@ -10,6 +10,7 @@ from google.protobuf import json_format
 
 from tensorflow_ignite.base.messages import enum_text, from_json
 from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.spec import Continuous
 from tensorflow_ignite.v1 import agent_pb2
 
 #: Names the file that the job wrote for this task; not set outside a job.
@@ -58,6 +59,7 @@ class Task:
         allow_data_loss: Whether the job goes on with the remaining rows of caches that have lost partitions.
         read_rate: The most that the job's tasks together read from each node in a second, such as ``"200MB"``; empty:
             no limit of the job.
+        continuous: How a continuous job trains in rounds; None: it is none.
     """
 
     in_job: bool = False
@@ -76,6 +78,7 @@ class Task:
     num_workers: int = 1
     allow_data_loss: bool = False
     read_rate: str = ""
+    continuous: Continuous | None = None
 
     @property
     def task(self) -> str:
@@ -167,5 +170,6 @@ def _read(path: str) -> tuple[Task, str, str]:
         num_workers=len(workers),
         allow_data_loss=message.allow_data_loss,
         read_rate=message.read_rate,
+        continuous=Continuous.from_proto(message.continuous) if message.HasField("continuous") else None,
     )
     return task, message.token, message.node_address

@@ -34,6 +34,7 @@ def test_a_specification_survives_the_way_there_and_back() -> None:
         allow_data_loss=True,
         priority=-7,
         read_rate="200MB",
+        continuous=spec.Continuous(every=600.0, replay=0.5),
     )
     assert spec.JobSpec.from_proto(sent.to_proto()) == sent
 
@@ -73,6 +74,9 @@ def test_every_value_of_every_enum_has_its_text(message, field, texts) -> None:
         (job_pb2.Task, spec.Task),
         (job_pb2.TaskStatus, spec.TaskStatus),
         (job_pb2.Progress, spec.Progress),
+        (job_pb2.Continuous, spec.Continuous),
+        (job_pb2.RoundProgress, spec.RoundProgress),
+        (job_pb2.Publication, spec.Publication),
         (job_pb2.Node, spec.Node),
         (job_pb2.AgentInfo, spec.AgentInfo),
     ],

@@ -28,7 +28,7 @@ class Value:
     ======================= ==================================================================
     ``Literal[...]``        an enum; not set: the attribute's default, if there is one
     ``datetime``            a ``Timestamp``, read in UTC
-    ``float``               a ``Duration``, read in seconds
+    ``float``               a number, or a ``Duration``, read in seconds
     a subclass of `Value`   a message
     ``tuple[...]``          a repeated field
     ``Mapping[...]``        a map
@@ -61,6 +61,8 @@ def write_message(value: Any, message_type: type[_M]) -> _M:
         elif field.message_type is not None and field.message_type.full_name == Duration.DESCRIPTOR.full_name:
             seconds, content = content, Duration()
             content.FromMicroseconds(round(seconds * MICROSECOND))
+        elif isinstance(content, Value):
+            content = write_message(content, cast("Any", field.message_type)._concrete_class)
         found[attribute.name] = content
     return message_type(**found)
 
@@ -149,7 +151,7 @@ def _conversion(kind: Any) -> Callable[[Any], Any]:
     if kind is datetime:
         return lambda timestamp: timestamp.ToDatetime(tzinfo=timezone.utc)
     if kind is float:
-        return lambda duration: duration.ToMicroseconds() / MICROSECOND
+        return lambda value: value if isinstance(value, float) else value.ToMicroseconds() / MICROSECOND
     return cast("Callable[[Any], Any]", kind.from_proto if _is_value(kind) else kind)
 
 

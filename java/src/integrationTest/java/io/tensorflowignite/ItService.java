@@ -1,6 +1,7 @@
 package io.tensorflowignite;
 
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
@@ -8,11 +9,14 @@ import static org.junit.Assert.assertTrue;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.hash.Hashing;
 import com.google.protobuf.ByteString;
+import com.google.protobuf.Duration;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.v1.Continuous;
+import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.ListJobsRequest;
 import io.tensorflowignite.v1.ListNodesRequest;
@@ -132,6 +136,34 @@ public class ItService {
     assertTrue(text, text.contains("TENSORFLOW_IGNITE_PYTHON"));
     assertTrue(text, text.endsWith(" [code=NO_AGENT]"));
     assertEquals(0, other.listJobs(ListJobsRequest.getDefaultInstance()).getJobsCount());
+  }
+
+  @Test
+  public void aContinuousJobWithImpossibleRoundsIsRejected() {
+    Continuous.Builder rounds = Continuous.newBuilder();
+    Duration second = Duration.newBuilder().setSeconds(1).build();
+    JobKind mirrored = JOB_KIND_MULTI_WORKER_MIRRORED;
+    refuse("replay=1.0", mirrored, rounds.clone().setReplay(1));
+    refuse("replay=NaN", mirrored, rounds.clone().setReplay(Double.NaN));
+    refuse("when -1 rows", mirrored, rounds.clone().setWhenRows(-1));
+    refuse("every 1 s, and when 5 rows", mirrored, rounds.clone().setWhenRows(5).setEvery(second));
+    refuse("every 0 s", mirrored, rounds.clone().setEvery(Duration.getDefaultInstance()));
+    refuse("of kind parameter-server", JOB_KIND_PARAMETER_SERVER, rounds);
+  }
+
+  private static void refuse(String text, JobKind kind, Continuous.Builder rounds) {
+    JobSpec.Builder spec =
+        JobSpec.newBuilder().setKind(kind).setScript("main.py").setContinuous(rounds);
+    StatusRuntimeException refused =
+        assertThrows(
+            StatusRuntimeException.class,
+            () ->
+                api(CHANNELS.get(0))
+                    .submitJob(
+                        SubmitJobRequest.newBuilder().setRequestId("r").setSpec(spec).build()));
+    String found = refused.getStatus().getDescription();
+    assertTrue(found, found.contains(text));
+    assertTrue(found, found.endsWith(" [code=INVALID_REQUEST]"));
   }
 
   @Test

@@ -64,6 +64,9 @@ final class TaskEnvironment {
             .setAllowDataLoss(job.getSpec().getAllowDataLoss())
             .setReadRate(job.getSpec().getReadRate())
             .setAssignmentDigest(attempt.getAssignmentDigest());
+    if (job.getSpec().hasContinuous()) {
+      context.setContinuous(job.getSpec().getContinuous());
+    }
     attempt.getTasksList().stream()
         .filter(worker -> worker.getPartitionsCount() > 0)
         .forEach(

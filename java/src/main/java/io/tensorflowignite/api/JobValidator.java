@@ -18,10 +18,12 @@ import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.settings.ReadRate;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.v1.Continuous;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -33,6 +35,7 @@ final class JobValidator {
   private static final int MAX_NAME = 200;
   private static final int MAX_PS = 100;
   private static final long MAX_SECONDS = TimeUnit.DAYS.toSeconds(365);
+  private static final long NANOS_OF_A_SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final Pattern ENV_NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
   private final Ignite ignite;
@@ -137,6 +140,35 @@ final class JobValidator {
             + " it out.",
         spec.getReadRate(),
         ReadRate.RULE);
+    if (spec.hasContinuous()) {
+      checkContinuous(spec);
+    }
+  }
+
+  private static void checkContinuous(JobSpec spec) {
+    Continuous rounds = spec.getContinuous();
+    check(
+        spec.getKind() == JOB_KIND_MULTI_WORKER_MIRRORED,
+        ERROR_CODE_INVALID_REQUEST,
+        "The job is continuous and of kind %s. A continuous job is multi-worker-mirrored: its"
+            + " workers train in rounds. Submit it with that kind, or without continuous.",
+        MessageText.name(spec.getKind()).toLowerCase(Locale.ROOT).replace('_', '-'));
+    check(
+        rounds.getWhenRows() >= 0
+            && (!rounds.hasEvery()
+                || (rounds.getWhenRows() == 0 && isTime(rounds.getEvery(), NANOS_OF_A_SECOND))),
+        ERROR_CODE_INVALID_REQUEST,
+        "The rounds of the job begin every %d s, and when %d rows have changed. At most one of"
+            + " every and when_rows is set: from 1 s to a year, or a number of rows above 0. Set"
+            + " one of them to such a value.",
+        rounds.getEvery().getSeconds(),
+        rounds.getWhenRows());
+    check(
+        rounds.getReplay() >= 0 && rounds.getReplay() < 1,
+        ERROR_CODE_INVALID_REQUEST,
+        "The job has replay=%s. It is the part of a round's rows that were there before, from 0 to"
+            + " below 1. Set replay to such a number: with 0.5, half of the rows.",
+        rounds.getReplay());
   }
 
   private static boolean isTime(Duration time, long leastNanos) {

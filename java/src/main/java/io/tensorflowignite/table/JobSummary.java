@@ -84,7 +84,7 @@ public final class JobSummary {
     summary
         .getStatusBuilder()
         .setState(task.getStatus().getState())
-        .setProgress(task.getStatus().getProgress().toBuilder().clearEnd());
+        .setProgress(task.getStatus().getProgress().toBuilder().clearEnd().clearRounds());
     return summary.build();
   }
 

@@ -8,6 +8,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 
 import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.Continuous;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Role;
@@ -59,6 +60,7 @@ public class TaskEnvironmentTest {
     assertEquals(Arrays.asList(4, 9), context.getWorkers(0).getPartitionsList());
     assertEquals(17, context.getWorkers(0).getRows());
     assertEquals("200MB", context.getReadRate());
+    assertEquals(0.5, context.getContinuous().getReplay(), 0);
     assertEquals(ROLE_PS, context.getRole());
     assertEquals(2, context.getAttempt());
   }
@@ -69,7 +71,8 @@ public class TaskEnvironmentTest {
             JobSpec.newBuilder()
                 .setKind(JOB_KIND_PARAMETER_SERVER)
                 .setCache("digits")
-                .setReadRate("200MB"))
+                .setReadRate("200MB")
+                .setContinuous(Continuous.newBuilder().setReplay(0.5)))
         .build();
   }
 
