@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import itertools
 import json
 import logging
 import os
@@ -18,7 +18,7 @@ import tensorflow_ignite as tfi
 from tensorflow_ignite import train
 from tensorflow_ignite.errors import AttemptSupersededError, InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.task import CONTEXT_VARIABLE, Task
-from tensorflow_ignite.train import distribution
+from tensorflow_ignite.train import distribution, fits
 from tensorflow_ignite.train.store import _NONE_SHARED, Store
 
 tf = pytest.importorskip("tensorflow")
@@ -262,7 +262,7 @@ def test_each_fit_of_a_script_has_its_place_in_the_directory_of_the_job(
 
     def script() -> list[int]:
         """Two trainings; the steps with which each has begun."""
-        monkeypatch.setattr("tensorflow_ignite.train.callback._fits", itertools.count(1))
+        monkeypatch.setattr("tensorflow_ignite.train.fits._count", 0)
         resumed = []
         for epochs in (1, 2):
             model = keras.Sequential([keras.layers.Dense(1)])
@@ -277,6 +277,55 @@ def test_each_fit_of_a_script_has_its_place_in_the_directory_of_the_job(
     assert script() == [0, 0]
     assert script() == [3, 6]
     assert (tmp_path / "fit-2" / "checkpoint").is_file()
+
+
+def test_each_round_continues_the_training_of_the_round_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keras = pytest.importorskip("keras")
+    module = importlib.import_module("tensorflow_ignite.train.checkpoint")
+    monkeypatch.setattr(module, "current", lambda: Task(checkpoint_directory=str(tmp_path)))
+    rows = tf.data.Dataset.from_tensors((tf.ones([4, 2]), tf.ones([4, 1]))).repeat(3)
+
+    class Interrupted(Exception):
+        pass
+
+    class Watch(keras.callbacks.Callback):  # type: ignore[misc, name-defined]
+        def __init__(self, end: tuple[int, int] | None) -> None:
+            super().__init__()
+            self.end = end
+            self.trained: list[tuple[int, int]] = []
+
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self.epoch = epoch
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            self.trained.append((self.epoch, batch))
+            if (self.epoch, batch) == self.end:
+                raise Interrupted
+
+    def process(*rounds: int, end: tuple[int, int] | None = None) -> list[tuple[int, list[tuple[int, int]]]]:
+        """A process that trains these rounds: the steps before each round, and the batches of its epochs."""
+        monkeypatch.setattr("tensorflow_ignite.train.callback._of_rounds", {})
+        model = keras.Sequential([keras.Input([2]), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.Adam(0.1), "mse")
+        found = []
+        for number in rounds:
+            fits.begin_round(number)
+            watch, callback = Watch(end), train.CheckpointCallback(every_steps=1)
+            with contextlib.suppress(Interrupted):
+                model.fit(rows, epochs=2, verbose=0, callbacks=[callback, watch])
+            assert callback.checkpoint is not None
+            assert callback.checkpoint.steps_done == int(model.optimizer.iterations.numpy())
+            found.append((callback.checkpoint.steps_done - len(watch.trained), watch.trained))
+        fits.begin_round(0)
+        return found
+
+    two_epochs = [(epoch, batch) for epoch in range(2) for batch in range(3)]
+    assert process(1, 2) == [(0, two_epochs), (6, two_epochs)]
+    # The training of a round that was not over is, and nothing is trained twice.
+    assert process(2, 3, end=(1, 1)) == [(12, []), (12, two_epochs[:5])]
+    # An epoch that was interrupted has other rows now.
+    assert process(3, 4) == [(17, two_epochs[3:]), (20, two_epochs)]
+    assert (tmp_path / "rounds" / "checkpoint").is_file()
 
 
 def test_corrected_functions_of_keras_leave_one_process_alone() -> None:

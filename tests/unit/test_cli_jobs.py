@@ -70,6 +70,19 @@ def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
     assert spec.read_rate == "50000rows"
 
 
+def test_a_continuous_job_has_its_rules(cli, node, script) -> None:
+    options = ["--continuous", "--every", "10m", "--replay", "0.5"]
+    code, out, _ = cli("submit", "--cache", "images", *options, "--detach", script)
+    assert code == 0
+    rounds = node.state.jobs[out.strip()].spec.continuous
+    assert (rounds.every.seconds, rounds.when_rows, rounds.replay) == (600, 0, 0.5)
+    described = cli("describe", out.strip())[1]
+    assert "rules:        continuous, every=600s, replay=0.5\n" in described
+    assert "rounds: none; they begin when the script calls tfi.train.rounds()\n" in described
+    code, _, err = cli("submit", "--cache", "images", "--continuous", "--every", "soon", "--detach", script)
+    assert (code, "--every soon is no period" in err) == (2, True)
+
+
 def test_submit_waits_prints_the_output_and_ends_with_the_jobs_code(cli, node, script) -> None:
     finish(node)
     code, out, err = cli("submit", "--cache", "images", script)
@@ -260,6 +273,29 @@ def test_describe_shows_what_a_job_waits_for_and_its_remaining_crashes(cli, node
     assert "crashes:      2 of 3 (max_crashes) since it was last healthy: 1 more is followed by a restart" in out
     assert re.search(r"^  1 +restarting +2 +to 11 ", out, re.M)
     assert "traceback" not in out
+
+
+def test_describe_shows_the_rounds_of_a_continuous_job(cli, node) -> None:
+    job = running_job()
+    job.spec.continuous.when_rows = 100
+    progress = job.attempts[-1].tasks[0].status.progress
+    first = progress.rounds.add(number=1, changes=60_000)
+    first.begun_at.FromDatetime(datetime(2026, 3, 8, 12, tzinfo=timezone.utc))
+    first.finished_at.FromDatetime(datetime(2026, 3, 8, 12, 1, tzinfo=timezone.utc))
+    first.publications.add(model="trips", measure=0.29, version=1)
+    second = progress.rounds.add(number=2)
+    second.begun_at.FromDatetime(datetime(2026, 3, 8, 12, 9, tzinfo=timezone.utc))
+    second.publications.add(model="trips", measure=0.33, earlier_version=1, earlier_measure=0.29)
+    progress.waiting_for = "100 changes (when_rows): there are 7"
+    node.state.add(job)
+    out = cli("describe", "7f3a")[1]
+    assert re.search(r"  2026-03-0. ..:00:00  round 1: 60,000 rows; trips: published 1 \(0\.29\)\n", out)
+    assert re.search(r"  2026-03-0. ..:09:00  round 2: changes and whole partitions;", out)
+    assert "trips: kept 1 (0.33 is worse than 0.29) (trains)" in " ".join(out.split())
+    assert "  the next one waits for 100 changes (when_rows): there are 7\n" in out
+    shown = json.loads(cli("describe", "--json", "7f3a")[1])["attempts"][-1]["tasks"][0]["status"]["progress"]
+    assert shown["rounds"][1]["publications"][0]["earlier_measure"] == 0.29
+    assert shown["rounds"][1]["changes"] is None
 
 
 # events

@@ -21,7 +21,7 @@ from tensorflow_ignite.cli.render import (
     table,
     timestamp,
 )
-from tensorflow_ignite.spec import Attempt, EpochProgress, Job, Task
+from tensorflow_ignite.spec import Attempt, Continuous, EpochProgress, Job, Task
 
 # How many of a job's newest events are shown.
 _ATTEMPTS = 20
@@ -47,6 +47,8 @@ def describe(context: typer.Context, job_id: JobId, address: Address = None, jso
     for name, value in _facts(job):
         if value:
             print(fold(f"  {name + ':':<14}{value}", 16))
+    if job.spec.continuous is not None:
+        _print_rounds(job)
     if job.attempts:
         _print_attempts(job)
     if job.attempt:
@@ -126,10 +128,32 @@ def _rules(job: Job) -> str:
     rules += ["allow_plaintext"] if spec.allow_plaintext else []
     rules += [f"priority={spec.priority}"] if spec.priority else []
     rules += [f"read_rate={spec.read_rate}"] if spec.read_rate else []
+    rules += _continuous(spec.continuous) if spec.continuous else []
     for name in ("start_timeout", "first_step_timeout", "stall_timeout", "stop_grace", "wait_timeout"):
         seconds = getattr(spec, name)
         rules += [] if seconds is None else [f"{name}={seconds:g}s"]
     return ", ".join(rules)
+
+
+def _continuous(rounds: Continuous) -> list[str]:
+    rules = ["continuous"]
+    rules += [] if rounds.every is None else [f"every={rounds.every:g}s"]
+    rules += [f"when_rows={rounds.when_rows}"] if rounds.when_rows else []
+    return rules + ([f"replay={rounds.replay:g}"] if rounds.replay else [])
+
+
+def _print_rounds(job: Job) -> None:
+    if not job.rounds:
+        print(f"\n{paint('rounds', 'bold')}: none; they begin when the script calls tfi.train.rounds()")
+        return
+    print(f"\n{paint('rounds', 'bold')}:")
+    for each in job.rounds:
+        begun = "-" if each.begun_at is None else f"{each.begun_at.astimezone():%Y-%m-%d %H:%M:%S}"
+        state = "" if each.finished_at else " (stopped)" if job.is_over else " (trains)"
+        print(fold(f"  {begun}  {escaped(str(each))}{state}", 4))
+    for task in job.attempt.tasks if job.attempt and not job.is_over else ():
+        if task.status.progress and task.status.progress.waiting_for:
+            print(fold(f"  the next one waits for {escaped(task.status.progress.waiting_for)}", 4))
 
 
 def _print_attempts(job: Job) -> None:

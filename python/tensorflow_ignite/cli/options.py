@@ -44,6 +44,17 @@ def moment(name: str, text: str) -> datetime:
         ) from None
 
 
+def period(name: str, text: str) -> float:
+    """The seconds of an option such as ``10m``."""
+    found = re.fullmatch(r"(\d{1,6})([smhd])", text)
+    if not found:
+        raise CommandLineError(
+            f"{name} {text} is no period. It is a number of seconds, minutes, hours or days, such as 90s, 10m, 12h and "
+            "1d. Give such a period."
+        )
+    return float(int(found[1]) * _UNIT_SECONDS[found[2]])
+
+
 def _check_address(value: str | None) -> str | None:
     if value is not None:
         try:

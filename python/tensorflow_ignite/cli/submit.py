@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.options import Address, Json, complete_cache, one_of, option, session
+from tensorflow_ignite.cli.options import Address, Json, complete_cache, one_of, option, period, session
 from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN, QUORUMS
 
 
@@ -106,6 +106,18 @@ def submit(
         str,
         option("--read-rate", "RATE", "The most read from each node in a second: 200MB, or 50000rows."),
     ] = "",
+    continuous: Annotated[
+        bool, typer.Option("--continuous", help="Train in rounds without an end, on what was put since the last one.")
+    ] = False,
+    every: Annotated[
+        str | None, option("--every", "TIME", "Begin a round so long after the last one began: 90s, 10m, 12h.")
+    ] = None,
+    when_rows: Annotated[
+        int | None, option("--when-rows", "NUMBER", "Begin a round after this number of changes of the cache.")
+    ] = None,
+    replay: Annotated[
+        float, option("--replay", "PART", "The part of a round's rows that were there before: 0.5 is half of them.")
+    ] = 0.0,
     on_join: Annotated[
         str, option("--on-join", "WHAT", f"When a node joins: {', '.join(ON_JOIN)}.", autocompletion=one_of(ON_JOIN))
     ] = ON_JOIN[0],
@@ -156,6 +168,7 @@ def submit(
       tensorflow-ignite submit --cache clicks --kind parameter-server train.py
       tensorflow-ignite submit --cache images --priority 10 train.py
       tensorflow-ignite submit --cache images --read-rate 200MB train.py
+      tensorflow-ignite submit --cache trips --continuous --every 10m train.py
       id=$(tensorflow-ignite submit --detach --cache images train.py)
     """
     given = args or []
@@ -209,6 +222,10 @@ def submit(
             python=python,
             priority=priority,
             read_rate=read_rate,
+            continuous=continuous,
+            every=None if every is None else period("--every", every),
+            when_rows=when_rows,
+            replay=replay,
         )
         exit_code = 0
         if wait:

@@ -54,27 +54,13 @@ def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: Calla
     Raises:
         TensorFlowIgniteError: If this task is not a current one; if no node answers.
     """
-    here = task.current()
-
-    def request(waits: bool) -> job_pb2.AgreeOnRowsRequest:
-        return job_pb2.AgreeOnRowsRequest(
-            job_id=here.job_id,
-            attempt=here.attempt,
-            worker=here.index,
-            incarnation=here.incarnation,
-            dataset=dataset,
-            epoch=epoch,
-            rows=rows,
-            others=() if waits else last,
-        )
-
     begin = time.monotonic()
     seconds, said = _FIRST_PAUSE_SECONDS, False
     while True:
         waits = time.monotonic() - begin < SECONDS_TO_WAIT
-        answer = _connection(here).call("AgreeOnRows", functools.partial(request, waits))
-        if answer.rows:
-            return list(answer.rows)
+        found = _numbers(dataset, epoch, rows, () if waits else last)
+        if found:
+            return found
         if not said and time.monotonic() - begin > SECONDS_TO_SAY:
             said = True
             _log.warning(
@@ -86,6 +72,34 @@ def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: Calla
             )
         sleep(seconds)
         seconds = min(2 * seconds, _LONGEST_PAUSE_SECONDS)
+
+
+def meet(name: str, number: int, pause: Callable[[float], None]) -> None:
+    """Returns when all workers of the job have called it with the same name and number, however long that takes.
+
+    Args:
+        name: What the workers have done, in at most 80 characters.
+        number: How often.
+        pause: Waits some seconds; an error that it raises ends the wait.
+    """
+    while not _numbers(name, number, 0, ()):
+        pause(_LONGEST_PAUSE_SECONDS)
+
+
+def _numbers(dataset: str, epoch: int, rows: int, others: Sequence[int]) -> list[int]:
+    """The numbers of all workers; empty: some are missing."""
+    here = task.current()
+    request = job_pb2.AgreeOnRowsRequest(
+        job_id=here.job_id,
+        attempt=here.attempt,
+        worker=here.index,
+        incarnation=here.incarnation,
+        dataset=dataset,
+        epoch=epoch,
+        rows=rows,
+        others=others,
+    )
+    return list(_connection(here).call("AgreeOnRows", lambda: request).rows)
 
 
 @functools.lru_cache(maxsize=1)

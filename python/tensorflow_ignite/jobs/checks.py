@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from tensorflow_ignite.base import rates
 from tensorflow_ignite.errors import InvalidRequestError
+from tensorflow_ignite.spec import Continuous
 
 _Choice = TypeVar("_Choice", bound=str)
 MAX_JOBS = 100_000
@@ -136,6 +137,34 @@ def read_rate(rate: str) -> str:
     if rate and rates.parse(rate) is None:
         raise InvalidRequestError(f"read_rate {rate!r} is no rate. A rate is {rates.RULE}. For example: 200MB.")
     return rate
+
+
+def continuous(is_continuous: bool, every: float | None, when_rows: int | None, replay: float) -> Continuous | None:
+    """Checks how a job trains in rounds; None: it does not."""
+    if not is_continuous:
+        given = {"every": every, "when_rows": when_rows, "replay": replay or None}
+        for name, value in given.items():
+            if value is not None:
+                raise InvalidRequestError(
+                    f"{name} {value!r} has no meaning for a job that is not continuous. A continuous job trains in "
+                    f"rounds. Submit it with continuous=True (--continuous), or leave {name} out."
+                )
+        return None
+    if every is not None and when_rows is not None:
+        raise InvalidRequestError(
+            f"every {every!r} and when_rows {when_rows!r} exclude each other. A round begins by time, or by the number "
+            "of changes. Leave one of them out."
+        )
+    if every is not None and seconds("every", every) < 1:
+        raise InvalidRequestError(
+            f"every {every!r} is too short. A round begins 1 s after the last one at least. Pass 1."
+        )
+    if isinstance(replay, bool) or not isinstance(replay, (int, float)) or not 0 <= replay < 1:
+        raise InvalidRequestError(
+            f"replay {replay!r} is no part of a round's rows. It is from 0 to below 1: with 0.5, half of the rows were "
+            "there before. Pass such a number."
+        )
+    return Continuous(every, 0 if when_rows is None else count("when_rows", when_rows, 1), float(replay))
 
 
 def optional_seconds(what: str, duration: float | None, *, zero: bool = False) -> float | None:

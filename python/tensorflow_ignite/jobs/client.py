@@ -135,6 +135,10 @@ class Client:
         python: str | None = None,
         priority: int = 0,
         read_rate: str = "",
+        continuous: bool = False,
+        every: float | None = None,
+        when_rows: int | None = None,
+        replay: float = 0.0,
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -187,6 +191,12 @@ class Client:
             read_rate: The most that its tasks together read from each node in a second, ``"200MB"`` or ``"50000rows"``;
                 empty: no limit of its own. Whatever it is, reading yields to the application's work on a node, unless
                 the cluster is configured otherwise (``readRate``).
+            continuous: Train in rounds without an end (`tensorflow_ignite.train.rounds`): the first one on all rows of
+                the cache, each later one on what was put since. Only of kind ``"multi-worker-mirrored"``.
+            every: Seconds from the begin of a round to that of the next one.
+            when_rows: Number of changes of the cache after which a round begins. If neither is given, a round begins
+                when a row has changed.
+            replay: The part of a round's rows that were there before, about, from 0 to below 1; each round has others.
 
         Returns:
             The job, which continues when this client is closed.
@@ -243,7 +253,13 @@ class Client:
             python=checks.interpreter(python or ""),
             priority=checks.priority(priority),
             read_rate=checks.read_rate(read_rate),
+            continuous=checks.continuous(continuous, every, when_rows, replay),
         )
+        if spec.continuous is not None and kind != "multi-worker-mirrored":
+            raise InvalidRequestError(
+                f"a continuous job cannot be of kind {kind!r}. Its workers train in rounds, as multi-worker-mirrored. "
+                "Leave kind or continuous out."
+            )
         if not cache:
             raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")
         if archive is None:

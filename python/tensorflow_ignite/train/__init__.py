@@ -9,15 +9,19 @@ from tensorflow_ignite.train.checkpoint import TrainCheckpoint, checkpoint
 from tensorflow_ignite.train.context import Context, context
 from tensorflow_ignite.train.distribution import strategy
 from tensorflow_ignite.train.progress import busy, report
+from tensorflow_ignite.train.rounds import rounds
+from tensorflow_ignite.train.training_round import Round
 
 __all__ = [
     "CheckpointCallback",
     "Context",
+    "Round",
     "TrainCheckpoint",
     "WorkerAssignment",
     "busy",
     "checkpoint",
     "context",
     "report",
+    "rounds",
     "strategy",
 ]

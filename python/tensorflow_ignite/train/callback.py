@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.task import current
-from tensorflow_ignite.train import keras3
+from tensorflow_ignite.train import fits, keras3
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, find_directory
 from tensorflow_ignite.train.curves import RUN
 from tensorflow_ignite.train.progress import announce, report_checkpoint, report_figures
@@ -20,8 +19,10 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
 _log = logging.getLogger(__name__)
-# Numbers the trainings of this process that use the job's directory: a script does the same ones in each attempt.
-_fits = itertools.count(1)
+# The saved number of an epoch is that of its round times this, plus its number in the round.
+_ROUND = 2**32
+# The last callback of each directory, for the next round.
+_of_rounds: dict[str, CheckpointCallback] = {}
 
 # A batch of the validation may take this long, in addition to the stall timeout of the job.
 VALIDATION_BATCH_SECONDS = 60.0
@@ -47,6 +48,10 @@ class CheckpointCallback:
 
     If training resumes within an epoch, the finished steps are not repeated, but the dataset is read from its
     beginning: shuffle it.
+
+    In a round of :func:`tensorflow_ignite.train.rounds` it continues the training of the round before, with the epochs
+    of this ``fit``. If training resumes within an epoch of a round, the epoch is trained again, so that no new row is
+    left out.
 
     Attributes:
         checkpoint: The checkpoints; None before ``fit``.
@@ -100,6 +105,8 @@ class CheckpointCallback:
         self._epoch = 0
         self._optimizer_aside: Any = None
         self._saved_position: tuple[int, int] | None = None
+        self._round = 0
+        self._optimizer: Any = None
         self._figures: dict[str, float] = {}
 
     def set_params(self, params: dict[str, Any]) -> None:
@@ -117,11 +124,17 @@ class CheckpointCallback:
                 "this CheckpointCallback has served a fit before. A callback keeps the position of one training. "
                 "Create another one: CheckpointCallback()"
             )
+        self._round, self._optimizer = fits.current_round(), self.model.optimizer
         if self._is_jobs_directory:
-            number = next(_fits)
-            if number > 1:
-                self._directory = f"{self._directory.rstrip('/')}/fit-{number}"
-                self._run = f"{RUN}-fit-{number}"
+            place = fits.next_place()
+            if place:
+                self._directory = f"{self._directory.rstrip('/')}/{place}"
+                self._run = f"{RUN}-{place.replace('/', '-')}"
+        if self._round:
+            earlier, _of_rounds[self._directory] = _of_rounds.get(self._directory), self
+            if earlier is not None and earlier.model is self.model and earlier._optimizer is self._optimizer:
+                self._continue(earlier)
+                return
         import tensorflow as tf
 
         strategy = self.model.distribute_strategy
@@ -150,8 +163,23 @@ class CheckpointCallback:
             # Not from that of an earlier fit.
             report_checkpoint(resumed_from_step=0)
 
+    def _continue(self, earlier: CheckpointCallback) -> None:
+        """Continues with the checkpoints of the round before."""
+        assert earlier.checkpoint is not None
+        self.checkpoint, self._steps_before = earlier.checkpoint, earlier._steps_before
+        self._epoch_variable, self._batch_variable = earlier._epoch_variable, earlier._batch_variable
+        if self.checkpoint.planned_end is not None:
+            self.checkpoint.planned_end.begin(self._steps_before)
+
     def _resume(self, epoch: int, batch: int) -> None:
         assert self.checkpoint is not None
+        number, epoch = divmod(epoch, _ROUND)
+        if self._round:
+            # The finished steps of an epoch had other rows than those that are read now.
+            self._steps_before = self.checkpoint.resumed_from_step
+            if number != self._round:
+                return
+            batch = 0
         steps = self.params.get("steps")
         if steps and batch >= steps:
             epoch, batch = epoch + 1, 0
@@ -235,7 +263,7 @@ class CheckpointCallback:
         assert self.checkpoint is not None
         assert self._epoch_variable is not None
         assert self._batch_variable is not None
-        self._epoch_variable.assign(epoch)
+        self._epoch_variable.assign(self._round * _ROUND + epoch)
         self._batch_variable.assign(batch)
         self.checkpoint.save(self._steps_before + batch)
         self._saved_position = epoch, batch

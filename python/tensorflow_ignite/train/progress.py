@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import SupportsFloat
 
 from google.protobuf import json_format
@@ -96,6 +96,13 @@ def report_end(end: job_pb2.EndProgress) -> None:
         curves.flush()
 
 
+def report_rounds(rounds: Sequence[job_pb2.RoundProgress], waiting_for: str = "") -> None:
+    """Reports the rounds of a continuous job, and what the next one waits for; outside a job it does nothing."""
+    path = os.environ.get(PROGRESS_VARIABLE)
+    if path:
+        _writer.report_rounds(path, job_pb2.Progress(rounds=rounds, waiting_for=waiting_for))
+
+
 def busy(seconds: float) -> None:
     """Announces work without steps, such as the build of an index: a task that is silent for long counts as stalled.
 
@@ -132,12 +139,22 @@ class _Writer:
         self._resumed_from_step = 0
         self._checkpoint_step = 0
         self._end = job_pb2.EndProgress()
+        self._rounds = job_pb2.Progress()
         self._is_failing = False
         self._is_cut = False
 
     def end(self, path: str, end: job_pb2.EndProgress) -> None:
         with self._lock:
             self._end.CopyFrom(end)
+            same = job_pb2.Progress()
+            same.CopyFrom(self._last)
+            self.put(path, same, force=True)
+
+    def report_rounds(self, path: str, rounds: job_pb2.Progress) -> None:
+        with self._lock:
+            if rounds == self._rounds:
+                return
+            self._rounds.CopyFrom(rounds)
             same = job_pb2.Progress()
             same.CopyFrom(self._last)
             self.put(path, same, force=True)
@@ -178,6 +195,9 @@ class _Writer:
             del progress.epochs[:]
             for epoch in epoch_report.recent():
                 progress.epochs.add(**epoch._asdict())
+            for name in ("rounds", "waiting_for"):
+                progress.ClearField(name)
+            progress.MergeFrom(self._rounds)
             self._last = progress
             self._pending = (path, progress)
             wait = self._written_at + SECONDS_BETWEEN_WRITES - time.monotonic()

@@ -1,0 +1,56 @@
+"""Whether any row of a cache has changed since a position, found without reading the others."""
+
+from __future__ import annotations
+
+from tensorflow_ignite.data import cache_position, service_or_thin
+from tensorflow_ignite.data.cache_position import CachePosition
+from tensorflow_ignite.data.epochs.changes import as_array
+from tensorflow_ignite.data.identified import since
+from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss, address_of, describe
+from tensorflow_ignite.data.transport import choice
+
+
+def any_row(cache: str, position: CachePosition, keys: tuple[int, int] | None) -> bool:
+    """Whether there is a row that was put since a position, or whose partition is read whole.
+
+    Args:
+        cache: Name of the cache.
+        position: The position.
+        keys: The range of hashes of keys; None: all keys.
+
+    Raises:
+        TensorFlowIgniteError: Any error of a node; if no node answers.
+    """
+    request = Request(
+        cache,
+        (),
+        False,
+        ALL,
+        None,
+        0,
+        nulls="default",
+        on_mismatch="skip",
+        accept_data_loss=accepts_data_loss(None),
+        keys=keys or (),
+        batch_rows=1,
+    )
+    via = address_of(request)
+    known = cache_position.known(as_array(position.partitions))
+    for endpoint in describe(request, via, request.command(uncounted=True)).endpoints:
+        # One column is enough.
+        narrow = endpoint.modified(columns=endpoint.command.columns[:1])
+        (stream,) = service_or_thin.moved_streams(
+            choice.FLIGHT,
+            since(narrow, known),
+            f"cache {cache!r}",
+            None,
+            via=via,
+            keep=lambda size: False,
+            most=1,
+        )
+        try:
+            if any(batch.num_rows for batch in stream):
+                return True
+        finally:
+            stream.cancel()
+    return False

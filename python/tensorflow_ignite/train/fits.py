@@ -1,0 +1,30 @@
+"""Numbers the trainings of this process that use the job's directory: a script does the same ones in each attempt.
+
+In the rounds of :func:`tensorflow_ignite.train.rounds` the numbers begin again in each round: every round continues the
+trainings of the round before.
+"""
+
+from __future__ import annotations
+
+#: Number of the round that this process trains; 0: none.
+_round = 0
+_count = 0
+
+
+def begin_round(number: int) -> None:
+    """A round begins; 0: there are no further rounds."""
+    global _round, _count
+    _round, _count = number, 0
+
+
+def current_round() -> int:
+    """Number of the round that this process trains; 0: none."""
+    return _round
+
+
+def next_place() -> str:
+    """The directory of the next training below that of the job; empty: the job's own."""
+    global _count
+    _count += 1
+    parts = ["rounds"] if _round else []
+    return "/".join([*parts, *([f"fit-{_count}"] if _count > 1 else [])])

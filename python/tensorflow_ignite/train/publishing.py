@@ -1,0 +1,120 @@
+"""Published versions of a model: ``ignite:///models/NAME/NUMBER.keras``, and whether a new one is not worse."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, SupportsFloat, get_args
+
+from tensorflow_ignite.errors import InvalidRequestError, StoredFileExistsError, StoredFileNotFoundError
+from tensorflow_ignite.spec import Publication
+from tensorflow_ignite.storage.files import Files
+from tensorflow_ignite.storage.reader import copy_bytes
+from tensorflow_ignite.train import keras3
+
+Better = Literal["lower", "higher"]
+Measure = Callable[[Any], SupportsFloat]
+
+_COPY_BYTES = 4 << 20
+
+
+class Versions:
+    """The published versions of one model."""
+
+    def __init__(self, name: str, files: Files) -> None:
+        """Makes no call yet.
+
+        Raises:
+            InvalidRequestError: It is no name.
+        """
+        if not isinstance(name, str) or not re.fullmatch(r"[^/\0]{1,200}", name) or name in (".", ".."):
+            raise InvalidRequestError(
+                f"{name!r} is no name of a model. It is the name of a directory below ignite:///models: 1 to 200 "
+                "characters without a slash. Use such a name"
+            )
+        self.name = name
+        self._files = files
+        self._directory = f"/models/{name}"
+
+    def newest(self) -> int | None:
+        """The number of the newest version; None: there is none."""
+        try:
+            names = [info.path.rpartition("/")[2] for info in self._files.list(self._directory)]
+        except StoredFileNotFoundError:
+            return None
+        return max((int(name[:-6]) for name in names if re.fullmatch(r"[1-9]\d*\.keras", name)), default=None)
+
+    def read(self, version: int, target: Path) -> None:
+        """Copies a version into a file of this machine."""
+        with self._files.open_reader(f"{self._directory}/{version}.keras") as reader, target.open("wb") as file:
+            copy_bytes(reader, file)
+
+    def write(self, source: Path) -> int:
+        """Publishes a file as the next version, in one step, and returns its number."""
+        version = self.newest() or 0
+        while True:
+            version += 1
+            try:
+                path = f"{self._directory}/{version}.keras"
+                with source.open("rb") as file, self._files.open_writer(path, "x", parents=True) as writer:
+                    while data := file.read(_COPY_BYTES):
+                        writer.write(data)
+                return version
+            except StoredFileExistsError:
+                # Of another job, which publishes the same model.
+                continue
+
+
+def publish(model: Any, versions: Versions, measure: Measure, better: Better) -> Publication:
+    """Publishes a model, unless it is worse than the newest version, by its measure.
+
+    Both are measured as they are loaded from their files, outside of any strategy.
+
+    Raises:
+        InvalidRequestError: The measure is no number.
+    """
+    package = importlib.import_module("keras" if keras3.is_model(model) else "tf_keras")
+    with tempfile.TemporaryDirectory(prefix="tensorflow-ignite-model-") as folder:
+        path, earlier_path = Path(folder, "candidate.keras"), Path(folder, "published.keras")
+        model.save(str(path))
+        measured = _number(measure(package.models.load_model(str(path))))
+        earlier, earlier_measured = versions.newest(), 0.0
+        if earlier is not None:
+            versions.read(earlier, earlier_path)
+            earlier_measured = _number(measure(package.models.load_model(str(earlier_path))))
+        worse = earlier is not None and is_worse(measured, earlier_measured, better)
+        version = None if worse else versions.write(path)
+    return Publication(versions.name, measured, earlier, earlier_measured, version)
+
+
+def is_worse(measured: float, than: float, better: Better) -> bool:
+    """Whether a measure is worse than another one; what is not a number is worse than any number."""
+    if math.isnan(measured) or math.isnan(than):
+        return math.isnan(measured) and not math.isnan(than)
+    return measured > than if better == "lower" else measured < than
+
+
+def check_better(better: Better) -> None:
+    """Checks which of two measures is better.
+
+    Raises:
+        InvalidRequestError: It is neither.
+    """
+    if better not in get_args(Better):
+        raise InvalidRequestError(
+            f'better={better!r} is unknown. It is "lower" for a loss, and "higher" for an accuracy. Use one of these'
+        )
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InvalidRequestError(
+            f"the measure of a model is {value!r:.100}. It is one number, by which two models are compared. Return "
+            "one: of several metrics of evaluate(), name one by its index, evaluate(...)[1]"
+        ) from None

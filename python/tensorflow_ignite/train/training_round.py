@@ -1,0 +1,119 @@
+"""One round of a training: its rows, and the publication of its models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tensorflow_ignite.errors import InvalidRequestError
+from tensorflow_ignite.spec import Publication
+from tensorflow_ignite.train.progress import announce
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tensorflow_ignite.data.cache_position import CachePosition
+    from tensorflow_ignite.train.publishing import Better, Measure
+
+# A measure of a model may take as long as this, in addition to the stall timeout of the job.
+_MEASURE_SECONDS = 600.0
+
+
+class Round:
+    """One round of a training; yielded by `rounds`.
+
+    Attributes:
+        number: From 1.
+        since: The position after which rows are new; None: all rows are.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        cache: str,
+        since: CachePosition | None = None,
+        validation_split: float | None = None,
+        replay: float = 0.0,
+        publish_once: Callable[[Callable[[], Publication]], Publication] = lambda publish: publish(),
+    ) -> None:
+        """Use `rounds`; the last argument has the first worker call a function, and returns its result on all."""
+        self.number = number
+        self.since = since
+        self._cache = cache
+        self._split = validation_split
+        self._replay = replay
+        self._publish_once = publish_once
+        self._is_measuring = False
+
+    def training(self, **options: Any) -> tf.data.Dataset:
+        """The rows to train on: new ones, and with ``--replay`` some of the others.
+
+        Args:
+            **options: Arguments of `tensorflow_ignite.dataset`. ``uneven`` is ``"pad"`` unless it is given: elements
+                have a weight, since a worker may have fewer new rows than another one, or none.
+        """
+        options = {"uneven": "pad", "replay": self._replay, **options}
+        if self.since is None:
+            del options["replay"]
+        else:
+            options["since"] = self.since
+        return self._dataset("training", options)
+
+    def validation(self, **options: Any) -> tf.data.Dataset:
+        """All rows that are held out, as they are now.
+
+        Args:
+            **options: Arguments of `tensorflow_ignite.dataset`. Within a measure it has the rows of the whole cache,
+                and elements have no weight; elsewhere those of this worker, and ``uneven`` is ``"pad"`` unless it is
+                given.
+        """
+        if self._split is None:
+            raise InvalidRequestError(
+                "no rows are held out for validation. A part of the keys is, if the loop says which part. Use "
+                "tfi.train.rounds(validation_split=0.1)"
+            )
+        defaults = {"partitions": "all"} if self._is_measuring else {"uneven": "pad"}
+        return self._dataset("validation", {**defaults, **options})
+
+    def publish(self, model: Any, name: str, *, measure: Measure, better: Better = "lower") -> Publication:
+        """Publishes a model as the next version, ``ignite:///models/NAME/N.keras``, unless it is worse than the last.
+
+        The first worker saves the model, loads it and the last published version, measures both, and publishes the
+        model if its measure is not worse; the others wait. A measure runs in one process, without a strategy. Models
+        need classes that Keras can load: `keras.saving.register_keras_serializable`.
+
+        Args:
+            model: A model of Keras 3 or of tf_keras.
+            name: Name of the model.
+            measure: Returns a number for a model, such as its loss on the rows of `validation`. If that takes more than
+                ten minutes, it announces that by `busy`.
+            better: Whether a ``"lower"`` or a ``"higher"`` measure is better. Equal ones are not worse.
+
+        Returns:
+            What became of the model, the same on all workers.
+
+        Raises:
+            InvalidRequestError: An argument breaks a rule, or the measure is no number.
+        """
+        from tensorflow_ignite.storage.files import Files
+        from tensorflow_ignite.train.publishing import Versions, check_better, publish
+
+        check_better(better)
+        versions = Versions(name, Files.at(None))
+
+        def measured(candidate: Any) -> float:
+            announce(_MEASURE_SECONDS, force=True)
+            self._is_measuring = True
+            try:
+                return measure(candidate)  # type: ignore[return-value]
+            finally:
+                self._is_measuring = False
+
+        return self._publish_once(lambda: publish(model, versions, measured, better))
+
+    def _dataset(self, subset: str, options: dict[str, Any]) -> tf.data.Dataset:
+        from tensorflow_ignite.data.dataset import dataset
+
+        if self._split is not None:
+            options = {**options, "validation_split": self._split, "subset": subset}
+        return dataset(self._cache, **options)

@@ -1,0 +1,186 @@
+"""Continuous jobs: rounds on what is put into a cache, and published versions; real nodes, real TensorFlow."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jobs import LIMIT, SCRIPTS, await_files, await_job, cli, read
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.spec import Job
+from tensorflow_ignite.testing import LocalCluster
+
+pytest.importorskip("keras")
+
+PARTITIONS = 32
+SPLIT = 0.2
+
+
+def put(nodes: LocalCluster, cache: str, ids: range, **options: object) -> set[int]:
+    """Puts rows of the line y = 2 x + 1, and returns their ids."""
+    x = (np.array(ids) % 100 / 100).astype("float32")
+    columns = {"key": np.array(ids), "id": np.array(ids), "x": x, "y": 2 * x + 1}
+    tfi.load(cache, columns, key="key", address=nodes.addresses[0], **options)  # type: ignore[arg-type]
+    return set(ids)
+
+
+def held_out(nodes: LocalCluster, cache: str) -> set[int]:
+    """The ids of the rows that no round may train on."""
+    rows = tfi.dataset(cache, columns=["id"], validation_split=SPLIT, subset="validation", address=nodes.addresses[0])
+    return {int(row["id"]) for row in rows}
+
+
+def waits_for(text: str) -> Callable[[Job], bool]:
+    """The next round waits for something."""
+
+    def holds(job: Job) -> bool:
+        tasks = job.attempt.tasks if job.attempt else ()
+        return any(task.status.progress and text in task.status.progress.waiting_for for task in tasks)
+
+    return holds
+
+
+def trained(folder: Path, handle: JobHandle, round: int, attempt: int, workers: int) -> set[int]:
+    """The ids that the workers of an attempt have read in a round; each of them once."""
+    names = [f"{round}-{attempt}-{index}.json" for index in range(workers)]
+    await_files(handle, *(folder / name for name in names))
+    ids = [number for name in names for number in read(folder, name)]
+    assert len(ids) == len(set(ids))
+    return set(ids)
+
+
+def test_rounds_leave_out_no_row_although_a_node_is_killed_and_publish_no_worse_model(tmp_path: Path) -> None:
+    with LocalCluster(nodes=2) as nodes, tfi.connect(nodes.addresses[0]) as client:
+        cache = "line"
+        first = put(nodes, cache, range(400), backups=1, partitions=PARTITIONS)
+        handle = client.submit(
+            SCRIPTS / "train_rounds.py",
+            cache=cache,
+            args=[str(tmp_path)],
+            continuous=True,
+            when_rows=40,
+            replay=0.5,
+            start_timeout=300,
+        )
+        try:
+            not_for_training = held_out(nodes, cache)
+            assert len(not_for_training) == pytest.approx(400 * SPLIT, rel=0.4)
+            assert trained(tmp_path, handle, 1, 1, 2) == first - not_for_training
+            await_job(handle, waits_for("40 changes (when_rows): there are 0"))
+
+            # Too few for a round.
+            some = put(nodes, cache, range(400, 430), if_exists="append")
+            await_job(handle, waits_for("there are 30"))
+            some |= put(nodes, cache, range(430, 500), if_exists="append")
+            not_for_training = held_out(nodes, cache)
+            found = trained(tmp_path, handle, 2, 1, 2)
+            assert found >= some - not_for_training
+            assert not found & not_for_training
+            # About as many old rows as new ones.
+            assert 0.5 * len(some) <= len(found & first) <= 1.6 * len(some)
+            await_job(handle, waits_for("there are 0"))
+            assert read(tmp_path, "published-1-0.json") == [1, None]
+            assert read(tmp_path, "published-2-0.json") == read(tmp_path, "published-2-1.json")
+
+            # A node is killed in the middle of a round, whose model is a worse one.
+            for name in ("hold-3", "spoil-3"):
+                (tmp_path / name).touch()
+            more = put(nodes, cache, range(500, 560), if_exists="append")
+            not_for_training = held_out(nodes, cache)
+            assert trained(tmp_path, handle, 3, 1, 2) >= more - not_for_training
+            nodes.kill_node(nodes.nodes[1])
+            meanwhile = put(nodes, cache, range(560, 580), if_exists="append")
+            assert trained(tmp_path, handle, 3, 2, 1) >= more - not_for_training
+            (tmp_path / "hold-3").unlink()
+            await_files(handle, tmp_path / "published-3-0.json")
+            version, earlier = read(tmp_path, "published-3-0.json")
+            assert version is None
+            assert earlier is not None
+
+            last = put(nodes, cache, range(580, 640), if_exists="append")
+            not_for_training = held_out(nodes, cache)
+            assert trained(tmp_path, handle, 4, 2, 1) >= (meanwhile | last) - not_for_training
+            job = await_job(handle, lambda job: len(job.rounds) == 4 and waits_for("there are 0")(job))
+            history = job.rounds
+            assert [each.number for each in history] == [1, 2, 3, 4]
+            assert [each.changes for each in history[:3]] == [400, 100, 60]
+            assert all(each.finished_at is not None for each in history)
+            kept = history[2].publications[0]
+            assert (kept.version, kept.earlier_version) == (None, earlier)
+            assert kept.measure > kept.earlier_measure
+            assert len(job.attempts) == 2
+            assert job.crashes == 0
+            described = " ".join(cli("describe", job.id, address=nodes.addresses[0]).stdout.split())
+            assert f"round 3: 60 changes; {kept}" in described
+            assert "the next one waits for 40 changes (when_rows): there are 0" in described
+            output = [line.text for line in handle.logs(role="worker", index=0)]
+            assert f"tensorflow_ignite: round 3: {kept}" in output
+            assert "tensorflow_ignite: the next round waits for 40 changes (when_rows): there are 0" in output
+            # The newest version is the published one.
+            versions = client_versions(nodes)
+            assert max(versions) == max(
+                publication.version or 0 for each in history for publication in each.publications
+            )
+        finally:
+            begin = time.monotonic()
+            stopped = handle.stop(timeout=LIMIT)
+            seconds = time.monotonic() - begin
+        assert stopped.state == "stopped"
+        assert seconds < 10
+
+
+def client_versions(nodes: LocalCluster) -> set[int]:
+    """The versions of the model that are there."""
+    import fsspec
+
+    files = fsspec.filesystem("ignite", address=nodes.addresses[0])
+    return {int(Path(name).stem) for name in files.ls("/models/line", detail=False)}
+
+
+def test_a_planned_end_ends_a_wait_at_once_and_the_next_attempt_goes_on(
+    cluster: LocalCluster, client: tfi.Client, tmp_path: Path
+) -> None:
+    ids = np.arange(50)
+    tfi.load("waits", {"id": ids}, backups=1, partitions=PARTITIONS, address=cluster.address)
+    script = tmp_path / "waits.py"
+    script.write_text(
+        "import tensorflow_ignite as tfi\n"
+        "for round in tfi.train.rounds():\n"
+        "    print('round', round.number, 'of attempt', tfi.train.context().attempt, flush=True)\n"
+    )
+    handle = client.submit(script, cache="waits", continuous=True, every=3600, max_crashes=0)
+    job = await_job(handle, waits_for("its time, in"))
+    pid = job.attempts[0].tasks[-1].status.pid
+    assert pid is not None
+    begin = time.monotonic()
+    os.kill(pid, signal.SIGTERM)
+    job = await_job(handle, lambda job: len(job.attempts) == 2)
+    assert time.monotonic() - begin < 10
+    assert job.attempts[0].cause_kind == "planned"
+    await_job(handle, lambda job: len(job.attempts) == 2 and waits_for("its time, in")(job))
+    begin = time.monotonic()
+    job = handle.stop(save=True, timeout=LIMIT)
+    assert time.monotonic() - begin < 10
+    assert job.state == "stopped"
+    assert [each.number for each in job.rounds] == [1]
+    # The round was over: it is not trained again.
+    rounds = [line.text for line in handle.logs(role="worker", index=0) if line.text.startswith("round ")]
+    assert rounds == ["round 1 of attempt 1"]
+
+
+def test_a_continuous_job_whose_script_knows_no_rounds_ends_with_it_and_says_so(
+    cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "once.py"
+    script.write_text("print('done')\n")
+    handle = client.submit(script, cache=numbered, continuous=True)
+    assert handle.wait(LIMIT).state == "succeeded"
+    described = cli("describe", handle.id, address=cluster.address).stdout
+    assert "rounds: none; they begin when the script calls tfi.train.rounds()" in described

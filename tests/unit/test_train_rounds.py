@@ -1,0 +1,380 @@
+"""Rounds of a continuous job: when they begin, what they read, and what is published; without nodes and TensorFlow."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tensorflow_ignite import train
+from tensorflow_ignite.data.cache_position import CachePosition
+from tensorflow_ignite.data.epochs.changes import Position
+from tensorflow_ignite.errors import InvalidRequestError, StoredFileExistsError, StoredFileNotFoundError
+from tensorflow_ignite.spec import Continuous, Publication
+from tensorflow_ignite.task import WorkerAssignment
+from tensorflow_ignite.train import fits, publishing, round_loop, round_rule
+from tensorflow_ignite.train.context import Context
+from tensorflow_ignite.train.publishing import Versions, is_worse
+from tensorflow_ignite.train.round_loop import RoundLoop
+from tensorflow_ignite.train.training_round import Round
+from tensorflow_ignite.v1 import job_pb2
+
+RULE = Continuous(when_rows=5, replay=0.5)
+
+
+class Stopped(BaseException):
+    """Ends a worker that waits."""
+
+
+class Cluster:
+    """A cache whose changes are counted, and the file of the rounds; waits run a plan of what happens meanwhile."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.changes = 10
+        self.new_rows: list[bool] = []
+        self.file = job_pb2.RoundState()
+        self.waits: Iterator[Callable[[], None]] = iter(())
+        self.waiting: list[str] = []
+        self.met: list[int] = []
+        cluster = self
+
+        class File:
+            def __init__(self, job_id: str) -> None:
+                pass
+
+            def read(self) -> job_pb2.RoundState:
+                copy = job_pb2.RoundState()
+                copy.CopyFrom(cluster.file)
+                return copy
+
+            def write(self, state: job_pb2.RoundState) -> None:
+                cluster.file.CopyFrom(state)
+
+        class Pause:
+            def __enter__(self) -> Pause:
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                pass
+
+            def __call__(self, seconds: float) -> None:
+                event = next(cluster.waits, None)
+                if event is None:
+                    raise Stopped
+                event()
+
+        def report(rounds: Any, waiting_for: str = "") -> None:
+            self.waiting += [waiting_for] if waiting_for else []
+
+        for name, value in {
+            "RoundFile": File,
+            "Pause": Pause,
+            "report_rounds": report,
+            "position": lambda cache: self.position(),
+            "count_rows": lambda cache: 1_000,
+            "any_row": lambda cache, since, keys: self.new_rows.pop(0) if self.new_rows else True,
+        }.items():
+            monkeypatch.setattr(round_loop, name, value)
+        monkeypatch.setattr(round_loop.agreement, "meet", lambda name, number, pause: self.met.append(number))
+
+    def position(self) -> CachePosition:
+        return CachePosition("trips", (Position(7, self.changes),))
+
+    def change(self, number: int) -> Callable[[], None]:
+        """An event of a wait."""
+
+        def happens() -> None:
+            self.changes += number
+
+        return happens
+
+    def worker(self, index: int = 0, rule: Continuous | None = RULE) -> Iterator[Round]:
+        here = Context(
+            in_job=True,
+            job_id="7f3a",
+            cache="trips",
+            index=index,
+            kind="multi-worker-mirrored",
+            continuous=rule,
+            assignment=(WorkerAssignment(0, "a", (0,), 600), WorkerAssignment(1, "b", (1,), 400)),
+        )
+        return RoundLoop(here, 0.1).run()
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    return Cluster(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("rule", "seconds", "changes", "waits"),
+    [
+        (Continuous(), 60, 1, None),
+        (Continuous(), 60, None, None),
+        (Continuous(), 60, 0, "a row that changes"),
+        (Continuous(), 2, 9, "its time, in 3 s: a round begins every 5 s at most"),
+        (Continuous(every=600), 2, 9, "its time, in 598 s: a round begins every 600 s at most"),
+        (Continuous(every=600), 700, 9, None),
+        (Continuous(every=600), 700, 0, "a row that changes"),
+        (Continuous(when_rows=1000), 0, 999, "1,000 changes (when_rows): there are 999"),
+        (Continuous(when_rows=1000), 0, 1000, None),
+        (Continuous(when_rows=1000), 0, None, None),
+    ],
+)
+def test_a_round_begins_by_time_or_by_the_number_of_changes(rule, seconds, changes, waits) -> None:
+    found = round_rule.wait(rule, seconds, changes)
+    assert (found.text if found else None) == waits
+
+
+def test_each_round_begins_where_the_one_before_has_begun(cluster: Cluster) -> None:
+    rounds = cluster.worker()
+    first = next(rounds)
+    assert (first.number, first.since) == (1, None)
+    assert fits.current_round() == 1
+    # While the first round trains.
+    cluster.changes = 12
+    cluster.waits = iter([cluster.change(2), cluster.change(1)])
+    second = next(rounds)
+    assert (second.number, second.since) == (2, CachePosition("trips", (Position(7, 10),)))
+    assert cluster.waiting == ["5 changes (when_rows): there are 2", "5 changes (when_rows): there are 4"]
+    assert cluster.met == [1]
+    cluster.changes = 40
+    third = next(rounds)
+    assert third.since == CachePosition("trips", (Position(7, 15),))
+    assert [each.number for each in cluster.file.rounds] == [1, 2, 3]
+    assert [each.changes for each in cluster.file.rounds] == [1_000, 5, 25]
+    assert [each.HasField("finished_at") for each in cluster.file.rounds] == [True, True, False]
+    with pytest.raises(Stopped):
+        next(rounds)
+    assert fits.current_round() == 0
+
+
+def test_a_restart_repeats_the_round_that_was_not_over_from_the_same_position(cluster: Cluster) -> None:
+    rounds = cluster.worker()
+    next(rounds)
+    cluster.changes = 20
+    second = next(rounds)
+    rounds.close()
+    cluster.changes = 500
+    again = cluster.worker()
+    repeated = next(again)
+    assert (repeated.number, repeated.since) == (second.number, second.since)
+    # What was put while the round was interrupted is in the next one, too.
+    third = next(again)
+    assert (third.number, third.since) == (3, CachePosition("trips", (Position(7, 20),)))
+    again.close()
+    # A round that was over is not trained again.
+    cluster.file.rounds[-1].finished_at.GetCurrentTime()
+    cluster.file.since, cluster.file.until = cluster.position().to_json(), ""
+    last = cluster.worker()
+    with pytest.raises(Stopped):
+        next(last)
+
+
+def test_changes_that_leave_nothing_to_train_on_make_no_round(cluster: Cluster) -> None:
+    rounds = cluster.worker()
+    next(rounds)
+    cluster.changes, cluster.new_rows = 20, [False, True]
+    cluster.waits = iter([cluster.change(7)])
+    second = next(rounds)
+    assert (second.number, second.since) == (2, CachePosition("trips", (Position(7, 20),)))
+    assert cluster.file.rounds[-1].changes == 7
+
+
+def test_changes_that_nodes_do_not_know_any_more_begin_a_round(cluster: Cluster) -> None:
+    rounds = cluster.worker()
+    next(rounds)
+    cluster.position = lambda: CachePosition("trips", (Position(8, 3),))  # type: ignore[method-assign]
+    assert next(rounds).since == CachePosition("trips", (Position(7, 10),))
+    assert not cluster.file.rounds[-1].HasField("changes")
+
+
+def test_other_workers_follow_the_chief(cluster: Cluster) -> None:
+    chief, other = cluster.worker(), cluster.worker(1)
+    cluster.waits = iter([lambda: next(chief) and None])
+    assert next(other).number == 1
+    cluster.changes = 30
+    cluster.waits = iter([lambda: None, lambda: next(chief) and None])
+    second = next(other)
+    assert (second.number, second.since) == (2, CachePosition("trips", (Position(7, 10),)))
+    with pytest.raises(Stopped):
+        next(other)
+
+
+def test_a_job_that_is_not_continuous_has_one_round_also_after_a_restart(cluster: Cluster) -> None:
+    for _ in range(2):
+        assert [each.number for each in cluster.worker(rule=None)] == [1]
+    assert [each.changes for each in cluster.file.rounds] == [1_000]
+
+
+def test_the_chief_publishes_once_and_all_workers_get_the_result(cluster: Cluster) -> None:
+    found = Publication("trips", 0.25, None, 0.0, 1)
+    chief, other = next(cluster.worker()), next(cluster.worker(1))
+    calls = []
+
+    def publish() -> Publication:
+        calls.append(1)
+        return found
+
+    cluster.waits = iter([lambda: chief._publish_once(publish) and None])
+    assert other._publish_once(publish) == found
+    # The next attempt repeats the round, and its model is published already.
+    assert next(cluster.worker())._publish_once(publish) == found
+    assert len(calls) == 1
+
+
+class Rows:
+    """Stands for `dataset`: what was requested."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.requests: list[dict[str, Any]] = []
+        module = SimpleNamespace(dataset=lambda cache, **options: self.requests.append({"cache": cache, **options}))
+        monkeypatch.setitem(sys.modules, "tensorflow_ignite.data.dataset", module)
+
+
+def test_rows_of_a_round_are_new_ones_with_a_sample_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, since = Rows(monkeypatch), CachePosition("trips", (Position(7, 10),))
+    Round(1, "trips", None, None, 0.5).training(label="y")
+    Round(2, "trips", since, 0.1, 0.5).training(label="y", uneven="drop")
+    Round(2, "trips", since, 0.1, 0.5).validation(label="y")
+    held_out = {"validation_split": 0.1, "subset": "validation"}
+    assert rows.requests == [
+        {"cache": "trips", "uneven": "pad", "label": "y"},
+        {
+            "cache": "trips",
+            "uneven": "drop",
+            "replay": 0.5,
+            "label": "y",
+            "since": since,
+            "validation_split": 0.1,
+            "subset": "training",
+        },
+        {"cache": "trips", "uneven": "pad", "label": "y", **held_out},
+    ]
+    with pytest.raises(InvalidRequestError, match=r"rounds\(validation_split=0.1\)"):
+        Round(1, "trips").validation()
+
+
+def test_outside_a_job_there_is_one_round_of_a_named_cache() -> None:
+    (only,) = train.rounds(cache="trips", validation_split=0.2)
+    assert (only.number, only.since) == (1, None)
+    with pytest.raises(InvalidRequestError, match="knows no cache"):
+        train.rounds()
+    with pytest.raises(InvalidRequestError, match=r"validation_split=1\.5 is no part of the rows"):
+        train.rounds(cache="trips", validation_split=1.5)
+
+
+class Files:
+    """Files of a cluster, in memory."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self.files = files
+
+    def list(self, path: str) -> list[Any]:
+        found = [SimpleNamespace(path=name) for name in sorted(self.files) if name.startswith(path + "/")]
+        if not found:
+            raise StoredFileNotFoundError(path)
+        return found
+
+    def open_reader(self, path: str) -> Any:
+        data = self.files[path]
+
+        def read_into(position: int, buffer: memoryview) -> int:
+            part = data[position : position + len(buffer)]
+            buffer[: len(part)] = part
+            return len(part)
+
+        return _Opened(SimpleNamespace(bytes=len(data), read_into=read_into))
+
+    def open_writer(self, path: str, mode: str, *, parents: bool) -> Any:
+        assert (mode, parents) == ("x", True)
+        if path in self.files:
+            raise StoredFileExistsError(path)
+        parts: list[bytes] = []
+
+        def close() -> None:
+            self.files[path] = b"".join(parts)
+
+        return _Opened(SimpleNamespace(write=parts.append), close)
+
+
+class _Opened:
+    def __init__(self, file: Any, close: Callable[[], None] = lambda: None) -> None:
+        self.file, self.close = file, close
+
+    def __enter__(self) -> Any:
+        return self.file
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Model:
+    """A model whose file has its loss."""
+
+    def __init__(self, loss: str) -> None:
+        self.loss = loss
+
+    def save(self, path: str) -> None:
+        Path(path).write_text(self.loss)
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> Files:
+    models = SimpleNamespace(load_model=lambda path: Path(path).read_text())
+    monkeypatch.setitem(sys.modules, "tf_keras", SimpleNamespace(models=models))
+    return Files({"/models/trips/3.keras": b"0.5", "/models/trips/notes.txt": b"", "/models/trips/03.keras": b"9"})
+
+
+def publish(files: Files, loss: str, better: Any = "lower", name: str = "trips") -> Publication:
+    return publishing.publish(Model(loss), Versions(name, files), float, better)  # type: ignore[arg-type]
+
+
+def test_a_model_is_published_unless_it_is_worse_than_the_newest_version(files: Files) -> None:
+    assert publish(files, "0.6") == Publication("trips", 0.6, 3, 0.5, None)
+    assert "/models/trips/4.keras" not in files.files
+    assert publish(files, "nan").version is None
+    assert publish(files, "0.5") == Publication("trips", 0.5, 3, 0.5, 4)
+    assert files.files["/models/trips/4.keras"] == b"0.5"
+    assert publish(files, "0.6", "higher") == Publication("trips", 0.6, 4, 0.5, 5)
+    assert publish(files, "0.9", name="new") == Publication("new", 0.9, None, 0.0, 1)
+
+
+def test_two_jobs_that_publish_one_model_replace_no_version(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = Versions("trips", files)  # type: ignore[arg-type]
+    files.files["/models/trips/4.keras"] = b"0.1"
+    monkeypatch.setattr(versions, "newest", lambda: 3)
+    assert publishing.publish(Model("0.2"), versions, float, "lower").version == 5
+    assert files.files["/models/trips/4.keras"] == b"0.1"
+
+
+def test_a_measure_that_is_no_number_is_worse_than_any() -> None:
+    nan = float("nan")
+    assert is_worse(nan, 3, "lower")
+    assert is_worse(nan, 3, "higher")
+    assert not is_worse(3, nan, "higher")
+    assert not is_worse(nan, nan, "lower")
+    assert not is_worse(3, 3, "higher")
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "x" * 201, 7])
+def test_a_model_has_the_name_of_a_directory(files: Files, name: Any) -> None:
+    with pytest.raises(InvalidRequestError, match="is no name of a model"):
+        publish(files, "0.1", name=name)
+
+
+def test_a_wrong_measure_is_named(files: Files) -> None:
+    with pytest.raises(InvalidRequestError, match=r"evaluate\(\.\.\.\)\[1\]"):
+        publishing.publish(Model("0.1"), Versions("trips", files), lambda model: [0.1, 0.9], "lower")  # type: ignore[arg-type,return-value]
+    with pytest.raises(InvalidRequestError, match="better='less' is unknown"):
+        Round(1, "trips").publish(Model("0.1"), "trips", measure=float, better="less")  # type: ignore[arg-type]
+
+
+def test_a_publication_says_what_became_of_the_model() -> None:
+    assert str(Publication("trips", 0.33, 4, 0.29, None)) == "trips: kept 4 (0.33 is worse than 0.29)"
+    assert str(Publication("trips", 0.28, 4, 0.29, 5)) == "trips: published 5 (0.28, 4 has 0.29)"
+    assert str(Publication("trips", 0.28, None, 0.0, 1)) == "trips: published 1 (0.28)"
