@@ -115,6 +115,17 @@ def test_models_takes_a_model_out_and_writes_predictions_back(cluster: LocalClus
     assert float(lines[4].removeprefix("right: ")) > 0.9
 
 
+def test_a_model_of_a_continuous_job_recovers_from_a_drift(cluster: LocalCluster) -> None:
+    lines = run("drift.py", cluster)
+    right = [float(re.findall(r"predicts (\S+) of the rows", line)[0]) for line in lines[:5]]
+    assert right[0] > 0.9
+    assert min(right) < 0.7
+    assert right[-1] > 0.9
+    assert lines[5].startswith("round 1: 2,000 rows; drift: published 1 (")
+    assert lines[6].startswith("round 2: 500 changes; drift: kept 1 (")
+    assert "drift: published" in lines[9]
+
+
 def test_the_notebook_trains_a_function_follows_its_output_and_predicts(cluster: LocalCluster) -> None:
     lines = run(Path(__file__).with_name("run_notebook.py"), cluster, EXAMPLES / "notebook.ipynb")
     assert lines[:2] == ["digits 1437", "digits_test 360"]
