@@ -123,7 +123,7 @@ def test_a_model_of_a_continuous_job_recovers_from_a_drift(cluster: LocalCluster
     assert right[-1] > 0.9
     assert lines[5].startswith("round 1: 2,000 rows; drift: published 1 (")
     assert lines[6].startswith("round 2: 500 changes; drift: kept 1 (")
-    assert "drift: published" in lines[9]
+    assert any("drift: published" in line for line in lines[7:])
 
 
 def test_the_notebook_trains_a_function_follows_its_output_and_predicts(cluster: LocalCluster) -> None:
