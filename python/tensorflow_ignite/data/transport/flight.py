@@ -6,6 +6,7 @@ Any thread may call its functions; they share the connections to the nodes.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import queue
 import re
@@ -353,14 +354,22 @@ class _Clients:
     """The clients of this process: a connection costs more than a small call. Any thread may call."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # Re-entrant: the interpreter may end a stream, and return its client, wherever it collects garbage.
+        self._lock = threading.RLock()
         self._known: dict[_ClientKey, _Client] = {}
+        os.register_at_fork(after_in_child=self._leave)
+
+    def _leave(self) -> None:
+        """Keeps the parent's clients for ever: a forked process can neither use nor close them, it would abort."""
+        self._lock = threading.RLock()
+        for known in self._known.values():
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(known.client))
+        self._known.clear()
 
     @contextmanager
     def client(self, address: str, credentials: Credentials | None) -> Iterator[flight.FlightClient]:
         """A client, which several threads may use at a time. One whose call has failed is not used again."""
-        # A forked process cannot use the connections of its parent.
-        key = (os.getpid(), address, credentials)
+        key = (address, credentials)
         with self._lock:
             self._close_idle()
             known = self._known.get(key)
@@ -396,7 +405,7 @@ class _Clients:
                     known.client.close()
 
 
-_ClientKey = tuple[int, str, Credentials | None]
+_ClientKey = tuple[str, Credentials | None]
 
 
 @dataclass
