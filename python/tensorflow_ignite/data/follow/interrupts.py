@@ -27,34 +27,45 @@ class Interrupts:
     def __init__(self) -> None:
         """Notices no signal."""
         self._lock = threading.Lock()
-        self._receiver = -1
+        self._receiver = self._sender = -1
         self._came_at = -SECONDS
+        os.register_at_fork(after_in_child=self._forget)
 
     def notice(self) -> None:
         """Notices Ctrl-C from now on, if this is the main thread and neither script nor library handles it."""
-        if self._receiver >= 0 or threading.current_thread() is not threading.main_thread():
+        if threading.current_thread() is not threading.main_thread():
             return
-        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        if signal.getsignal(signal.SIGINT) not in (_handle, signal.default_int_handler):
             return
-        receiver, sender = os.pipe()
-        os.set_blocking(receiver, False)
-        os.set_blocking(sender, False)
-        # Python writes the number of each signal at once, in whichever thread.
-        other = signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
-        if other != -1:
+        if self._receiver < 0:
+            self._receiver, self._sender = os.pipe()
+            os.set_blocking(self._receiver, False)
+            os.set_blocking(self._sender, False)
+        # Python writes the number of each signal at once, in whichever thread. An event loop may have taken that away.
+        other = signal.set_wakeup_fd(self._sender, warn_on_full_buffer=False)
+        if other in (-1, self._sender):
+            signal.signal(signal.SIGINT, _handle)
+        else:
             signal.set_wakeup_fd(other)
-            os.close(receiver)
-            os.close(sender)
+
+    def _forget(self) -> None:
+        """Leaves the pipe to the parent, which would take the Ctrl-C of a forked process for its own."""
+        self._lock = threading.Lock()
+        if self._receiver < 0:
             return
-        self._receiver = receiver
-        signal.signal(signal.SIGINT, _handle)
+        other = signal.set_wakeup_fd(-1)
+        if other not in (-1, self._sender):
+            signal.set_wakeup_fd(other)
+        os.close(self._receiver)
+        os.close(self._sender)
+        self._receiver = self._sender = -1
 
     def came(self) -> bool:
         """Whether Ctrl-C came in the last half second; any thread may call."""
         with self._lock:
             numbers = self._read()
-            # A script with a handler of its own decides itself what ends.
-            if signal.SIGINT in numbers and signal.getsignal(signal.SIGINT) is _handle:
+            # A script with a handler of its own decides itself what ends. A notebook sets Python's one for each cell.
+            if signal.SIGINT in numbers and signal.getsignal(signal.SIGINT) in (_handle, signal.default_int_handler):
                 self._came_at = time.monotonic()
             return time.monotonic() - self._came_at < SECONDS
 
