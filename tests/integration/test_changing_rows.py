@@ -65,7 +65,7 @@ def made(cluster: LocalCluster, name: str, rows: int = ROWS, **options: Any) -> 
     """A cache with the ids from 0 on, also as keys."""
     ids = np.arange(rows)
     data = {"key": ids, "id": ids, "text": [f"row {number}" for number in ids]}
-    tfi.load(name, data, key="key", partitions=PARTITIONS, address=cluster.address, **{"backups": 1, **options})
+    tfi.load(name, data, key="key", address=cluster.address, **{"partitions": PARTITIONS, "backups": 1, **options})
     return name
 
 
@@ -277,3 +277,36 @@ def test_workers_agree_on_each_epoch_while_rows_are_put_and_leave_out_none_twice
             assert len(real) == len(set(real))
         missed_before = missed
     assert len(found[-1][0][0]) > len(found[0][0][0])
+
+
+@pytest.mark.parametrize("partitions", [2 * PARTITIONS, PARTITIONS // 2])
+def test_a_cache_that_was_created_again_with_other_partitions_is_read_whole(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, partitions: int
+) -> None:
+    cache = made(cluster, f"created_again_{partitions}", 300)
+    rows = Rows(cache, cluster.address, monkeypatch)
+    settle(rows)
+    rows.epoch()
+    with thin_client(cluster.nodes[0].pid) as client:
+        client.get_cache(cache).destroy()
+    ids = np.arange(500, 700)
+    data = {"key": ids, "id": ids, "text": ["again"] * len(ids)}
+    tfi.load(cache, data, key="key", partitions=partitions, address=cluster.address)
+    for _ in range(2):
+        assert sorted(rows.epoch()) == ids.tolist()
+    rows.close()
+
+
+def test_an_epoch_right_after_an_owner_was_killed_has_all_rows(
+    nodes: LocalCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cache = made(nodes, f"killed_{tmp_path.name}", 300)
+    rows = Rows(cache, nodes.address, monkeypatch)
+    settle(rows)
+    put(nodes, cache, {5: 500})
+    expected = [*range(5), *range(6, 300), 500]
+    assert sorted(rows.epoch()) == expected
+    # The others do not know it yet, and the plan of the last refresh names it.
+    nodes.kill_node(nodes.nodes[-1])
+    assert sorted(rows.epoch()) == expected
+    rows.close()

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from tensorflow_ignite import task
+from tensorflow_ignite import errors, task
 from tensorflow_ignite.data import agreement, cache_position, epoch_report, service_or_thin
 from tensorflow_ignite.data.epoch_report import EpochReport
 from tensorflow_ignite.data.epochs import snapshots
@@ -138,11 +138,15 @@ class EpochSource:
     def _changes(self, positions: Mapping[int, Position]) -> Sequence[IdentifiedStream]:
         state = self._state
         # Owners may have changed since the first epoch. A node that says so, or does not answer, makes them unknown.
-        plan, state.plan = state.plan or make_plan(self._request), None
+        known, state.plan = state.plan, None
+        plan = known or make_plan(self._request)
         left = len(plan.endpoints)
+        require = functools.cache(functools.partial(self._require_partitions, plan))
 
         def end(stream: IdentifiedStream) -> None:
             nonlocal left
+            if known and stream.outcome().whole:
+                require()
             left -= not stream.has_moved
             if not left:
                 state.plan = plan
@@ -176,6 +180,15 @@ class EpochSource:
             )
         ]
 
+    def _require_partitions(self, plan: Plan) -> None:
+        """Raises an error if a plan is not one of all partitions: the cache may be another one of the same name."""
+        present = make_plan(self._request)
+        if _partitions(present) != _partitions(plan):
+            raise errors.PartitionNotLocalError(
+                f"{present.subject} has {len(_partitions(present))} partitions now, and had {len(_partitions(plan))}. "
+                f"A plan of other partitions is not used again. Read again"
+            )
+
     def _say_whole(self, stream: IdentifiedStream) -> None:
         whole = stream.outcome().whole
         if whole:
@@ -193,6 +206,10 @@ class EpochSource:
         epoch_report.add(
             EpochReport(self._request.cache, self._order.epoch, arrived, max(0, difference), max(0, -difference))
         )
+
+
+def _partitions(plan: Plan) -> set[int]:
+    return {number for endpoint in plan.endpoints for number in endpoint.command.partitions}
 
 
 def _ignore(stream: IdentifiedStream) -> None:

@@ -6,6 +6,7 @@ Works on streams of record batches, and knows neither cluster nor graph.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -28,6 +29,11 @@ _log = logging.getLogger(__name__)
 
 # The rows before a refresh, those that have changed, and those after it.
 REFRESH_COPIES = 3
+# Longer than the time after which the others notice that a node has frozen.
+SECONDS_TO_SETTLE = 20.0
+SECONDS_BETWEEN_TRIES = 0.5
+# What nodes answer if a plan names others than the present owners, or partitions that do not exist.
+_OUTDATED = (errors.ConnectionFailedError, errors.PartitionNotLocalError, errors.InvalidRequestError)
 
 # Size of a batch of rows of weight 0, in bytes, about.
 ZEROS_BYTES = 1 << 20
@@ -225,18 +231,33 @@ class _EpochPass:
 
     def _changed(self, snapshot: Snapshot) -> Snapshot | None:
         """The snapshot after what has changed since it was read."""
-        assert self._epoch.changes is not None
-        streams = self._epoch.changes(snapshot.positions)
-        try:
-            rows = list(self._prefetched(streams, True))
-        except errors.ConnectionFailedError:
-            # The node may have died after the last refresh; its partitions have other owners now.
-            streams = self._epoch.changes(snapshot.positions)
-            rows = list(self._prefetched(streams, True))
-        newer = snapshot.changed(together([stream.outcome() for stream in streams]), rows)
+        streams, rows = self._read_changes(snapshot.positions)
+        changes = together([stream.outcome() for stream in streams])
+        # A cache that was created again may have fewer partitions.
+        gone = snapshot.positions.keys() - changes.positions.keys()
+        newer = snapshot.changed(replace(changes, whole=changes.whole | gone), rows)
         if newer is None or newer.batches is snapshot.batches:
             return newer
-        return replace(newer, batches=tuple(self._with_arrays(batch) for batch in newer.batches))
+        batches = tuple(self._with_arrays(batch) for batch in newer.batches)
+        return replace(newer, batches=batches, positions=changes.positions)
+
+    def _read_changes(self, positions: Mapping[int, Position]) -> tuple[Sequence[IdentifiedStream], list[RowBatch]]:
+        """What has changed; read again where the plan was wrong, since no row of it has been given yet."""
+        assert self._epoch.changes is not None
+        deadline: float | None = None
+        while True:
+            try:
+                streams = self._epoch.changes(positions)
+                return streams, list(self._prefetched(streams, True))
+            except _OUTDATED as error:
+                # A node may have died after the last refresh; the others need a while to notice it.
+                if deadline is None:
+                    settling = isinstance(error, errors.ConnectionFailedError)
+                    deadline = time.monotonic() + SECONDS_TO_SETTLE * settling
+                elif time.monotonic() >= deadline:
+                    raise
+                else:
+                    self._threads.sleep(SECONDS_BETWEEN_TRIES)
 
     def _with_arrays(self, batch: RowBatch) -> RowBatch:
         if batch.arrays is not None or self._epoch.order.window is not None:
