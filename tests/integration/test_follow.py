@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import threading
 import time
 from collections import OrderedDict
@@ -200,6 +202,22 @@ def test_a_cache_that_is_removed_is_an_error_where_it_is_followed(cluster: Local
         timer.join()
 
 
+def test_a_cache_that_is_removed_and_created_again_is_followed_or_an_error_that_says_so(cluster: LocalCluster) -> None:
+    for partitions in (PARTITIONS, 2 * PARTITIONS):
+        cache = made(cluster, f"again_{partitions}", 10)
+        rows = Followed(cache, cluster.address)
+        rows.until(10)
+        with thin_client(cluster.nodes[0].pid) as client:
+            client.get_cache(cache).destroy()
+        made(cluster, cache, 300, partitions=partitions)
+        found: set[int] = set()
+        try:
+            while len(found) < 300:
+                found |= {key for key, _ in rows.take()}
+        except (errors.CacheNotFoundError, errors.AssignmentChangedError):
+            pass
+
+
 class Writer(threading.Thread):
     """Puts about 1,000 rows a second under its own keys, and removes some; versions of a row grow.
 
@@ -320,3 +338,19 @@ def test_rows_come_again_after_a_cache_was_cleared_and_a_third_was_removed(clust
     while len(found) < 2:
         found |= {key: number for key, number, removed in rows.take() if not removed}
     assert found == {5: 50, 7: 70}
+
+
+def test_a_process_that_was_forked_after_a_call_ends_as_any_other(cluster: LocalCluster, tmp_path: Path) -> None:
+    cache = made(cluster, "before_fork", 10)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, sys\n"
+        "import tensorflow_ignite as tfi\n"
+        f"tfi.position({cache!r}, address={cluster.address!r})\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    sys.exit()\n"
+        "print(os.waitpid(child, 0)[1])\n"
+    )
+    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=LIMIT, check=True)
+    assert result.stdout == "0\n", result.stderr

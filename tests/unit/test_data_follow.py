@@ -217,6 +217,20 @@ def test_the_partitions_of_a_node_that_dies_are_followed_elsewhere(cluster: Clus
     assert 2 in found[found.index(1) :]
 
 
+def test_a_cache_that_has_more_partitions_than_before_is_an_error(
+    cluster: Cluster, follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.put(0, 1)
+    _, positions = taken(follower, BEGIN, 1)
+    # As when it was removed and created again: its nodes number their changes anew.
+    with cluster.lock:
+        monkeypatch.setattr(cluster, "feed", lambda address: 100 + ord(address))
+        cluster.owner[2], cluster.rows[2] = "a", [5]
+        cluster.lock.notify_all()
+    with pytest.raises(errors.AssignmentChangedError, match="has 3 partitions now, and had 2"):
+        until_seen(follower, positions, 5)
+
+
 def test_partitions_without_an_owner_are_an_error_after_a_time(
     cluster: Cluster, follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,14 +328,54 @@ def test_ctrl_c_ends_a_wait_inside_tensorflow(tmp_path: Path) -> None:
         assert process.communicate(timeout=20)[0] == "interrupted\n"
 
 
+def test_ctrl_c_is_noticed_in_each_cell_of_a_notebook_and_not_that_of_a_forked_process(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import os, signal, time
+        from tensorflow_ignite.data.follow.interrupts import interrupts
+
+        def interrupt():
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(10)
+            except KeyboardInterrupt:
+                pass
+
+        interrupts.notice()
+        child = os.fork()
+        if not child:
+            interrupt()
+            print(interrupts.came(), flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        print(interrupts.came())
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        interrupt()
+        print(interrupts.came())
+        """)
+    )
+    result = subprocess.run([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+    assert result.stdout.split() == ["False", "False", "True"]
+
+
 def test_a_position_survives_as_text() -> None:
     position = CachePosition("c", (Position(2**64 - 1, 5), NO_POSITION))
     assert CachePosition.from_json(position.to_json()) == position
     assert as_positions(as_array(position.partitions)) == position.partitions
     assert as_array(position.partitions).dtype == np.int64
-    for text in ("{", "{}", '{"cache": "c", "partitions": "!"}', '{"cache": "c", "partitions": "AAA="}', "[]"):
+    for text in (
+        "{",
+        "{}",
+        '{"cache": "c", "partitions": "!"}',
+        '{"cache": "c", "partitions": "AAA="}',
+        "[]",
+        "[" * 100_000,
+    ):
         with pytest.raises(errors.InvalidRequestError, match="is no position"):
             CachePosition.from_json(text)
+    with pytest.raises(errors.InvalidRequestError, match="numbers from 0 on"):
+        CachePosition.from_json(CachePosition("c", (Position(1, 2**64 - 1),)).to_json())
 
 
 def test_changes_between_two_positions_are_counted_if_they_are_known() -> None:

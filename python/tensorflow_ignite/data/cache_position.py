@@ -61,8 +61,11 @@ class CachePosition:
         """
         try:
             fields = json.loads(text)
-            return cls(str(fields["cache"]), as_positions(decode(fields["partitions"])))
-        except (ValueError, KeyError, TypeError, binascii.Error) as error:
+            partitions = decode(fields["partitions"])
+            if (partitions[:, 1] < 0).any():
+                raise ValueError("changes have numbers from 0 on")
+            return cls(str(fields["cache"]), as_positions(partitions))
+        except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as error:
             raise errors.InvalidRequestError(
                 f"{str(text)[:80]!r} is no position of a cache ({error}). Such a text comes from "
                 f"tfi.position(cache).to_json(). Use one of these"

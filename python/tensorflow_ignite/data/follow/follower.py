@@ -142,8 +142,7 @@ class Follower:
             self._warn_of_silence()
             return FollowedBatch(0, empty_arrays(self._layout), self._taken)
         self._taken = self._taken.copy()
-        for partition, position in item.read.items():
-            self._taken[partition] = as_array((position,))[0]
+        self._taken[list(item.read)] = as_array(tuple(item.read.values()))
         if item.arrays is None:
             return FollowedBatch(0, empty_arrays(self._layout), self._taken)
         self._had_rows_at = self._warned_at = time.monotonic()
@@ -220,6 +219,7 @@ class _Polls:
         self._assign(self._source.owners(()))
 
     def _assign(self, owners: Mapping[str, Sequence[int]]) -> None:
+        self._require_known(owners)
         with self._changed:
             for address, partitions in owners.items():
                 self._owners.update(dict.fromkeys(partitions, address))
@@ -229,6 +229,17 @@ class _Polls:
                     )
                     self._threads[address] = thread
                     thread.start()
+
+    def _require_known(self, owners: Mapping[str, Sequence[int]]) -> None:
+        """Raises an error if the cache has partitions that are not followed: their rows would be missed."""
+        number = 1 + max((max(partitions) for partitions in owners.values() if partitions), default=-1)
+        with self._changed:
+            known = len(self._positions)
+        if number > known:
+            raise errors.AssignmentChangedError(
+                f"{self._source.subject} cannot be followed on: it has {number} partitions now, and had {known}. Rows "
+                f"are followed as long as their cache exists, and this one was created again. Start with a new dataset"
+            )
 
     def take(self) -> _Item | None:
         """The next item; None: none has come for a while."""
@@ -327,7 +338,11 @@ class _Polls:
             if self._stopped:
                 raise ReaderClosedError
         outcome = stream.outcome()
-        self._say_whole(sum(asked[number].feed != 0 for number in outcome.whole))
+        whole = sum(asked[number].feed != 0 for number in outcome.whole)
+        if whole:
+            # The cache may be another one of the same name, which has more partitions.
+            self._require_known(self._source.owners(()))
+        self._say_whole(whole)
         self._put(replace(last, read=outcome.positions))
         with self._changed:
             self._positions.update(outcome.positions)

@@ -10,6 +10,7 @@ import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import org.apache.arrow.memory.OutOfMemoryException;
+import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.internal.processors.cache.CacheStoppedException;
@@ -17,6 +18,8 @@ import org.apache.ignite.internal.util.typedef.X;
 
 /** The errors that readers and loaders get, for all transports. */
 public final class DataErrors {
+  private static final String NO_AFFINITY = "Failed to find cache";
+
   private final RateLimitedLog log;
 
   public DataErrors(IgniteLogger log) {
@@ -35,7 +38,7 @@ public final class DataErrors {
               + " was ended because this node's service stops; only running services send rows;"
               + " call another node");
     }
-    if (X.hasCause(error, CacheStoppedException.class)) {
+    if (X.hasCause(error, CacheStoppedException.class) || isOfRemovedCache(error)) {
       return TensorFlowIgniteException.of(
           ERROR_CODE_CACHE_NOT_FOUND,
           "%s was ended because a cache that it reads was removed meanwhile, or its node stops"
@@ -66,5 +69,11 @@ public final class DataErrors {
         "%s failed: %s; this is a defect; see the node's log for the stack trace",
         call,
         MessageText.reason(error));
+  }
+
+  /** The affinity of a cache that was removed says so by a text alone. */
+  private static boolean isOfRemovedCache(Throwable error) {
+    String text = error.getMessage();
+    return error instanceof IgniteException && text != null && text.startsWith(NO_AFFINITY);
   }
 }
