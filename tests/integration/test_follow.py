@@ -184,6 +184,8 @@ def test_arguments_that_do_not_fit_are_refused(cluster: LocalCluster) -> None:
     ):
         with pytest.raises(errors.InvalidRequestError, match=text):
             Followed(cache, cluster.address, **options)
+    with pytest.raises(errors.InvalidRequestError, match="is no name of a cache"):
+        tfi.position(5)  # type: ignore[arg-type]
     with pytest.raises(errors.CacheNotFoundError):
         tfi.position("no such cache", address=cluster.address)
     with pytest.raises(errors.CacheNotFoundError):
@@ -340,7 +342,9 @@ def test_rows_come_again_after_a_cache_was_cleared_and_a_third_was_removed(clust
     assert found == {5: 50, 7: 70}
 
 
-def test_a_process_that_was_forked_after_a_call_ends_as_any_other(cluster: LocalCluster, tmp_path: Path) -> None:
+def test_a_process_that_was_forked_after_a_call_is_told_so_and_ends_as_any_other(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
     cache = made(cluster, "before_fork", 10)
     script = tmp_path / "script.py"
     script.write_text(
@@ -349,8 +353,12 @@ def test_a_process_that_was_forked_after_a_call_ends_as_any_other(cluster: Local
         f"tfi.position({cache!r}, address={cluster.address!r})\n"
         "child = os.fork()\n"
         "if not child:\n"
+        "    try:\n"
+        f"        tfi.read_table({cache!r}, address={cluster.address!r})\n"
+        "    except tfi.errors.InvalidRequestError as error:\n"
+        "        print('was forked' in str(error), flush=True)\n"
         "    sys.exit()\n"
         "print(os.waitpid(child, 0)[1])\n"
     )
     result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=LIMIT, check=True)
-    assert result.stdout == "0\n", result.stderr
+    assert result.stdout == "True\n0\n", result.stderr

@@ -97,6 +97,7 @@ class EpochSource:
         self._state = state
         self._order = order
         self._credentials = credentials.stored(request.credentials)
+        self._has_said_whole = False
         self._since = cache_position.known(cache_position.decode(request.since))
 
     def epoch(self, cached: snapshots.Snapshots) -> Epoch:
@@ -191,12 +192,12 @@ class EpochSource:
 
     def _say_whole(self, stream: IdentifiedStream) -> None:
         whole = stream.outcome().whole
-        if whole:
+        if whole and not self._has_said_whole:
+            self._has_said_whole = True
             _log.warning(
-                "%s: %d partitions, such as %d, are read whole, because their changes since the position are not known "
+                "%s: partitions, such as %d, are read whole, because their changes since the position are not known "
                 "any more. They have moved, their node was restarted, or more rows have changed than a node remembers",
                 self._plan.subject,
-                len(whole),
                 min(whole),
             )
 

@@ -34,6 +34,8 @@ def position(cache: str, *, address: str | None = None, credentials: Any = None)
     Raises:
         TensorFlowIgniteError: CacheNotFoundError and other errors of a node; if no node answers.
     """
+    if not isinstance(cache, str) or not cache:
+        raise errors.InvalidRequestError(f"cache={cache!r} is no name of a cache. Give its name, such as 'trips'")
     given = net_credentials.from_argument(credentials)
     request = Request(
         cache,

@@ -206,6 +206,8 @@ class _Polls:
         self._positions = dict(enumerate(positions))
         self._owners: dict[int, str] = {}
         self._threads: dict[str, threading.Thread] = {}
+        # Those that have just ended their work among them.
+        self._started: list[threading.Thread] = []
         self._streams: dict[str, Poll] = {}
         # When the owner of a partition did not answer for the first time since its last poll.
         self._missed: dict[int, float] = {}
@@ -228,6 +230,7 @@ class _Polls:
                         target=self._run, args=(address,), name="tensorflow-ignite-follower", daemon=True
                     )
                     self._threads[address] = thread
+                    self._started = [*(other for other in self._started if other.is_alive()), thread]
                     thread.start()
 
     def _require_known(self, owners: Mapping[str, Sequence[int]]) -> None:
@@ -281,7 +284,7 @@ class _Polls:
     def join(self, seconds: float) -> None:
         """Waits until the threads have ended, at most this number of seconds for each."""
         with self._changed:
-            threads = list(self._threads.values())
+            threads = list(self._started)
         for thread in threads:
             if thread is not threading.current_thread():
                 thread.join(seconds)
@@ -379,9 +382,25 @@ class _Polls:
         if now > since:
             self._pause(SECONDS_BETWEEN_TRIES)
         try:
-            self._assign(self._source.owners(partitions))
+            owners = self._source.owners(partitions)
+            self._assign(owners)
+            self._leave_out(set(partitions).difference(*owners.values()))
         except _UNREACHED:
             self._pause(SECONDS_BETWEEN_TRIES)
+
+    def _leave_out(self, lost: set[int]) -> None:
+        """Goes on without partitions that have lost all their copies; only readers that accept this come here."""
+        if not lost:
+            return
+        with self._changed:
+            for number in lost:
+                self._owners.pop(number, None)
+        _log.warning(
+            "%s is followed without %d partitions, such as %d, which have lost all their copies",
+            self._source.subject,
+            len(lost),
+            min(lost),
+        )
 
     def _pause(self, seconds: float) -> None:
         if seconds > 0:

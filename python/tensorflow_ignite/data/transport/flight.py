@@ -357,18 +357,31 @@ class _Clients:
         # Re-entrant: the interpreter may end a stream, and return its client, wherever it collects garbage.
         self._lock = threading.RLock()
         self._known: dict[_ClientKey, _Client] = {}
+        self._has_called = self._is_forked = False
         os.register_at_fork(after_in_child=self._leave)
 
     def _leave(self) -> None:
         """Keeps the parent's clients for ever: a forked process can neither use nor close them, it would abort."""
         self._lock = threading.RLock()
+        self._is_forked = self._has_called
         for known in self._known.values():
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(known.client))
         self._known.clear()
 
     @contextmanager
     def client(self, address: str, credentials: Credentials | None) -> Iterator[flight.FlightClient]:
-        """A client, which several threads may use at a time. One whose call has failed is not used again."""
+        """A client, which several threads may use at a time. One whose call has failed is not used again.
+
+        Raises:
+            InvalidRequestError: This process was forked from one that had called a node, where a call would never end.
+        """
+        if self._is_forked:
+            raise errors.InvalidRequestError(
+                f"process {os.getpid()} cannot call the node at {address}: it was forked from a process that had "
+                f"called a node. gRPC works in one of the two only. Start processes with "
+                f"multiprocessing.get_context('spawn'), or fork before the first call"
+            )
+        self._has_called = True
         key = (address, credentials)
         with self._lock:
             self._close_idle()
