@@ -1,13 +1,16 @@
 package io.tensorflowignite.data.change;
 
+import io.tensorflowignite.data.read.ReadTurns;
 import io.tensorflowignite.v1.PartitionPosition;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
 import javax.cache.Cache;
 import javax.cache.event.CacheEntryEvent;
 import javax.cache.event.EventType;
@@ -132,7 +135,7 @@ final class ChangeFeed implements AutoCloseable {
     if (isBroken || graceMillis() > 0) {
       return position.build();
     }
-    verify(partition);
+    differs(partition);
     return position.setFeed(id).setSequence(logs[partition].position()).build();
   }
 
@@ -177,30 +180,56 @@ final class ChangeFeed implements AutoCloseable {
     return System.nanoTime() - usedAt >= duration.toNanos();
   }
 
-  /** Compares the number of rows with the expected one. */
-  private void verify(int partition) {
+  /**
+   * Compares the numbers of rows with the expected ones; positions are not valid any more where
+   * they differ. Waits a little if they do: a change is stored before it is noticed.
+   */
+  void verify(Collection<Integer> partitions) throws InterruptedException {
+    List<Integer> differing =
+        partitions.stream().filter(this::differs).collect(Collectors.toList());
+    if (differing.isEmpty()) {
+      return;
+    }
+    ReadTurns.<Void>pause(
+        () -> {
+          Thread.sleep(QUIET.toMillis());
+          return null;
+        });
+    for (int partition : differing) {
+      if (differs(partition)) {
+        forget(partition);
+      }
+    }
+  }
+
+  /** Whether the number of rows is not the expected one, although nothing has changed lately. */
+  private boolean differs(int partition) {
     GridDhtLocalPartition local =
         context.topology().localPartition(partition, AffinityTopologyVersion.NONE, false);
     if (local == null) {
       logs[partition].forget();
-    } else {
-      compare(partition, local.dataStore().cacheSize(context.cacheId()));
+      return false;
     }
+    return differs(partition, local.dataStore().cacheSize(context.cacheId()));
   }
 
-  private synchronized void compare(int partition, long found) {
+  private synchronized void forget(int partition) {
+    logs[partition].forget();
+    rows[partition] = -1;
+  }
+
+  private synchronized boolean differs(int partition, long found) {
     PartitionLog log = logs[partition];
     long expected = log.expected(rows[partition]);
     limits[partition] = Math.max(LEAST_CHANGES, found / ROWS_OF_A_CHANGE);
-    boolean isQuiet = log.isQuiet(System.nanoTime(), QUIET.toNanos());
-    boolean differs =
-        found != expected && (isQuiet || Math.abs(found - expected) > CHANGES_IN_PROGRESS);
-    if (rows[partition] < 0 || differs) {
-      if (rows[partition] >= 0) {
-        log.forget();
-      }
-      rows[partition] = found - log.expected(0);
+    if (rows[partition] >= 0 && Math.abs(found - expected) > CHANGES_IN_PROGRESS) {
+      forget(partition);
     }
+    if (rows[partition] < 0) {
+      rows[partition] = found - log.expected(0);
+      return false;
+    }
+    return found != expected && log.isQuiet(System.nanoTime(), QUIET.toNanos());
   }
 
   /** Ignores the error of a stopping node or cache, which ends its queries itself. */

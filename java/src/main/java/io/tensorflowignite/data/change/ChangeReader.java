@@ -84,6 +84,7 @@ final class ChangeReader implements RowReader {
       ReadPace pace)
       throws InterruptedException {
     ReadTurns.pause(() -> awaitChange(partitions));
+    feed.verify(partitions);
     double sampled = command.hasReplay() ? sampledPart(partitions) : 0;
     for (int partition : partitions) {
       if (!ownership.isPrimaryHere(partition)) {

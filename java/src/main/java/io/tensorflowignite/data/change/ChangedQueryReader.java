@@ -36,6 +36,7 @@ final class ChangedQueryReader implements RowReader {
       BatchSink sink,
       ReadPace pace)
       throws InterruptedException {
+    feed.verify(partitions);
     partitions.forEach(partition -> positions.add(feed.position(partition)));
     boolean isKnown =
         partitions.stream().allMatch(since::containsKey)
