@@ -7,6 +7,7 @@ version does not know reads ``"unknown-NUMBER"``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -235,6 +236,8 @@ class Publication(Value):
         """The publication in one line: ``"trips: kept 4 (0.33 is worse than 0.29)"``."""
         if self.version is None:
             kept = f"kept {self.earlier_version}" if self.earlier_version else "published none"
+            if not math.isfinite(self.measure):
+                return f"{self.model}: {kept} ({self.measure:.4g} is no finite number)"
             return f"{self.model}: {kept} ({self.measure:.4g} is worse than {self.earlier_measure:.4g})"
         earlier = f", {self.earlier_version} has {self.earlier_measure:.4g}" if self.earlier_version else ""
         return f"{self.model}: published {self.version} ({self.measure:.4g}{earlier})"

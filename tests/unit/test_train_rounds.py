@@ -281,6 +281,8 @@ class Files:
         return found
 
     def open_reader(self, path: str) -> Any:
+        if path not in self.files:
+            raise StoredFileNotFoundError(path)
         data = self.files[path]
 
         def read_into(position: int, buffer: memoryview) -> int:
@@ -344,24 +346,60 @@ def test_a_model_is_published_unless_it_is_worse_than_the_newest_version(files: 
     assert publish(files, "0.9", name="new") == Publication("new", 0.9, None, 0.0, 1)
 
 
-def test_two_jobs_that_publish_one_model_replace_no_version(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    versions = Versions("trips", files)  # type: ignore[arg-type]
-    files.files["/models/trips/4.keras"] = b"0.1"
-    monkeypatch.setattr(versions, "newest", lambda: 3)
-    assert publishing.publish(Model("0.2"), versions, float, "lower").version == 5
-    assert files.files["/models/trips/4.keras"] == b"0.1"
+def test_two_jobs_that_publish_one_model_replace_no_version_and_publish_no_worse_one(files: Files) -> None:
+    versions, measured = Versions("trips", files), []  # type: ignore[arg-type]
+
+    def measure(other: bytes) -> Callable[[Any], float]:
+        """While the versions are measured, another job publishes the next one."""
+
+        def measured_meanwhile(loss: str) -> float:
+            measured.append(loss)
+            if len(measured) == 2:
+                files.files["/models/trips/4.keras"] = other
+            return float(loss)
+
+        return measured_meanwhile
+
+    found = publishing.publish(Model("0.2"), versions, measure(b"0.1"), "lower")
+    assert found == Publication("trips", 0.2, 4, 0.1, None)
+    del files.files["/models/trips/4.keras"]
+    measured.clear()
+    found = publishing.publish(Model("0.2"), versions, measure(b"0.3"), "lower")
+    assert found == Publication("trips", 0.2, 4, 0.3, 5)
+    assert files.files["/models/trips/4.keras"] == b"0.3"
 
 
-def test_a_measure_that_is_no_number_is_worse_than_any() -> None:
-    nan = float("nan")
-    assert is_worse(nan, 3, "lower")
-    assert is_worse(nan, 3, "higher")
-    assert not is_worse(3, nan, "higher")
-    assert not is_worse(nan, nan, "lower")
-    assert not is_worse(3, 3, "higher")
+def test_a_version_that_is_removed_while_models_are_measured_is_not_compared(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions, newest = Versions("trips", files), iter([9, 3])  # type: ignore[arg-type]
+    monkeypatch.setattr(versions, "newest", lambda: next(newest))
+    assert publishing.publish(Model("0.2"), versions, float, "lower") == Publication("trips", 0.2, 3, 0.5, 4)
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "..", "x" * 201, 7])
+def test_a_published_version_that_cannot_be_used_is_named(files: Files) -> None:
+    files.files["/models/trips/4.keras"] = b"no model"
+    with pytest.raises(InvalidRequestError, match=r"ignite:///models/trips/4\.keras, cannot be measured"):
+        publish(files, "0.2")
+    files.files["/models/trips/5.keras"] = b"\xff"
+    with pytest.raises(InvalidRequestError, match=r"ignite:///models/trips/5\.keras, cannot be loaded .*fs rm"):
+        publish(files, "0.2")
+
+
+@pytest.mark.parametrize("better", ["lower", "higher"])
+@pytest.mark.parametrize("measured", ["nan", "inf", "-inf"])
+def test_a_model_whose_measure_is_not_finite_is_never_published(files: Files, measured: str, better: Any) -> None:
+    assert publish(files, measured, better).version is None
+    first = publish(files, measured, better, name="new")
+    assert str(first) == f"new: published none ({measured} is no finite number)"
+    # Of a model that somebody has put there: it keeps no other one out.
+    files.files["/models/new/1.keras"] = measured.encode()
+    assert publish(files, measured, better, name="new").version is None
+    assert publish(files, "0.2", better, name="new").version == 2
+    assert not is_worse(3, 3, better)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "x" * 201, "a\n", 7])
 def test_a_model_has_the_name_of_a_directory(files: Files, name: Any) -> None:
     with pytest.raises(InvalidRequestError, match="is no name of a model"):
         publish(files, "0.1", name=name)

@@ -31,10 +31,10 @@ class Versions:
         Raises:
             InvalidRequestError: It is no name.
         """
-        if not isinstance(name, str) or not re.fullmatch(r"[^/\0]{1,200}", name) or name in (".", ".."):
+        if not isinstance(name, str) or not re.fullmatch(r"[^/\x00-\x1f\x7f]{1,200}", name) or name in (".", ".."):
             raise InvalidRequestError(
                 f"{name!r} is no name of a model. It is the name of a directory below ignite:///models: 1 to 200 "
-                "characters without a slash. Use such a name"
+                "characters without a slash or a control character. Use such a name"
             )
         self.name = name
         self._files = files
@@ -53,20 +53,20 @@ class Versions:
         with self._files.open_reader(f"{self._directory}/{version}.keras") as reader, target.open("wb") as file:
             copy_bytes(reader, file)
 
-    def write(self, source: Path) -> int:
-        """Publishes a file as the next version, in one step, and returns its number."""
-        version = self.newest() or 0
-        while True:
-            version += 1
-            try:
-                path = f"{self._directory}/{version}.keras"
-                with source.open("rb") as file, self._files.open_writer(path, "x", parents=True) as writer:
-                    while data := file.read(_COPY_BYTES):
-                        writer.write(data)
-                return version
-            except StoredFileExistsError:
-                # Of another job, which publishes the same model.
-                continue
+    def url(self, version: int) -> str:
+        """The URL of a version."""
+        return f"ignite://{self._directory}/{version}.keras"
+
+    def write(self, source: Path, version: int) -> bool:
+        """Publishes a file as a version, in one step, unless there is one of this number, of another job."""
+        try:
+            path = f"{self._directory}/{version}.keras"
+            with source.open("rb") as file, self._files.open_writer(path, "x", parents=True) as writer:
+                while data := file.read(_COPY_BYTES):
+                    writer.write(data)
+        except StoredFileExistsError:
+            return False
+        return True
 
 
 def publish(model: Any, versions: Versions, measure: Measure, better: Better) -> Publication:
@@ -75,26 +75,54 @@ def publish(model: Any, versions: Versions, measure: Measure, better: Better) ->
     Both are measured as they are loaded from their files, outside of any strategy.
 
     Raises:
-        InvalidRequestError: The measure is no number.
+        InvalidRequestError: The measure is no number; or the newest version cannot be loaded and measured.
     """
     package = importlib.import_module("keras" if keras3.is_model(model) else "tf_keras")
     with tempfile.TemporaryDirectory(prefix="tensorflow-ignite-model-") as folder:
         path, earlier_path = Path(folder, "candidate.keras"), Path(folder, "published.keras")
         model.save(str(path))
         measured = _number(measure(package.models.load_model(str(path))))
-        earlier, earlier_measured = versions.newest(), 0.0
-        if earlier is not None:
-            versions.read(earlier, earlier_path)
-            earlier_measured = _number(measure(package.models.load_model(str(earlier_path))))
-        worse = earlier is not None and is_worse(measured, earlier_measured, better)
-        version = None if worse else versions.write(path)
-    return Publication(versions.name, measured, earlier, earlier_measured, version)
+        while True:
+            earlier, earlier_measured = versions.newest(), 0.0
+            if earlier is not None:
+                try:
+                    versions.read(earlier, earlier_path)
+                except StoredFileNotFoundError:
+                    # Removed meanwhile.
+                    continue
+                earlier_measured = _measure_published(versions.url(earlier), package, earlier_path, measure)
+            if is_worse(measured, None if earlier is None else earlier_measured, better):
+                return Publication(versions.name, measured, earlier, earlier_measured, None)
+            version = (earlier or 0) + 1
+            if versions.write(path, version):
+                return Publication(versions.name, measured, earlier, earlier_measured, version)
+            # Another job has published the same model meanwhile: that version is compared, too.
 
 
-def is_worse(measured: float, than: float, better: Better) -> bool:
-    """Whether a measure is worse than another one; what is not a number is worse than any number."""
-    if math.isnan(measured) or math.isnan(than):
-        return math.isnan(measured) and not math.isnan(than)
+def _measure_published(url: str, package: Any, path: Path, measure: Measure) -> float:
+    try:
+        model = package.models.load_model(str(path))
+    except Exception as error:
+        raise _unusable(url, "loaded", error) from error
+    try:
+        return _number(measure(model))
+    except (ValueError, TypeError) as error:
+        # Of another shape than the rows. Other errors are those of the rows.
+        raise _unusable(url, "measured", error) from error
+
+
+def _unusable(url: str, verb: str, error: Exception) -> InvalidRequestError:
+    return InvalidRequestError(
+        f"the version that was published last, {url}, cannot be {verb} ({error!s:.300}). A new model is published if "
+        "it is not worse than that one. Remove the file (tensorflow-ignite fs rm), register the classes that it needs, "
+        "or publish under another name"
+    )
+
+
+def is_worse(measured: float, than: float | None, better: Better) -> bool:
+    """Whether a measure is worse than another one, or than none; what is not finite is worse than anything."""
+    if not math.isfinite(measured) or than is None or not math.isfinite(than):
+        return not math.isfinite(measured)
     return measured > than if better == "lower" else measured < than
 
 
