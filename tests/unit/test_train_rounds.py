@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -183,6 +185,52 @@ def test_changes_that_leave_nothing_to_train_on_make_no_round(cluster: Cluster) 
     second = next(rounds)
     assert (second.number, second.since) == (2, CachePosition("trips", (Position(7, 20),)))
     assert cluster.file.rounds[-1].changes == 7
+
+
+def test_a_first_round_without_a_row_to_train_on_waits_for_one(cluster: Cluster) -> None:
+    cluster.new_rows = [False, False, True]
+    cluster.waits = iter([cluster.change(1), cluster.change(2)])
+    assert next(cluster.worker()).number == 1
+    assert cluster.waiting == ["a row to train on: there is none, or all are held out"] * 2
+    # Those that have come meanwhile are in this round.
+    assert CachePosition.from_json(cluster.file.until) == CachePosition("trips", (Position(7, 13),))
+
+
+def test_a_repeated_round_whose_rows_are_gone_waits_for_others_on_all_workers(cluster: Cluster) -> None:
+    begun = cluster.worker()
+    next(begun)
+    begun.close()
+    for index in range(2):
+        cluster.new_rows = [False]
+        with pytest.raises(Stopped):
+            next(cluster.worker(index))
+        cluster.new_rows, cluster.waits = [False, True], iter([lambda: None])
+        repeated = cluster.worker(index)
+        assert next(repeated).number == 1
+        repeated.close()
+
+
+def test_a_clock_that_jumps_delays_no_round(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule, begin = Continuous(every=600), time.monotonic()
+    rounds = cluster.worker(rule=rule)
+    next(rounds)
+    cluster.changes += 1
+    later = SimpleNamespace(monotonic=lambda: begin + 601)
+    with monkeypatch.context() as patch:
+        # Clocks of now are behind the begin of the round, of this attempt and then of the one before.
+        patch.setattr(round_loop, "datetime", SimpleNamespace(now=lambda zone: datetime(2020, 1, 1, tzinfo=zone)))
+        cluster.waits = iter([lambda: patch.setattr(round_loop, "time", later)])
+        assert next(rounds).number == 2
+    rounds.close()
+    cluster.file.rounds[-1].finished_at.GetCurrentTime()
+    cluster.file.rounds[-1].begun_at.FromSeconds(2**32)
+    cluster.file.since = cluster.position().to_json()
+    cluster.changes += 1
+    rounds = cluster.worker(rule=rule)
+    with monkeypatch.context() as patch:
+        cluster.waits = iter([lambda: patch.setattr(round_loop, "time", later)])
+        assert next(rounds).number == 3
+    rounds.close()
 
 
 def test_changes_that_nodes_do_not_know_any_more_begin_a_round(cluster: Cluster) -> None:

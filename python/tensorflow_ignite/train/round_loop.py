@@ -37,6 +37,7 @@ POLL_SECONDS = 1.0
 _KEEP_ALIVE_SECONDS = 60.0
 # Nodes that come and go may refuse a call meanwhile.
 _FAILING_SECONDS = 60.0
+_NO_ROW = "a row to train on: there is none, or all are held out"
 
 _T = TypeVar("_T")
 
@@ -52,6 +53,7 @@ class RoundLoop:
         self._file = RoundFile(here.job_id)
         self._state = job_pb2.RoundState()
         self._publications = 0
+        self._begun = 0.0
 
     def run(self) -> Iterator[Round]:
         """Yields the rounds, beginning with the one that is not over."""
@@ -63,6 +65,10 @@ class RoundLoop:
             threading.Thread(
                 target=self._keep_alive, args=(ended,), name="tensorflow-ignite-rounds", daemon=True
             ).start()
+        if self._state.rounds:
+            # From here on by a clock that nobody sets.
+            begun = self._state.rounds[-1].begun_at.ToDatetime(tzinfo=timezone.utc)
+            self._begun = time.monotonic() - max(0.0, (datetime.now(timezone.utc) - begun).total_seconds())
         try:
             while True:
                 self._begin(number)
@@ -84,11 +90,15 @@ class RoundLoop:
 
     def _begin(self, number: int) -> None:
         """Waits for the begin of a round."""
+        is_repeated = self._is_open() and self._state.rounds[-1].number == number
         with Pause() as pause:
             if not self._here.is_chief:
                 self._await(pause, lambda last: last.number >= number)
             elif not self._is_open():
                 self._open(number, pause)
+            if is_repeated and self._rule is not None:
+                # Its rows may have been removed since the attempt before has begun it.
+                self._await_rows(pause)
         if self._here.is_chief:
             report_rounds(self._state.rounds)
             begun = RoundProgress.from_proto(self._state.rounds[-1])
@@ -106,27 +116,43 @@ class RoundLoop:
             if changes is not None:
                 begun.changes = changes
         begun.begun_at.GetCurrentTime()
+        self._begun = time.monotonic()
         self._state.rounds.append(begun)
         self._file.write(self._state)
 
     def _all_rows(self, pause: Pause) -> tuple[CachePosition, int]:
+        self._await_rows(pause)
         until = self._patiently(pause, partial(position, self._here.cache))
         return until, self._patiently(pause, partial(count_rows, self._here.cache))
+
+    def _await_rows(self, pause: Pause) -> None:
+        """Waits until the round whose rows begin at the position of the file has a row to train on."""
+        is_said = False
+        while not self._any_row(pause):
+            if self._here.is_chief:
+                report_rounds(self._state.rounds, _NO_ROW)
+                if not is_said:
+                    is_said = True
+                    _say(f"the round waits for {_NO_ROW}")
+            pause(POLL_SECONDS)
+
+    def _any_row(self, pause: Pause) -> bool:
+        cache = self._here.cache
+        since = CachePosition.from_json(self._state.since) if self._state.since else CachePosition(cache, ())
+        keys = None if self._split is None else arguments.key_range(self._split, "training")
+        return self._patiently(pause, partial(any_row, cache, since, keys))
 
     def _await_changes(self, pause: Pause) -> tuple[CachePosition, int | None]:
         """The position at which the next round begins, and the changes before it."""
         assert self._rule is not None
-        keys = None if self._split is None else arguments.key_range(self._split, "training")
         is_said = False
         while True:
             since = CachePosition.from_json(self._state.since)
             now = self._patiently(pause, partial(position, self._here.cache))
             changes = now.changes_since(since)
-            begun = self._state.rounds[-1].begun_at.ToDatetime(tzinfo=timezone.utc)
-            passed = max(0.0, (datetime.now(timezone.utc) - begun).total_seconds())
-            wait = round_rule.wait(self._rule, passed, changes)
+            wait = round_rule.wait(self._rule, time.monotonic() - self._begun, changes)
             if wait is None:
-                if self._patiently(pause, partial(any_row, self._here.cache, since, keys)):
+                if self._any_row(pause):
                     return now, changes
                 # Rows were removed, or are held out: nothing of that is left to train on.
                 if now != since:
