@@ -255,6 +255,8 @@ def test_the_node_refuses_in_our_classes(client, script) -> None:
         ({"replay": 0.5}, "replay 0.5 has no meaning"),
         ({"continuous": True, "every": 60, "when_rows": 10}, "every 60 and when_rows 10 exclude each other"),
         ({"continuous": True, "every": 0.5}, "every 0.5 is too short"),
+        ({"continuous": True, "every": "10m"}, "every '10m' is not a valid duration"),
+        ({"continuous": True, "every": True}, "every True is not a valid duration"),
         ({"continuous": True, "when_rows": 0}, "when_rows 0 is not a possible number. It is at least 1"),
         ({"continuous": True, "replay": 1.5}, "replay 1.5 is no part of a round's rows. It is from 0 to below 1"),
         ({"continuous": True, "kind": "parameter-server"}, "cannot be of kind 'parameter-server'"),

@@ -6,6 +6,7 @@ Each raises InvalidRequestError, which names the argument, its value and the rul
 from __future__ import annotations
 
 import math
+import numbers
 import os
 import re
 from collections.abc import Sequence
@@ -174,7 +175,13 @@ def optional_seconds(what: str, duration: float | None, *, zero: bool = False) -
 
 def seconds(what: str, duration: float, *, zero: bool = False) -> float:
     """Checks a duration in seconds."""
-    if not (math.isfinite(duration) and (duration > 0 or (zero and duration == 0)) and duration <= _MAX_SECONDS):
+    is_number = isinstance(duration, numbers.Real) and not isinstance(duration, bool)
+    if not (
+        is_number
+        and math.isfinite(duration)
+        and (duration > 0 or (zero and duration == 0))
+        and duration <= _MAX_SECONDS
+    ):
         least = "0 or more" if zero else "more than 0"
         raise InvalidRequestError(
             f"{what} {duration!r} is not a valid duration. It is {least} seconds, at most ten years. Pass such a "
