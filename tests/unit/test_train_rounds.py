@@ -268,11 +268,28 @@ def test_the_chief_publishes_once_and_all_workers_get_the_result(cluster: Cluste
         calls.append(1)
         return found
 
-    cluster.waits = iter([lambda: chief._publish_once(publish) and None])
-    assert other._publish_once(publish) == found
+    cluster.waits = iter([lambda: chief._publish_once("trips", publish) and None])
+    assert other._publish_once("trips", publish) == found
     # The next attempt repeats the round, and its model is published already.
-    assert next(cluster.worker())._publish_once(publish) == found
+    assert next(cluster.worker())._publish_once("trips", publish) == found
     assert len(calls) == 1
+
+
+def test_an_attempt_that_publishes_in_another_order_publishes_each_model_once(cluster: Cluster) -> None:
+    names: list[str] = []
+
+    def publish(chief: Round, name: str) -> str:
+        def published() -> Publication:
+            names.append(name)
+            return Publication(name, 0.25, None, 0.0, 1)
+
+        return chief._publish_once(name, published).model
+
+    first = next(cluster.worker())
+    assert [publish(first, name) for name in ("a", "b")] == ["a", "b"]
+    again = next(cluster.worker())
+    assert [publish(again, name) for name in ("c", "b", "a", "a")] == ["c", "b", "a", "a"]
+    assert names == ["a", "b", "c", "a"]
 
 
 class Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from functools import partial
@@ -52,7 +53,8 @@ class RoundLoop:
         self._split = validation_split
         self._file = RoundFile(here.job_id)
         self._state = job_pb2.RoundState()
-        self._publications = 0
+        # Calls of this round, by the name of the model.
+        self._publications: Counter[str] = Counter()
         self._begun = 0.0
 
     def run(self) -> Iterator[Round]:
@@ -73,7 +75,7 @@ class RoundLoop:
             while True:
                 self._begin(number)
                 fits.begin_round(number)
-                self._publications = 0
+                self._publications.clear()
                 since = CachePosition.from_json(self._state.since) if self._state.since else None
                 replay = self._rule.replay if self._rule else 0.0
                 yield Round(number, self._here.cache, since, self._split, replay, self._publish_once)
@@ -193,27 +195,33 @@ class RoundLoop:
             self._file.write(self._state)
             report_rounds(self._state.rounds)
 
-    def _publish_once(self, publish: Callable[[], Publication]) -> Publication:
+    def _publish_once(self, name: str, publish: Callable[[], Publication]) -> Publication:
         """Publishes on the chief, unless an earlier attempt has; returns the result on all workers."""
-        index, self._publications = self._publications, self._publications + 1
+        index = self._publications[name]
+        self._publications[name] += 1
         current = self._state.rounds[-1]
-        if self._here.is_chief and len(current.publications) <= index:
+        if self._here.is_chief and len(_publications_of(current, name)) <= index:
             found = publish()
             current.publications.append(write_message(found, job_pb2.Publication))
             self._file.write(self._state)
             report_rounds(self._state.rounds)
             _say(f"round {current.number}: {found}")
-        elif len(current.publications) <= index:
+        elif len(_publications_of(current, name)) <= index:
             number = current.number
             with Pause() as pause:
-                self._await(pause, lambda last: last.number > number or len(last.publications) > index)
-        return Publication.from_proto(self._state.rounds[-1].publications[index])
+                self._await(pause, lambda last: last.number > number or len(_publications_of(last, name)) > index)
+        return Publication.from_proto(_publications_of(self._state.rounds[-1], name)[index])
 
     def _await(self, pause: Pause, holds: Callable[[job_pb2.RoundProgress], bool]) -> None:
         """Reads the file until its last round is as expected."""
         while not (self._state.rounds and holds(self._state.rounds[-1]) and self._is_open()):
             pause(POLL_SECONDS)
             self._state = self._patiently(pause, self._file.read)
+
+
+def _publications_of(progress: job_pb2.RoundProgress, name: str) -> list[job_pb2.Publication]:
+    """What a round has published under a name."""
+    return [publication for publication in progress.publications if publication.model == name]
 
 
 def _say(text: str) -> None:

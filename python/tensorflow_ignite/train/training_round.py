@@ -34,9 +34,9 @@ class Round:
         since: CachePosition | None = None,
         validation_split: float | None = None,
         replay: float = 0.0,
-        publish_once: Callable[[Callable[[], Publication]], Publication] = lambda publish: publish(),
+        publish_once: Callable[[str, Callable[[], Publication]], Publication] = lambda name, publish: publish(),
     ) -> None:
-        """Use `rounds`; the last argument has the first worker call a function, and returns its result on all."""
+        """Use `rounds`; the last argument has the first worker publish a model, and returns the result on all."""
         self.number = number
         self.since = since
         self._cache = cache
@@ -109,7 +109,7 @@ class Round:
             finally:
                 self._is_measuring = False
 
-        return self._publish_once(lambda: publish(model, versions, measured, better))
+        return self._publish_once(name, lambda: publish(model, versions, measured, better))
 
     def _dataset(self, subset: str, options: dict[str, Any]) -> tf.data.Dataset:
         from tensorflow_ignite.data.dataset import dataset
