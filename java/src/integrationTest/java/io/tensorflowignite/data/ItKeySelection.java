@@ -9,6 +9,7 @@ import io.tensorflowignite.v1.PartitionPosition;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
 import io.tensorflowignite.v1.Replay;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -83,6 +84,34 @@ public class ItKeySelection extends DataTest {
   }
 
   @Test
+  public void aSampleRepeatsNoChangedRowWhoseKeyIsAnArray() throws Exception {
+    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("arrays"), PARTITIONS, 1);
+    ids(0, NEW_ROWS).forEach(id -> cache.put(bytes(id), object("Row", "label", id)));
+    settle("arrays");
+    for (int times = 0; times < 2; times++) {
+      ids(0, NEW_ROWS / 2).forEach(id -> cache.put(bytes(id), object("Row", "label", id)));
+    }
+    List<Long> read = changes(command("arrays").setReplay(replay(0.9, 0)));
+    assertEquals(ids(0, NEW_ROWS), read);
+  }
+
+  @Test
+  public void removedRowsBringNoSampleOfOthers() throws Exception {
+    IgniteCache<Object, Object> cache = filled("removed");
+    settle("removed");
+    ids(0, ROWS / 4).forEach(cache::remove);
+    Map<Integer, PartitionPosition> before = new TreeMap<>(positions);
+    assertEquals(List.of(), changes(command("removed").setReplay(replay(0.5, 0))));
+
+    List<Long> changed = ids(ROWS, ROWS + NEW_ROWS);
+    changed.forEach(key -> cache.put(key, object("Row", "label", key)));
+    positions.putAll(before);
+    List<Long> read = changes(command("removed").setReplay(replay(0.5, 0)));
+    assertTrue(read.containsAll(changed));
+    assertEquals(2.0 * NEW_ROWS, read.size(), NEW_ROWS / 3.0);
+  }
+
+  @Test
   public void rowsOfASelectCannotBeChosenByTheirKeys() {
     create(new CacheConfiguration<>("unsuitable"), PARTITIONS, 0)
         .put(1L, object("Row", "label", 1L));
@@ -102,6 +131,10 @@ public class ItKeySelection extends DataTest {
       ids.add(id);
     }
     return ids;
+  }
+
+  private static byte[] bytes(long id) {
+    return ByteBuffer.allocate(Long.BYTES).putLong(id).array();
   }
 
   private static List<Long> multiples(List<Long> keys) {

@@ -19,8 +19,10 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import javax.cache.Cache;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteException;
@@ -85,7 +87,7 @@ final class ChangeReader implements RowReader {
       throws InterruptedException {
     ReadTurns.pause(() -> awaitChange(partitions));
     feed.verify(partitions);
-    double sampled = command.hasReplay() ? sampledPart(partitions) : 0;
+    double sampled = command.hasReplay() ? sampledPart(partitions, ownership) : 0;
     for (int partition : partitions) {
       if (!ownership.isPrimaryHere(partition)) {
         continue;
@@ -104,17 +106,29 @@ final class ChangeReader implements RowReader {
     }
   }
 
-  private double sampledPart(List<Integer> partitions) {
+  private double sampledPart(List<Integer> partitions, OwnershipCheck ownership) {
     long changed = 0;
     long rows = 0;
     for (int partition : partitions) {
       Optional<Collection<Object>> keys = changed(partition);
-      if (keys.isPresent()) {
-        changed += keys.get().stream().filter(selection::has).count();
+      if (keys.isPresent() && ownership.isPrimaryHere(partition)) {
+        changed += countPresent(partition, keys.get(), ownership);
         rows += cache.localSizeLong(partition, CachePeekMode.PRIMARY);
       }
     }
     return selection.sampledPart(changed, rows);
+  }
+
+  /** The number of rows that are read of changed keys; those that were removed are none. */
+  private long countPresent(int partition, Collection<Object> keys, OwnershipCheck ownership) {
+    try (LocalPartition local = LocalPartition.reserve(cache, partition)) {
+      return keys.stream().filter(key -> selection.has(key) && local.row(key) != null).count();
+    } catch (IgniteException failure) {
+      if (ownership.isPrimaryHere(partition)) {
+        throw failure;
+      }
+      return 0;
+    }
   }
 
   /** The keys that have changed since the position of a partition; empty: they are not known. */
@@ -136,7 +150,11 @@ final class ChangeReader implements RowReader {
     boolean goesOn;
     if (changed.isPresent() && removed.size() < MAX_REMOVED * IDENTITY_BYTES) {
       Collection<Object> keys = changed.get();
-      Predicate<Object> others = key -> !keys.contains(key) && selection.isSampled(key, sampled);
+      // Keys may be arrays, which are equal to none; of two keys of one hash, one is not sampled.
+      Set<Long> hashes =
+          sampled == 0 ? Set.of() : keys.stream().map(identity::high).collect(Collectors.toSet());
+      Predicate<Object> others =
+          key -> selection.isSampled(key, sampled) && !hashes.contains(identity.high(key));
       goesOn =
           readRows(partition, keys, ownership, writer, sink, pace)
               && (sampled == 0 || scans.scan(partition, others, ownership, writer, sink, pace));

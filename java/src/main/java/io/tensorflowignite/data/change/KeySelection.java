@@ -77,7 +77,7 @@ public final class KeySelection {
   /**
    * The part of the rows that have not changed with which they make up the requested share.
    *
-   * @param changed the number of changed keys that the command reads
+   * @param changed the number of rows of changed keys that the command reads
    * @param rows the number of all rows of the same partitions
    */
   double sampledPart(long changed, long rows) {

@@ -1,9 +1,12 @@
 package io.tensorflowignite.data.change;
 
+import java.nio.ByteBuffer;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 
 /**
  * The keys of one partition that were put or removed lately, in the order of the changes. Each
@@ -72,8 +75,13 @@ final class PartitionLog {
       return Optional.empty();
     }
     Collection<Object> changed = new LinkedHashSet<>();
+    // Arrays are equal only to themselves.
+    Set<ByteBuffer> arrays = new HashSet<>();
     for (long number = position; number < next; number++) {
-      changed.add(keys[index(number)]);
+      Object key = keys[index(number)];
+      if (!(key instanceof byte[]) || arrays.add(ByteBuffer.wrap((byte[]) key))) {
+        changed.add(key);
+      }
     }
     return Optional.of(changed);
   }
