@@ -22,6 +22,7 @@ from tensorflow_ignite.v1 import job_pb2
 SECONDS_TO_WAIT = 30.0
 SECONDS_TO_SAY = 10.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.1
+_LONGEST_MEETING_PAUSE_SECONDS = 1.0
 _CALL_SECONDS = 10.0
 
 _log = logging.getLogger(__name__)
@@ -82,8 +83,11 @@ def meet(name: str, number: int, pause: Callable[[float], None]) -> None:
         number: How often.
         pause: Waits some seconds; an error that it raises ends the wait.
     """
+    seconds = _LONGEST_PAUSE_SECONDS
     while not _numbers(name, number, 0, ()):
-        pause(_LONGEST_PAUSE_SECONDS)
+        pause(seconds)
+        # Others may train for hours.
+        seconds = min(2 * seconds, _LONGEST_MEETING_PAUSE_SECONDS)
 
 
 def _numbers(dataset: str, epoch: int, rows: int, others: Sequence[int]) -> list[int]:
