@@ -101,8 +101,9 @@ final class AgentProcess implements AutoCloseable {
     try {
       process.getOutputStream().close();
     } catch (IOException e) {
-      // The pipe is broken: the agent has ended already, or will be ended by force.
-      process.destroy();
+      // The pipe is broken: the agent has ended already, or will be ended by force. Its last line is
+      // still to be read: Process.destroy() would close its output too.
+      process.toHandle().destroy();
     }
   }
 
