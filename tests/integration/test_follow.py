@@ -143,7 +143,7 @@ def test_removed_rows_come_as_such_if_they_are_requested(cluster: LocalCluster) 
 def test_a_position_that_is_not_known_any_more_reads_partitions_whole_and_says_so(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cache = made(cluster, "unknown", 300)
+    cache = made(cluster, "unknown_position", 300)
     other = CachePosition(cache, (Position(5, 17),) * PARTITIONS)
     rows = Rows(cache, cluster.address, monkeypatch, since=other, snapshot="")
     assert sorted(rows.epoch()) == list(range(300))

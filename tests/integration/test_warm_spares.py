@@ -73,7 +73,7 @@ def test_the_tasks_of_two_jobs_in_a_row_and_of_the_attempt_after_a_crash_are_spa
         assert [task.status.warm for attempt in final.attempts for task in attempt.tasks] == [True] * 2 * len(
             final.attempts
         )
-        assert len(final.attempts) == 1 + len(args)
+        assert len(final.attempts) == 1 + len(args), [attempt.cause for attempt in final.attempts]
         assert "spare" not in "".join(line.text for line in job.logs())
 
 
