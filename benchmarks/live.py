@@ -139,17 +139,21 @@ class Found:
         self.passes.setdefault(name, []).append(value)
 
 
+def thin_client(name: str, cluster: LocalCluster, numbers: Sequence[int], logs: Path) -> Contender:
+    """Starts a Java program of the folder peers with the addresses of the nodes, and these numbers."""
+    nodes = ",".join(f"127.0.0.1:{thin_port(node.pid)}" for node in cluster.nodes)
+    opens = (JARS / "add-opens.txt").read_text().split()
+    program = ["java", *opens, *CLIENT_JVM, "-cp", f"{JARS}/*", str(PEERS / f"{name}.java")]
+    return Contender(name, [*program, nodes, *map(str, numbers)], ENVIRONMENT, logs)
+
+
 class Application:
     """A client that does gets and puts at a steady rate; a context manager."""
 
     def __init__(self, cluster: LocalCluster, sizes: Sizes, logs: Path) -> None:
         """Starts the client, and fills its cache."""
-        nodes = ",".join(f"127.0.0.1:{thin_port(node.pid)}" for node in cluster.nodes)
-        opens = (JARS / "add-opens.txt").read_text().split()
-        program = ["java", *opens, *CLIENT_JVM, "-cp", f"{JARS}/*", str(PEERS / "OpenLoop.java")]
-        arguments = [nodes, str(KEYS), str(VALUE_BYTES), str(THREADS)]
         self._rate = sizes.rate
-        self._client = Contender("OpenLoop", [*program, *arguments], ENVIRONMENT, logs)
+        self._client = thin_client("OpenLoop", cluster, (KEYS, VALUE_BYTES, THREADS), logs)
 
     def work(self, seconds: float) -> dict[str, Any]:
         """Does gets and puts; returns their latencies.
@@ -416,10 +420,7 @@ def measure_follow(sizes: Sizes, jvm: Sequence[str], logs: Path, found: Found) -
         tempfile.TemporaryDirectory() as folder,
         ExitStack() as ends,
     ):
-        nodes = ",".join(f"127.0.0.1:{thin_port(node.pid)}" for node in cluster.nodes)
-        opens = (JARS / "add-opens.txt").read_text().split()
-        program = ["java", *opens, *CLIENT_JVM, "-cp", f"{JARS}/*", str(PEERS / "Puts.java")]
-        writer = Contender("Puts", [*program, nodes, str(KEYS), str(PUT_ROWS), str(PUT_THREADS)], ENVIRONMENT, logs)
+        writer = thin_client("Puts", cluster, (KEYS, PUT_ROWS, PUT_THREADS), logs)
         ends.callback(writer.end)
 
         def put(rate: float, seconds: float) -> float:

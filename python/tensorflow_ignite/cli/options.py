@@ -32,10 +32,10 @@ def option(name: str, metavar: str, text: str, **settings: Any) -> Any:
 
 def moment(name: str, text: str) -> datetime:
     """The moment of an option: an age such as ``12h``, or a date and time; without a zone: in this machine's zone."""
-    age = re.fullmatch(r"(\d{1,6})([smhd])", text)
+    age = _seconds(text)
     try:
-        if age:
-            return datetime.now(timezone.utc) - timedelta(seconds=int(age[1]) * _UNIT_SECONDS[age[2]])
+        if age is not None:
+            return datetime.now(timezone.utc) - timedelta(seconds=age)
         return datetime.fromisoformat(text).astimezone(timezone.utc)
     except (ValueError, OverflowError):
         raise CommandLineError(
@@ -46,13 +46,19 @@ def moment(name: str, text: str) -> datetime:
 
 def period(name: str, text: str) -> float:
     """The seconds of an option such as ``10m``."""
-    found = re.fullmatch(r"(\d{1,6})([smhd])", text)
-    if not found:
+    seconds = _seconds(text)
+    if seconds is None:
         raise CommandLineError(
             f"{name} {text} is no period. It is a number of seconds, minutes, hours or days, such as 90s, 10m, 12h and "
             "1d. Give such a period."
         )
-    return float(int(found[1]) * _UNIT_SECONDS[found[2]])
+    return float(seconds)
+
+
+def _seconds(text: str) -> int | None:
+    """The seconds of a text such as ``10m``; None: it is no such text."""
+    found = re.fullmatch(r"(\d{1,6})([smhd])", text)
+    return int(found[1]) * _UNIT_SECONDS[found[2]] if found else None
 
 
 def _check_address(value: str | None) -> str | None:

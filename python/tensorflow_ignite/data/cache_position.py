@@ -82,6 +82,6 @@ def decode(text: str) -> Array:
     return np.frombuffer(base64.b64decode(text, validate=True), np.int64).reshape(-1, 2)
 
 
-def known(array: Array) -> Mapping[int, Position]:
+def known(positions: Sequence[Position]) -> Mapping[int, Position]:
     """The positions by partition, without those of which nothing is known."""
-    return {number: position for number, position in enumerate(as_positions(array)) if position != NO_POSITION}
+    return {number: position for number, position in enumerate(positions) if position != NO_POSITION}

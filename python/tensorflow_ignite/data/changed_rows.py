@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tensorflow_ignite.data import cache_position, service_or_thin
 from tensorflow_ignite.data.cache_position import CachePosition
-from tensorflow_ignite.data.epochs.changes import as_array
 from tensorflow_ignite.data.identified import since
 from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss, address_of, describe
 from tensorflow_ignite.data.transport import choice
@@ -35,7 +34,7 @@ def any_row(cache: str, position: CachePosition, keys: tuple[int, int] | None) -
         batch_rows=1,
     )
     via = address_of(request)
-    known = cache_position.known(as_array(position.partitions))
+    known = cache_position.known(position.partitions)
     for endpoint in describe(request, via, request.command(uncounted=True)).endpoints:
         # One column is enough.
         narrow = endpoint.modified(columns=endpoint.command.columns[:1])

@@ -15,7 +15,7 @@ from tensorflow_ignite import errors, task
 from tensorflow_ignite.data import agreement, cache_position, epoch_report, service_or_thin
 from tensorflow_ignite.data.epoch_report import EpochReport
 from tensorflow_ignite.data.epochs import snapshots
-from tensorflow_ignite.data.epochs.changes import Position
+from tensorflow_ignite.data.epochs.changes import Position, as_positions
 from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, RowOrder, SnapshotTarget
 from tensorflow_ignite.data.epochs.prefetch import Stream
 from tensorflow_ignite.data.epochs.rows_per_worker import MILLION, EpochLength, EpochStart, agreed_length
@@ -98,7 +98,7 @@ class EpochSource:
         self._order = order
         self._credentials = credentials.stored(request.credentials)
         self._has_said_whole = False
-        self._since = cache_position.known(cache_position.decode(request.since))
+        self._since = cache_position.known(as_positions(cache_position.decode(request.since)))
 
     def epoch(self, cached: snapshots.Snapshots) -> Epoch:
         """The epoch; its batches are cached if the request says so."""

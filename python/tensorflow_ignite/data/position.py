@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import service_or_thin
+from tensorflow_ignite.data import identified, service_or_thin
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.changes import NO_POSITION, Position
 from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss, address_of, describe
@@ -51,11 +52,10 @@ def position(cache: str, *, address: str | None = None, credentials: Any = None)
     command = request.command(uncounted=True)
     command.positions_only = True
     endpoints = describe(request, via, command).endpoints
-
     if not endpoints:
         raise errors.DataLossError(f"cache {cache!r} has no partition that can be read. Load it again")
 
-    def told(endpoint: Endpoint) -> dict[int, Position]:
+    def told(endpoint: Endpoint) -> Mapping[int, Position]:
         (stream,) = service_or_thin.moved_streams(
             choice.FLIGHT,
             endpoint.modified(positions=True, wait_millis=WAIT_MILLIS),
@@ -67,9 +67,7 @@ def position(cache: str, *, address: str | None = None, credentials: Any = None)
         )
         for _ in stream:
             pass
-        return {
-            one.partition: Position(one.feed, one.sequence) for result in stream.results for one in result.positions
-        }
+        return identified.changes(stream.results).positions
 
     with ThreadPoolExecutor(min(_NODES, len(endpoints))) as threads:
         found = {number: one for part in threads.map(told, endpoints) for number, one in part.items()}

@@ -356,7 +356,7 @@ def make_request(
     request = _with_resolved_schema(request, description)
     changes_rules.check_cache(since, request.cache)
     if follow:
-        request = replace(request, since=_begin_of(request, since))
+        request = replace(request, since=_begin_of(request, since, here, description))
     return replace(
         request,
         batch_bytes=batch_bytes or _batch_bytes(layout),
@@ -373,10 +373,13 @@ def _described(request: Request, here: Task) -> flight.Description:
     return describe(request, address_of(request), request.command(named_partitions(request, here), uncounted))
 
 
-def _begin_of(request: Request, since: CachePosition | None) -> str:
+def _begin_of(request: Request, since: CachePosition | None, here: Task, description: flight.Description) -> str:
     """The positions of all partitions of the cache, those that this process does not read among them."""
-    endpoints = describe(request, address_of(request), request.command(uncounted=True)).endpoints
-    number = 1 + max((number for endpoint in endpoints for number in endpoint.command.partitions), default=-1)
+    if named_partitions(request, here):
+        description = describe(request, address_of(request), request.command(uncounted=True))
+    number = 1 + max(
+        (number for endpoint in description.endpoints for number in endpoint.command.partitions), default=-1
+    )
     known = since.partitions if since else ()
     return cache_position.encode([*known, *[NO_POSITION] * (number - len(known))])
 

@@ -102,8 +102,7 @@ final class AgentProcess implements AutoCloseable {
       process.getOutputStream().close();
     } catch (IOException e) {
       // The pipe is broken: the agent has ended already, or will be ended by force. Its last line
-      // is
-      // still to be read: Process.destroy() would close its output too.
+      // is still to be read: Process.destroy() would close its output too.
       process.toHandle().destroy();
     }
   }

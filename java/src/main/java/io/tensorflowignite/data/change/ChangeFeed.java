@@ -135,7 +135,7 @@ final class ChangeFeed implements AutoCloseable {
     if (isBroken || graceMillis() > 0) {
       return position.build();
     }
-    differs(partition);
+    compare(partition);
     return position.setFeed(id).setSequence(logs[partition].position()).build();
   }
 
@@ -186,7 +186,7 @@ final class ChangeFeed implements AutoCloseable {
    */
   void verify(Collection<Integer> partitions) throws InterruptedException {
     List<Integer> differing =
-        partitions.stream().filter(this::differs).collect(Collectors.toList());
+        partitions.stream().filter(this::compare).collect(Collectors.toList());
     if (differing.isEmpty()) {
       return;
     }
@@ -196,21 +196,25 @@ final class ChangeFeed implements AutoCloseable {
           return null;
         });
     for (int partition : differing) {
-      if (differs(partition)) {
+      if (compare(partition)) {
         forget(partition);
       }
     }
   }
 
-  /** Whether the number of rows is not the expected one, although nothing has changed lately. */
-  private boolean differs(int partition) {
+  /**
+   * Compares the number of rows with the expected one, which begins with the first comparison.
+   *
+   * @return whether they differ, although nothing has changed lately
+   */
+  private boolean compare(int partition) {
     GridDhtLocalPartition local =
         context.topology().localPartition(partition, AffinityTopologyVersion.NONE, false);
     if (local == null) {
       logs[partition].forget();
       return false;
     }
-    return differs(partition, local.dataStore().cacheSize(context.cacheId()));
+    return compare(partition, local.dataStore().cacheSize(context.cacheId()));
   }
 
   private synchronized void forget(int partition) {
@@ -218,7 +222,7 @@ final class ChangeFeed implements AutoCloseable {
     rows[partition] = -1;
   }
 
-  private synchronized boolean differs(int partition, long found) {
+  private synchronized boolean compare(int partition, long found) {
     PartitionLog log = logs[partition];
     long expected = log.expected(rows[partition]);
     limits[partition] = Math.max(LEAST_CHANGES, found / ROWS_OF_A_CHANGE);

@@ -121,13 +121,22 @@ final class ChangeReader implements RowReader {
 
   /** The number of rows that are read of changed keys; those that were removed are none. */
   private long countPresent(int partition, Collection<Object> keys, OwnershipCheck ownership) {
-    try (LocalPartition local = LocalPartition.reserve(cache, partition)) {
-      return keys.stream().filter(key -> selection.has(key) && local.row(key) != null).count();
+    try (LocalPartition local = reserve(partition, ownership)) {
+      return local == null
+          ? 0
+          : keys.stream().filter(key -> selection.has(key) && local.row(key) != null).count();
+    }
+  }
+
+  /** Null: the partition has moved. */
+  private LocalPartition reserve(int partition, OwnershipCheck ownership) {
+    try {
+      return LocalPartition.reserve(cache, partition);
     } catch (IgniteException failure) {
       if (ownership.isPrimaryHere(partition)) {
         throw failure;
       }
-      return 0;
+      return null;
     }
   }
 
@@ -182,16 +191,10 @@ final class ChangeReader implements RowReader {
       return true;
     }
     ByteBuffer bytes = ByteBuffer.allocate(IDENTITY_BYTES);
-    LocalPartition local;
-    try {
-      local = LocalPartition.reserve(cache, partition);
-    } catch (IgniteException failure) {
-      if (ownership.isPrimaryHere(partition)) {
-        throw failure;
+    try (LocalPartition local = reserve(partition, ownership)) {
+      if (local == null) {
+        return true;
       }
-      return true;
-    }
-    try (local) {
       for (Object key : keys) {
         if (!selection.has(key)) {
           continue;
