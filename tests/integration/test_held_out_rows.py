@@ -75,7 +75,7 @@ def test_a_sample_of_old_rows_comes_with_the_new_ones_and_differs_from_dataset_t
 
 
 def test_what_is_chosen_by_keys_cannot_be_combined_with_everything(cluster: LocalCluster) -> None:
-    cache = made(cluster, "refused")
+    cache = made(cluster, "combined")
     for options, text in [
         ({"validation_split": 0.1, "subset": "training", "where": "id > 3"}, "where= or sql="),
         ({"replay": 0.5}, "has no position"),
