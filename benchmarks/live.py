@@ -219,7 +219,13 @@ class Training:
         self._numbers[live_training.PAUSE] = 0
 
     def end(self) -> None:
-        """Ends the job, and removes it."""
+        """Ends the job, and removes it.
+
+        Raises:
+            RuntimeError: The job has ended by itself: what was measured was not beside a training.
+        """
+        if self.job.refresh().is_over:
+            raise RuntimeError(f"the job has ended: {self.job.status.cause}\n{self.job.status.traceback}")
         self.job.stop(timeout=60)
         self.job.remove()
 
