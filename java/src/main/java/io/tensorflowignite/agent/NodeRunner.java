@@ -49,6 +49,7 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -405,9 +406,9 @@ public final class NodeRunner implements AutoCloseable {
         local.error("the node's service was restarted and has no state of attempt " + local.number);
       }
     }
-    long leaseEnd = contacts.leaseEnd(job);
-    boolean hasLease = leaseEnd - System.nanoTime() > 0;
-    if (agent == null || !local.hasTask(key) || local.isStarted(key) || !hasLease || leaving) {
+    OptionalLong leaseEnd = contacts.leaseEndToStart(job);
+    boolean canStart = agent != null && leaseEnd.isPresent() && !leaving;
+    if (!canStart || !local.hasTask(key) || local.isStarted(key)) {
       return;
     }
     if (!local.token(key).digest().equals(task.getStatus().getTokenDigest())) {
@@ -422,7 +423,7 @@ public final class NodeRunner implements AutoCloseable {
               .setKey(key)
               .setSpec(spec)
               .setCodeArchive(archive.toString())
-              .setLeaseUntilNanos(leaseEnd)
+              .setLeaseUntilNanos(leaseEnd.getAsLong())
               .addAllPeers(peers.get())
               .setFirstStepTimeout(
                   spec.hasFirstStepTimeout()

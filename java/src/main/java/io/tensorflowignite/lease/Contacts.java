@@ -31,6 +31,13 @@ public final class Contacts {
   /** So that not all nodes of a large cluster begin, when the network is cut. */
   private static final int MAX_POSITION = 5;
 
+  /**
+   * A task starts only if this part of a lease is left, the time of four rounds. A node that stood
+   * still has proofs from before that. They may end before the next one comes, which takes two
+   * rounds.
+   */
+  private static final int PARTS_TO_START = 3;
+
   private static final class Proof {
     final long at;
     final Set<String> connected;
@@ -126,5 +133,12 @@ public final class Contacts {
             .orElse(-leaseNanos - 1)
         + now
         + leaseNanos;
+  }
+
+  /** The {@link #leaseEnd} for a task that is about to start; empty: it must not start yet. */
+  public OptionalLong leaseEndToStart(Job job) {
+    long end = leaseEnd(job);
+    boolean isLong = end - nanos.getAsLong() >= leaseNanos / PARTS_TO_START;
+    return isLong ? OptionalLong.of(end) : OptionalLong.empty();
   }
 }

@@ -22,6 +22,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
@@ -155,16 +156,16 @@ public final class SimulatedRunner {
     if (!local.hasTask(key) && !local.replace(task)) {
       local.error("the node's service was restarted and has no state of attempt " + local.number);
     }
-    long leaseEnd = contacts.leaseEnd(job);
-    boolean hasLease = leaseEnd - nanos.getAsLong() > 0;
-    if (current == null || !local.hasTask(key) || local.isStarted(key) || !hasLease || leaving) {
+    OptionalLong leaseEnd = contacts.leaseEndToStart(job);
+    boolean canStart = current != null && leaseEnd.isPresent() && !leaving;
+    if (!canStart || !local.hasTask(key) || local.isStarted(key)) {
       return;
     }
     if (!local.token(key).digest().equals(task.getStatus().getTokenDigest())) {
       return;
     }
     try {
-      current.start(key, job, attempt, leaseEnd);
+      current.start(key, job, attempt, leaseEnd.getAsLong());
       local.markStarted(key);
     } catch (IllegalStateException e) {
       local.fail(key, "the agent could not start it: " + e.getMessage());

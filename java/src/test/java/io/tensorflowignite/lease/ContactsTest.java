@@ -10,6 +10,7 @@ import io.tensorflowignite.v1.Quorum;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.Test;
@@ -73,6 +74,25 @@ public class ContactsTest {
     assertEquals("of the answer before it stood still", 107_000, leaseEndMs(three));
     call("a", 105_500, "a", "b", "c").call("a", 106_000, "a", "b", "c");
     assertEquals(111_002, leaseEndMs(three));
+  }
+
+  @Test
+  public void noTaskStartsWithTheRestOfALeaseFromBeforeTheNodeStoodStill() {
+    Job three = job("a", "b", "c");
+    call("a", 100_000).call("a", 100_500, "a", "b").call("a", 101_000, "a", "b");
+    assertEquals(106_000, TimeUnit.NANOSECONDS.toMillis(toStart(three).getAsLong()));
+    // The call that waited, and the next one, which was made after the answer to it.
+    call("a", 106_600, "a", "b").call("a", 106_700);
+    assertEquals("of the last call before it stood still", 107_000, leaseEndMs(three));
+    assertTrue(toStart(three).isEmpty());
+    call("a", 107_200, "a", "b");
+    assertTrue(!hasLease(three));
+    call("a", 107_700, "a", "b");
+    assertEquals(112_700, TimeUnit.NANOSECONDS.toMillis(toStart(three).getAsLong()));
+  }
+
+  private OptionalLong toStart(Job job) {
+    return contacts.leaseEndToStart(job);
   }
 
   @Test
