@@ -101,7 +101,17 @@ def _correct_epochs_of_tf_keras(data_adapter: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras_epochs").correct_tf_keras(data_adapter)
 
 
+def _check_strategies(distribute_lib: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.strategy_check").watch(distribute_lib)
+
+
+def _check_fit_of_tf_keras(training: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.strategy_check").watch_tf_keras(training)
+
+
 hook.install()
+after_import.call("tensorflow.python.distribute.distribute_lib", _check_strategies)
+after_import.call("tf_keras.src.engine.training", _check_fit_of_tf_keras)
 after_import.call("keras.src.backend.tensorflow.trainer", _correct_keras)
 after_import.call("keras.src.trainers.epoch_iterator", _correct_epochs)
 after_import.call("tf_keras.src.engine.data_adapter", _correct_epochs_of_tf_keras)

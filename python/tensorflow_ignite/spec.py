@@ -14,12 +14,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tensorflow_ignite.base.messages import Value, write_message
+from tensorflow_ignite.kinds import DEFAULT_KIND, JobKind
 
 if TYPE_CHECKING:
     from tensorflow_ignite.v1 import job_pb2
 
 __all__ = [
-    "JOB_KINDS",
     "JOB_STATES",
     "ON_JOIN",
     "QUORUMS",
@@ -45,6 +45,8 @@ __all__ = [
     "Publication",
     "Quorum",
     "Role",
+    "RoleCount",
+    "RoleEnvironment",
     "RoundProgress",
     "Task",
     "TaskState",
@@ -52,7 +54,6 @@ __all__ = [
     "UnprovenAttempt",
 ]
 
-JobKind = Literal["multi-worker-mirrored", "parameter-server"]
 JobState = Literal[
     "pending",
     "reserving",
@@ -65,7 +66,7 @@ JobState = Literal[
     "stopped",
     "unreadable",
 ]
-Role = Literal["client", "worker", "ps"]
+Role = Literal["client", "worker", "ps", "named"]
 TaskState = Literal["placed", "reserved", "running", "succeeded", "failed", "stopped", "lost"]
 AttemptPhase = Literal["reserve", "run", "save", "stop"]
 #: Why an attempt ended; only a crash counts against max_crashes.
@@ -86,8 +87,7 @@ NodeAvailability = Literal["drained", "stopping"]
 OnJoin = Literal["restart", "ignore", "at-checkpoint"]
 Quorum = Literal["majority", "none"]
 
-JOB_KINDS: tuple[JobKind, ...] = ("multi-worker-mirrored", "parameter-server")
-ROLES: tuple[Role, ...] = ("client", "worker", "ps")
+ROLES: tuple[Role, ...] = ("client", "worker", "ps", "named")
 ON_JOIN: tuple[OnJoin, ...] = ("restart", "ignore", "at-checkpoint")
 QUORUMS: tuple[Quorum, ...] = ("majority", "none")
 
@@ -114,12 +114,38 @@ class Continuous(Value):
 
 
 @dataclass(frozen=True)
+class RoleEnvironment(Value):
+    """Variables of the tasks of one role.
+
+    Attributes:
+        role: ``worker``, ``ps``, ``client``, or a role that a custom job has named.
+        env: The variables.
+    """
+
+    role: str
+    env: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class RoleCount(Value):
+    """Tasks of a role that a custom job has named.
+
+    Attributes:
+        name: The role, as in TF_CONFIG.
+        count: The number of tasks.
+    """
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
 class JobSpec(Value):
     """The specification of a job, as a user submits it.
 
     Attributes:
         name: Any text; need not be unique.
-        kind: Whether the script runs on every worker, or once, as coordinator of workers and parameter servers.
+        kind: Who runs the script, and under which strategy, see `tensorflow_ignite.kinds`.
         cache: The cache whose partitions are split over the workers.
         code_digest: SHA-256 of the code archive, in lower-case hexadecimal.
         script: The script, as a path inside the archive.
@@ -151,13 +177,19 @@ class JobSpec(Value):
         read_rate: The most that its tasks together read from each node in a second, such as ``"200MB"``; empty: no
             limit of its own.
         continuous: How it trains in rounds; None: it is no continuous job.
+        workers_per_node: Workers beside the partitions of one node, which share these; 0 means 1.
+        nodes: Attributes of the nodes that run its workers, with their values; empty: the owners of partitions.
+        ps_nodes: The same for parameter servers; empty: the nodes of the workers.
+        role_env: Added to the environment of the tasks of one role.
+        chief: TF_CONFIG calls the first worker the chief.
+        roles: Further tasks of a custom job.
     """
 
     cache: str
     code_digest: str
     script: str
     name: str = ""
-    kind: JobKind = "multi-worker-mirrored"
+    kind: JobKind = DEFAULT_KIND
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, hash=False)
     ps_count: int = 0
@@ -181,6 +213,12 @@ class JobSpec(Value):
     priority: int = 0
     read_rate: str = ""
     continuous: Continuous | None = None
+    workers_per_node: int = 0
+    nodes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    ps_nodes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    role_env: tuple[RoleEnvironment, ...] = ()
+    chief: bool = False
+    roles: tuple[RoleCount, ...] = ()
 
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""
@@ -364,6 +402,8 @@ class Task(Value):
         partitions: The partitions of the job's cache that it reads; empty for roles that read none.
         status: What its node reports of it.
         node_address: host:port of its node's API.
+        role_name: The name that a custom job has given its role; empty: the role has none.
+        role_index: Position among the tasks of that name, from 0.
     """
 
     role: Role
@@ -373,11 +413,13 @@ class Task(Value):
     partitions: tuple[int, ...]
     status: TaskStatus
     node_address: str
+    role_name: str = ""
+    role_index: int = 0
 
     @property
     def name(self) -> str:
         """The task as people write it: ``"worker 0"``."""
-        return f"{self.role} {self.index}"
+        return f"{self.role_name} {self.role_index}" if self.role_name else f"{self.role} {self.index}"
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import functools
 import os
 from dataclasses import dataclass
+from typing import cast
 
 from google.protobuf import json_format
 
 from tensorflow_ignite.base.messages import enum_text, from_json
 from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.kinds import KINDS, JobKind, Kind
 from tensorflow_ignite.spec import Continuous
 from tensorflow_ignite.v1 import agent_pb2
 
 #: Names the file that the job wrote for this task; not set outside a job.
 CONTEXT_VARIABLE = "TENSORFLOW_IGNITE_CONTEXT"
-
-MULTI_WORKER_MIRRORED = "multi-worker-mirrored"
-PARAMETER_SERVER = "parameter-server"
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,10 @@ class Task:
         job_id: Id of the job; empty outside.
         job_name: Its name; empty outside.
         attempt: Number of the attempt, from 1; 0 outside.
-        role: ``client``, ``worker`` or ``ps``; ``worker`` outside.
+        role: ``client``, ``worker``, ``ps``, or a role that a custom job has named; ``worker`` outside.
         index: Index within the role.
         incarnation: Number of the process within the attempt.
-        kind: ``multi-worker-mirrored`` or ``parameter-server``; empty outside.
+        kind: Such as ``multi-worker-mirrored``, see `tensorflow_ignite.kinds`; empty outside.
         cache: The cache that is split over the workers; empty outside.
         node_address: ``host:port`` of the node that the task runs beside; empty outside.
         assignment: One entry for each worker, in the order of their indices; empty outside.
@@ -60,6 +59,7 @@ class Task:
         read_rate: The most that the job's tasks together read from each node in a second, such as ``"200MB"``; empty:
             no limit of the job.
         continuous: How a continuous job trains in rounds; None: it is none.
+        named_index: Of a role that a custom job has named, its index among all tasks with such roles; None otherwise.
     """
 
     in_job: bool = False
@@ -79,6 +79,12 @@ class Task:
     allow_data_loss: bool = False
     read_rate: str = ""
     continuous: Continuous | None = None
+    named_index: int | None = None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Role and index by which the nodes know this task."""
+        return (self.role, self.index) if self.named_index is None else ("named", self.named_index)
 
     @property
     def task(self) -> str:
@@ -104,7 +110,17 @@ class Task:
     @property
     def is_chief(self) -> bool:
         """Whether this process writes what is written once: the first worker, or the client process; true outside."""
-        return self.role == "client" or (self.role == "worker" and self.index == 0 and self.kind != PARAMETER_SERVER)
+        return self.index == 0 and self.role == (self.rules.script_role if self.rules else "worker")
+
+    @property
+    def rules(self) -> Kind | None:
+        """What the kind of its job means; None outside."""
+        return KINDS[cast("JobKind", self.kind)] if self.kind else None
+
+    @property
+    def takes_equal_steps(self) -> bool:
+        """Whether the workers of its job must take equal steps, each with rows of its own."""
+        return self.rules is not None and self.rules.equal_steps
 
 
 def current() -> Task:
@@ -158,8 +174,8 @@ def _read(path: str) -> tuple[Task, str, str]:
         job_id=message.job_id,
         job_name=message.job_name,
         attempt=message.attempt,
-        role=enum_text(message, "role"),
-        index=message.index,
+        role=message.role_name or enum_text(message, "role"),
+        index=message.role_index if message.role_name else message.index,
         incarnation=message.incarnation,
         kind=enum_text(message, "kind"),
         cache=message.cache,
@@ -171,5 +187,6 @@ def _read(path: str) -> tuple[Task, str, str]:
         allow_data_loss=message.allow_data_loss,
         read_rate=message.read_rate,
         continuous=Continuous.from_proto(message.continuous) if message.HasField("continuous") else None,
+        named_index=message.index if message.role_name else None,
     )
     return task, message.token, message.node_address

@@ -247,7 +247,7 @@ def test_a_server_of_a_parameter_server_job_takes_a_spare(agent: Agent) -> None:
     task = agent.key(role=job_pb2.ROLE_PS)
     agent.reserve(task)
     message = request(task, archive(agent.directory / "c.zip", {"main.py": "print('script')"}))
-    message.spec.kind = job_pb2.JOB_KIND_PARAMETER_SERVER
+    message.is_server = True
     agent.call("StartTask", message)
     status = agent.ended(task)
     assert (status.warm, status.exit_code) == (True, 1)

@@ -113,8 +113,8 @@ class Clock:
         return int(self.seconds * 1e9)
 
 
-def monitor(clock: Clock, *, role: int = job_pb2.ROLE_WORKER, kind: int = job_pb2.JOB_KIND_MULTI_WORKER_MIRRORED):
-    message = agent_pb2.StartTaskRequest(key=agent_pb2.TaskKey(role=role), spec=job_pb2.JobSpec(kind=kind))
+def monitor(clock: Clock, *, is_server: bool = False) -> StallMonitor:
+    message = agent_pb2.StartTaskRequest(key=agent_pb2.TaskKey(role=job_pb2.ROLE_WORKER), is_server=is_server)
     message.first_step_timeout.FromSeconds(300)
     message.stall_timeout.FromSeconds(600)
     return StallMonitor("worker 0", message, clock)
@@ -122,12 +122,10 @@ def monitor(clock: Clock, *, role: int = job_pb2.ROLE_WORKER, kind: int = job_pb
 
 def test_only_tasks_that_run_the_script_are_watched() -> None:
     clock = Clock()
-    kind = job_pb2.JOB_KIND_PARAMETER_SERVER
-    servers = [monitor(clock, role=role, kind=kind) for role in (job_pb2.ROLE_WORKER, job_pb2.ROLE_PS)]
-    client = monitor(clock, role=job_pb2.ROLE_CLIENT, kind=kind)
+    server, script = monitor(clock, is_server=True), monitor(clock)
     clock.seconds += 301
-    assert [server.stall(os.getpid()) for server in servers] == [None, None]
-    assert client.stall(os.getpid())
+    assert server.stall(os.getpid()) is None
+    assert script.stall(os.getpid())
 
 
 def test_a_process_that_waits_uses_some_processor_time_and_makes_no_progress() -> None:

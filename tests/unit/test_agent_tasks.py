@@ -306,7 +306,7 @@ def test_server_of_a_parameter_server_job_is_this_packages_own(agent: Agent) -> 
     task = agent.key(role=job_pb2.ROLE_PS)
     agent.reserve(task)
     message = request(task, archive(agent.directory / "c.zip", {"main.py": "print('script')"}))
-    message.spec.kind = job_pb2.JOB_KIND_PARAMETER_SERVER
+    message.is_server = True
     agent.call("StartTask", message)
     # Without TF_CONFIG it ends at once, and says so.
     status = agent.ended(task)

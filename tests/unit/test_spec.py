@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from node_api_server import running_job
 
-from tensorflow_ignite import spec
+from tensorflow_ignite import kinds, spec
 from tensorflow_ignite.base.messages import enum_text
 from tensorflow_ignite.v1 import job_pb2
 
@@ -35,6 +35,11 @@ def test_a_specification_survives_the_way_there_and_back() -> None:
         priority=-7,
         read_rate="200MB",
         continuous=spec.Continuous(every=600.0, replay=0.5),
+        workers_per_node=2,
+        nodes={"rack": "a"},
+        ps_nodes={"rack": "b"},
+        role_env=(spec.RoleEnvironment("ps", {"A": "1"}),),
+        roles=(spec.RoleCount("actor", 2),),
     )
     assert spec.JobSpec.from_proto(sent.to_proto()) == sent
 
@@ -49,7 +54,7 @@ def test_durations_that_are_not_set_are_none_not_zero() -> None:
 @pytest.mark.parametrize(
     ("message", "field", "texts"),
     [
-        (job_pb2.JobSpec, "kind", spec.JOB_KINDS),
+        (job_pb2.JobSpec, "kind", kinds.JOB_KINDS),
         (job_pb2.JobSpec, "on_join", spec.ON_JOIN),
         (job_pb2.JobSpec, "quorum", spec.QUORUMS),
         (job_pb2.Job, "state", spec.JobState.__args__),
@@ -68,6 +73,8 @@ def test_every_value_of_every_enum_has_its_text(message, field, texts) -> None:
     ("message", "view"),
     [
         (job_pb2.JobSpec, spec.JobSpec),
+        (job_pb2.RoleEnvironment, spec.RoleEnvironment),
+        (job_pb2.RoleCount, spec.RoleCount),
         (job_pb2.Job, spec.Job),
         (job_pb2.Event, spec.Event),
         (job_pb2.Attempt, spec.Attempt),

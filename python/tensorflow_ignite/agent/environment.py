@@ -6,11 +6,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from tensorflow_ignite.agent import limits, threads
+from tensorflow_ignite.agent import limits, names, threads
 from tensorflow_ignite.agent.inherited import inherited
 from tensorflow_ignite.agent.process import MARK_VARIABLE
 from tensorflow_ignite.base.package import PACKAGE
-from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
@@ -49,7 +48,7 @@ def command(request: StartTaskRequest, code: Path, python: str) -> list[str]:
 
 def module(request: StartTaskRequest) -> str:
     """Returns the module that a task runs in place of the script; empty: it runs the script."""
-    return _SERVER_MODULE if _is_server(request) else ""
+    return _SERVER_MODULE if request.is_server else ""
 
 
 def script_arguments(request: StartTaskRequest, code: Path) -> list[str]:
@@ -100,6 +99,10 @@ def environment(
     env["TMPDIR"] = str(temporary)
     env.update(request.env)
     env.update(request.spec.env)
+    role = request.context.role_name or names.role(request.key)
+    for of_role in request.spec.role_env:
+        if of_role.role == role:
+            env.update(of_role.env)
     threads.limit(env, thread_count)
     env["PYTHONPATH"] = os.pathsep.join([str(code), *_absolute(env.get("PYTHONPATH", "")), *_package_root()])
     # Without it, TensorFlow cannot bind the port that the agent has reserved.
@@ -114,13 +117,6 @@ def environment(
 def is_quiet(variables: Mapping[str, str]) -> bool:
     """Whether TensorFlow's own lines are not wanted in the output."""
     return variables["TF_CPP_MIN_LOG_LEVEL"] != "0"
-
-
-def _is_server(request: StartTaskRequest) -> bool:
-    return request.spec.kind == job_pb2.JOB_KIND_PARAMETER_SERVER and request.key.role in (
-        job_pb2.ROLE_WORKER,
-        job_pb2.ROLE_PS,
-    )
 
 
 def _script(script: str, code: Path) -> Path:

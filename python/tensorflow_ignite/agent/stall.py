@@ -30,7 +30,7 @@ class StallMonitor:
         """
         self._task_name = task_name
         self._clock = clock
-        runs_script = request.spec.kind != job_pb2.JOB_KIND_PARAMETER_SERVER or request.key.role == job_pb2.ROLE_CLIENT
+        runs_script = not request.is_server
         self._first_step = request.first_step_timeout.ToNanoseconds() if runs_script else 0
         self._stall = request.stall_timeout.ToNanoseconds() if runs_script else 0
         self._last = clock()

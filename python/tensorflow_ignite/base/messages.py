@@ -63,6 +63,8 @@ def write_message(value: Any, message_type: type[_M]) -> _M:
             content.FromMicroseconds(round(seconds * MICROSECOND))
         elif isinstance(content, Value):
             content = write_message(content, cast("Any", field.message_type)._concrete_class)
+        elif isinstance(content, tuple) and field.message_type is not None:
+            content = [write_message(each, cast("Any", field.message_type)._concrete_class) for each in content]
         found[attribute.name] = content
     return message_type(**found)
 

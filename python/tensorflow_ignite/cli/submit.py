@@ -10,7 +10,8 @@ import typer
 
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, Json, complete_cache, one_of, option, period, session
-from tensorflow_ignite.spec import JOB_KINDS, ON_JOIN, QUORUMS
+from tensorflow_ignite.kinds import DEFAULT_KIND, JOB_KINDS
+from tensorflow_ignite.spec import ON_JOIN, QUORUMS
 
 
 def submit(
@@ -26,16 +27,34 @@ def submit(
         option("--cache", "NAME", "The cache whose rows it trains on. Required.", autocompletion=complete_cache),
     ] = None,
     kind: Annotated[
-        str, option("--kind", "KIND", " or ".join(JOB_KINDS) + ".", autocompletion=one_of(JOB_KINDS))
-    ] = JOB_KINDS[0],
+        str, option("--kind", "KIND", f"One of {', '.join(JOB_KINDS)}.", autocompletion=one_of(JOB_KINDS))
+    ] = DEFAULT_KIND,
+    workers_per_node: Annotated[
+        int | None,
+        option("--workers-per-node", "NUMBER", "Workers that share the partitions of one node; 1 when left out."),
+    ] = None,
+    nodes: Annotated[
+        list[str] | None,
+        option("--nodes", "ATTRIBUTE=VALUE", "Run workers only on nodes with this attribute; may be repeated."),
+    ] = None,
     ps: Annotated[
         int | None, option("--ps", "NUMBER", "Parameter servers of a parameter-server job; 1 when left out.")
     ] = None,
+    ps_nodes: Annotated[
+        list[str] | None,
+        option("--ps-nodes", "ATTRIBUTE=VALUE", "The same for parameter servers; else the workers' nodes."),
+    ] = None,
+    role: Annotated[
+        list[str] | None,
+        option("--role", "NAME=NUMBER", "Further tasks of a custom job, by the name of their role; may be repeated."),
+    ] = None,
+    chief: Annotated[bool, typer.Option("--chief", help="Let TF_CONFIG call the first worker the chief.")] = False,
     script: Annotated[
         str | None, option("--script", "PATH", "The script in a folder or archive; else main.py or train.py.")
     ] = None,
     env: Annotated[
-        list[str] | None, option("--env", "NAME=VALUE", "Set a variable in every task; may be repeated.")
+        list[str] | None,
+        option("--env", "[ROLE:]NAME=VALUE", "Set a variable in every task, or in those of a role; may be repeated."),
     ] = None,
     requirements: Annotated[
         Path | None,
@@ -166,6 +185,8 @@ def submit(
       tensorflow-ignite submit --cache images --requirements requirements.txt train.py
       tensorflow-ignite submit --cache images --wheel dist/my-1.0-py3-none-any.whl train.py
       tensorflow-ignite submit --cache clicks --kind parameter-server train.py
+      tensorflow-ignite submit --cache images --kind mirrored --nodes gpu=yes train.py
+      tensorflow-ignite submit --cache images --workers-per-node 2 train.py
       tensorflow-ignite submit --cache images --priority 10 train.py
       tensorflow-ignite submit --cache images --read-rate 200MB train.py
       tensorflow-ignite submit --cache trips --continuous --every 10m train.py
@@ -187,7 +208,11 @@ def submit(
     if on_join not in ON_JOIN:
         raise CommandLineError(f"--on-join {on_join!r} does not exist. It is one of {', '.join(ON_JOIN)}. Name one.")
     variables = {"TF_CPP_MIN_LOG_LEVEL": "0"} if verbose else {}
-    variables |= dict(_parse_variable(item) for item in env or [])
+    role_variables: dict[str, dict[str, str]] = {}
+    for item in env or []:
+        variable, value = _parse_pair("--env", item, "SEED=7, or for parameter servers: ps:SEED=7")
+        of_role, colon, variable_name = variable.rpartition(":")
+        (role_variables.setdefault(of_role, {}) if colon else variables)[variable_name] = value
 
     # Before the first call: a script with a syntax error is reported also where no node answers.
     from tensorflow_ignite.jobs.archive import pack
@@ -226,6 +251,12 @@ def submit(
             every=None if every is None else period("--every", every),
             when_rows=when_rows,
             replay=replay,
+            workers_per_node=workers_per_node,
+            nodes=_parse_attributes("--nodes", nodes),
+            ps_nodes=_parse_attributes("--ps-nodes", ps_nodes),
+            role_env=role_variables,
+            chief=chief,
+            roles=_parse_roles(role),
         )
         exit_code = 0
         if wait:
@@ -239,8 +270,20 @@ def submit(
     raise typer.Exit(exit_code)
 
 
-def _parse_variable(item: str) -> tuple[str, str]:
-    name, equals, value = item.partition("=")
-    if not equals or not name:
-        raise CommandLineError(f"--env {item!r} is not NAME=VALUE. For example: --env SEED=7")
-    return name, value
+def _parse_pair(name: str, item: str, example: str) -> tuple[str, str]:
+    key, equals, value = item.partition("=")
+    if not equals or not key:
+        raise CommandLineError(f"{name} {item!r} is not NAME=VALUE. For example: {name} {example}")
+    return key, value
+
+
+def _parse_attributes(name: str, items: list[str] | None) -> dict[str, str]:
+    return dict(_parse_pair(name, item, "rack=a") for item in items or [])
+
+
+def _parse_roles(items: list[str] | None) -> dict[str, int]:
+    pairs = dict(_parse_pair("--role", item, "reader=2") for item in items or [])
+    for role, number in pairs.items():
+        if not number.isdecimal():
+            raise CommandLineError(f"--role {role}={number} has no number of tasks. For example: --role {role}=2")
+    return {role: int(number) for role, number in pairs.items()}

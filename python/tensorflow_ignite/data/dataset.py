@@ -73,10 +73,10 @@ def dataset(
     **Which rows.** Each row that exists during a whole epoch comes exactly once; a row that is put or removed during
     the epoch may come or not. An epoch has the rows that exist then, so the cardinality is not known:
 
-    - In a multi-worker-mirrored job, whose workers must take equal steps, the workers agree when an epoch of the job's
-      cache begins: it has the same number of rows on each (``uneven``). Rows that are left out come first in the next
-      epoch, missing ones are filled, and the worker logs it once. A worker that does not begin the epoch within 30 s
-      is counted with the rows of its last one.
+    - In a multi-worker-mirrored or custom job, whose workers must take equal steps, the workers agree when an epoch
+      of the job's cache begins: it has the same number of rows on each (``uneven``). Rows that are left out come first
+      in the next epoch, missing ones are filled, and the worker logs it once. A worker that does not begin the epoch
+      within 30 s is counted with the rows of its last one.
     - ``since=``: an epoch has the rows that were put after a position and still exist, each once, with its present
       values. The rows of partitions whose changes are not known completely come too; see docs/changing-data.md.
     - ``follow=True``: an iteration has no end. It has all rows, or with ``since`` those that were put after the
@@ -122,11 +122,11 @@ def dataset(
         nulls: ``"error"``: a null is an error. ``"default"``: zero, False, an empty text or list replaces it.
             ``"mask"``: as ``"default"``, and a column ``NAME_mask`` is True where there is a value.
         on_mismatch: A row that does not fit the columns is an ``"error"``, or is left out (``"skip"``).
-        uneven: For the job's own cache in a multi-worker-mirrored job. ``"repeat"``: an epoch has the rows of the
-            worker with the most rows; the others repeat some. ``"drop"``: of the worker with the fewest; the others
-            leave some out. ``"pad"``: of the worker with the most, and each row comes exactly once; missing rows are
-            zeros of weight 0. Elements then have a weight, also outside such jobs: a column ``_weight`` of float32, or
-            with ``label`` a third component, which ``fit`` takes as sample weights.
+        uneven: For the job's own cache in a multi-worker-mirrored or custom job. ``"repeat"``: an epoch has the rows
+            of the worker with the most rows; the others repeat some. ``"drop"``: of the worker with the fewest; the
+            others leave some out. ``"pad"``: of the worker with the most, and each row comes exactly once; missing rows
+            are zeros of weight 0. Elements then have a weight, also outside such jobs: a column ``_weight`` of float32,
+            or with ``label`` a third component, which ``fit`` takes as sample weights.
         snapshot: ``"refresh"``: cache batches for later epochs, and read what has changed; True is the same, but
             ``"frozen"`` with ``transport="thin"``.
             ``"frozen"``: cache batches, and read nothing more. False: read all rows in each epoch. None: ``"refresh"``

@@ -27,7 +27,7 @@ from tensorflow_ignite.data.schema_argument import RequestedSchema
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.net import credentials as net_credentials
 from tensorflow_ignite.net import resolve
-from tensorflow_ignite.task import MULTI_WORKER_MIRRORED, Task
+from tensorflow_ignite.task import Task
 from tensorflow_ignite.v1 import data_pb2
 
 # The partitions of the job's cache that are assigned to the task that runs the graph.
@@ -336,7 +336,7 @@ def make_request(
         replay=replay,
         keys=keys or (),
     )
-    if since is not None and not follow and here.kind == MULTI_WORKER_MIRRORED and request.partitions != ASSIGNED:
+    if since is not None and not follow and here.takes_equal_steps and request.partitions != ASSIGNED:
         raise errors.InvalidRequestError(
             f"the workers of a mirrored job cannot each read since= of cache {cache!r} as a whole: they must take "
             f"equal steps, and may find different numbers of changed rows. They agree on those of the job's cache "
@@ -399,7 +399,7 @@ def _snapshot(argument: str | None, here: Task, transport: str) -> str:
 
 def _agrees(request: Request, here: Task) -> bool:
     """Whether workers must take equal steps, each with rows of its own."""
-    return request.partitions == ASSIGNED and here.kind == MULTI_WORKER_MIRRORED and here.own_assignment is not None
+    return request.partitions == ASSIGNED and here.takes_equal_steps and here.own_assignment is not None
 
 
 def _identity(request: Request) -> str:
@@ -457,7 +457,7 @@ def _row_bytes(layout: Sequence[Column]) -> int:
 
 def _length(request: Request, here: Task, counted: int, exact: bool) -> EpochLength:
     if here.in_job:
-        if here.kind != MULTI_WORKER_MIRRORED or here.own_assignment is None:
+        if not here.takes_equal_steps or here.own_assignment is None:
             # The workers read independently, and none needs the number of rows of another.
             return NOT_COUNTED
         if request.partitions == ASSIGNED:

@@ -9,12 +9,13 @@ import math
 import numbers
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from tensorflow_ignite.base import rates
 from tensorflow_ignite.errors import InvalidRequestError
-from tensorflow_ignite.spec import Continuous
+from tensorflow_ignite.kinds import KINDS, JobKind
+from tensorflow_ignite.spec import Continuous, RoleCount
 
 _Choice = TypeVar("_Choice", bound=str)
 MAX_JOBS = 100_000
@@ -83,16 +84,44 @@ def variable(name: str) -> str:
     return name
 
 
-def parameter_servers(ps: int | None, kind: str) -> int:
+def parameter_servers(ps: int | None, kind: JobKind) -> int:
     """Returns the number of parameter servers of a job."""
+    has_servers = KINDS[kind].parameter_servers
     if ps is None:
-        return 1 if kind == "parameter-server" else 0
-    if kind != "parameter-server":
+        return 1 if has_servers else 0
+    if not has_servers:
         raise InvalidRequestError(
             f"ps={ps} has no meaning for a {kind} job. Only a parameter-server job has parameter servers. "
             "Leave ps out, or submit with kind parameter-server."
         )
     return count("ps", ps, 1)
+
+
+def roles(given: Mapping[str, int] | None, kind: JobKind) -> tuple[RoleCount, ...]:
+    """Checks the roles that a custom job names, with their numbers of tasks."""
+    if given and not KINDS[kind].named_roles:
+        raise InvalidRequestError(
+            f"roles={dict(given)} has no meaning for a {kind} job. Only a custom job has roles of its own. Leave roles "
+            "out, or submit with kind custom."
+        )
+    return tuple(
+        RoleCount(text("role", name), count(f"role {name}", number, 1)) for name, number in (given or {}).items()
+    )
+
+
+def attributes(what: str, given: Mapping[str, str] | None) -> dict[str, str]:
+    """Checks attributes of nodes, with their values as texts."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InvalidRequestError(
+            f"{what}={given!r} is no mapping. It names attributes of nodes with their values. Pass {what}="
+            '{"ATTRIBUTE": "VALUE"}.'
+        )
+    return {text(f"{what} attribute", name): text(f"{what} {name}", value) for name, value in (given or {}).items()}
+
+
+def variables(env: Mapping[str, str] | None) -> dict[str, str]:
+    """Checks environment variables."""
+    return {variable(key): text(f"env {key}", value) for key, value in (env or {}).items()}
 
 
 def choice(what: str, value: _Choice, choices: tuple[_Choice, ...]) -> _Choice:

@@ -33,23 +33,23 @@ from tensorflow_ignite.jobs.archive import Archive, pack
 from tensorflow_ignite.jobs.display import html
 from tensorflow_ignite.jobs.function import name_of, pack_function
 from tensorflow_ignite.jobs.logs import LineAssembler, LogLine
+from tensorflow_ignite.kinds import DEFAULT_KIND, JOB_KINDS, JobKind
 from tensorflow_ignite.net.resolve import find_credentials, resolve
 from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.spec import (
-    JOB_KINDS,
     JOB_STATES,
     ON_JOIN,
     QUORUMS,
     ROLES,
     Event,
     Job,
-    JobKind,
     JobSpec,
     JobState,
     Node,
     OnJoin,
     Quorum,
     Role,
+    RoleEnvironment,
 )
 from tensorflow_ignite.v1 import job_pb2
 
@@ -111,7 +111,7 @@ class Client:
         *,
         cache: str,
         script: str | None = None,
-        kind: JobKind = "multi-worker-mirrored",
+        kind: JobKind = DEFAULT_KIND,
         args: Sequence[Any] = (),
         env: Mapping[str, str] | None = None,
         name: str | None = None,
@@ -139,6 +139,12 @@ class Client:
         every: float | None = None,
         when_rows: int | None = None,
         replay: float = 0.0,
+        workers_per_node: int | None = None,
+        nodes: Mapping[str, str] | None = None,
+        ps_nodes: Mapping[str, str] | None = None,
+        role_env: Mapping[str, Mapping[str, str]] | None = None,
+        chief: bool = False,
+        roles: Mapping[str, int] | None = None,
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -149,8 +155,11 @@ class Client:
                 and the packages that it imports.
             cache: The cache whose partitions are split over the workers.
             script: The script inside a folder or archive; None: its main.py, else its train.py.
-            kind: ``"multi-worker-mirrored"``: the script runs on every worker; ``"parameter-server"``: workers and
-                parameter servers are plain TensorFlow servers, and the script runs once, as their coordinator.
+            kind: ``"multi-worker-mirrored"``: the script runs on every worker, and all train one model together;
+                ``"parameter-server"``: workers and parameter servers are plain TensorFlow servers, and the script runs
+                once, as their coordinator; ``"one"``, ``"mirrored"``, ``"central-storage"``: the script runs once, in
+                one process that reads the whole cache, the last two on all devices of its node; ``"custom"``: the
+                script runs on every worker, with a strategy or a library of its own.
             args: Arguments of the script, which are texts; of a function, which are of any type.
             env: Variables that are added to the environment of every task.
             name: Any text that identifies the job for people; None: the name of the script, without its suffix, or of
@@ -197,6 +206,15 @@ class Client:
             when_rows: Number of changes of the cache after which a round begins. If neither is given, a round begins
                 when a row has changed.
             replay: The part of a round's rows that were there before, about, from 0 to below 1; each round has others.
+            workers_per_node: Number of workers that share the partitions of one node; None: 1. A node with fewer
+                partitions has fewer.
+            nodes: Attributes of Ignite nodes (``userAttributes``) with their values. Workers run on the nodes that have
+                all of them, and read the partitions of the others over the network; None: on the owners of partitions.
+            ps_nodes: The same for parameter servers; None: on the nodes of the workers.
+            role_env: Variables for the tasks of one role, by role: ``{"ps": {"OMP_NUM_THREADS": "1"}}``.
+            chief: Let TF_CONFIG call the first worker the chief, for scripts that look for one.
+            roles: Further tasks of a custom job that run the script too, and read no partitions: their roles, as in
+                TF_CONFIG, with their numbers.
 
         Returns:
             The job, which continues when this client is closed.
@@ -234,7 +252,7 @@ class Client:
             code_digest="",
             script=script or "",
             args=tuple(checks.text(f"argument {number}", arg) for number, arg in enumerate(args, 1)),
-            env={checks.variable(key): checks.text(f"env {key}", value) for key, value in (env or {}).items()},
+            env=checks.variables(env),
             ps_count=checks.parameter_servers(ps, kind),
             start_timeout=checks.optional_seconds("start_timeout", start_timeout),
             first_step_timeout=checks.optional_seconds("first_step_timeout", first_step_timeout, zero=True),
@@ -254,8 +272,17 @@ class Client:
             priority=checks.priority(priority),
             read_rate=checks.read_rate(read_rate),
             continuous=checks.continuous(continuous, every, when_rows, replay),
+            workers_per_node=0 if workers_per_node is None else checks.count("workers_per_node", workers_per_node, 1),
+            nodes=checks.attributes("nodes", nodes),
+            ps_nodes=checks.attributes("ps_nodes", ps_nodes),
+            role_env=tuple(
+                RoleEnvironment(checks.text("role", role), checks.variables(given))
+                for role, given in (role_env or {}).items()
+            ),
+            chief=bool(chief),
+            roles=checks.roles(roles, kind),
         )
-        if spec.continuous is not None and kind != "multi-worker-mirrored":
+        if spec.continuous is not None and kind != DEFAULT_KIND:
             raise InvalidRequestError(
                 f"a continuous job cannot be of kind {kind!r}. Its workers train in rounds, as multi-worker-mirrored. "
                 "Leave kind or continuous out."

@@ -42,11 +42,12 @@ class TaskIdentity:
             self._is_job_cluster = here.node_address in self._addresses or here.node_address in self._nodes()
         if not self._is_job_cluster:
             return None
+        role, index = here.key
         return agent_pb2.TaskKey(
             job_id=here.job_id,
             attempt=here.attempt,
-            role=f"ROLE_{here.role.upper()}",
-            index=here.index,
+            role=f"ROLE_{role.upper()}",
+            index=index,
             incarnation=here.incarnation,
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tensorflow_ignite import task
 from tensorflow_ignite.data.epochs.rows_per_worker import UNEVEN, Uneven, check_counts
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
-from tensorflow_ignite.task import MULTI_WORKER_MIRRORED, Task
+from tensorflow_ignite.task import Task
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Context(Task):
     def steps_per_epoch(self, global_batch_size: int, uneven: Uneven = "repeat") -> int:
         """Returns the number of steps in which the workers read the cache once; it is the same for every worker.
 
-        Under ``multi-worker-mirrored`` each of N workers takes 1/N of ``global_batch_size`` rows a step from its
-        rows, and all need the same number of steps, although their numbers of rows differ. Under ``parameter-server`` a
-        step is one batch of ``global_batch_size`` rows on one of the workers.
+        Under ``multi-worker-mirrored`` and ``custom`` each of N workers takes 1/N of ``global_batch_size`` rows a step
+        from its rows, and all need the same number of steps, although their numbers of rows differ. Under the other
+        kinds a step is one batch of ``global_batch_size`` rows, under ``parameter-server`` on one of the workers.
 
         Args:
             global_batch_size: Rows of a step, over all workers.
@@ -46,7 +46,7 @@ class Context(Task):
             raise InvalidRequestError(
                 f'uneven={uneven!r} is unknown. It is "repeat", "drop" or "pad". Use one of these values'
             )
-        collective = self.kind == MULTI_WORKER_MIRRORED
+        collective = self.takes_equal_steps
         workers = max(1, self.num_workers) if collective else 1
         if global_batch_size < workers:
             raise InvalidRequestError(

@@ -7,12 +7,12 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tensorflow_ignite import task
 from tensorflow_ignite.errors import TensorFlowIgniteError
 from tensorflow_ignite.net.sockets import connect
-from tensorflow_ignite.task import MULTI_WORKER_MIRRORED, PARAMETER_SERVER
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -29,8 +29,10 @@ def strategy() -> tf.distribute.Strategy:
     """Returns the strategy of this process; call it before any other use of TensorFlow.
 
     In a ``multi-worker-mirrored`` job a ``tf.distribute.MultiWorkerMirroredStrategy``, in the client process of a
-    ``parameter-server`` job a ``tf.distribute.ParameterServerStrategy``, outside a job TensorFlow's default strategy.
-    Every call returns the same object. The first call waits until all tasks of the job answer.
+    ``parameter-server`` job a ``tf.distribute.ParameterServerStrategy``, in a ``mirrored`` job a
+    ``tf.distribute.MirroredStrategy``, in a ``central-storage`` job a
+    ``tf.distribute.experimental.CentralStorageStrategy``; in the other kinds, and outside a job, TensorFlow's default
+    strategy. Every call returns the same object. The first call waits until all tasks of the job answer.
 
     Raises:
         TensorFlowIgniteError: TensorFlow was used before, or this task runs no script.
@@ -51,16 +53,30 @@ def _create() -> Any:
     import tensorflow as tf
 
     here = task.current()
-    if not here.in_job:
+    if here.rules is None:
         return tf.distribute.get_strategy()
-    if here.kind == MULTI_WORKER_MIRRORED:
-        return _multi_worker_mirrored(tf)
-    if here.kind == PARAMETER_SERVER and here.role == "client":
-        return tf.distribute.ParameterServerStrategy(tf.distribute.cluster_resolver.TFConfigClusterResolver())
-    raise TensorFlowIgniteError(
-        f"{here.task} has no strategy. In a job of kind {here.kind!r} only the client process runs the script. "
-        f"Call tfi.train.strategy() in the submitted script only"
-    )
+    if here.rules.parameter_servers and not here.is_chief:
+        raise TensorFlowIgniteError(
+            f"{here.task} has no strategy. In a job of kind {here.kind!r} only the client process runs the script. "
+            f"Call tfi.train.strategy() in the submitted script only"
+        )
+    return _STRATEGIES.get(here.kind, _default)(tf)
+
+
+def _default(tf: Any) -> Any:
+    return tf.distribute.get_strategy()
+
+
+def _parameter_server(tf: Any) -> Any:
+    return tf.distribute.ParameterServerStrategy(tf.distribute.cluster_resolver.TFConfigClusterResolver())
+
+
+def _mirrored(tf: Any) -> Any:
+    return tf.distribute.MirroredStrategy()
+
+
+def _central_storage(tf: Any) -> Any:
+    return tf.distribute.experimental.CentralStorageStrategy()
 
 
 def await_first_worker(tf_config: str, seconds: float) -> bool:
@@ -108,3 +124,11 @@ def _multi_worker_mirrored(tf: Any) -> Any:
     if main:
         signal.signal(signal.SIGTERM, terminate if terminate is not None else signal.SIG_DFL)
     return created
+
+
+_STRATEGIES: dict[str, Callable[[Any], Any]] = {
+    "multi-worker-mirrored": _multi_worker_mirrored,
+    "parameter-server": _parameter_server,
+    "mirrored": _mirrored,
+    "central-storage": _central_storage,
+}

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.train import strategy_check
 
 
 def is_model(model: Any) -> bool:
@@ -46,14 +47,15 @@ def correct(trainer: ModuleType) -> None:
     Keras 3 has two faults under several workers: to build a model it reduces a batch over the workers, which fails, and
     it reduces the metrics of a step along an axis that they do not have. The corrections use the batch of one worker,
     and the mean over the workers. They replace functions of Keras only if these have the faults; other strategies use
-    the original functions. Under parameter servers its ``fit`` fails deep inside TensorFlow, so it is refused.
+    the original functions. Under parameter servers its ``fit`` fails deep inside TensorFlow, so it is refused. So is a
+    model under another strategy than that of the job's kind.
 
     Args:
         trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
     """
     _fix_build(trainer)
     _fix_reduce(trainer)
-    _refuse_parameter_servers(trainer)
+    _check_fit(trainer)
 
 
 def _has_fault(function: Any, fault: str) -> bool:
@@ -64,7 +66,7 @@ def _has_fault(function: Any, fault: str) -> bool:
         return False
 
 
-def _refuse_parameter_servers(trainer: Any) -> None:
+def _check_fit(trainer: Any) -> None:
     model = trainer.TensorFlowTrainer
     original = model.fit
 
@@ -72,6 +74,7 @@ def _refuse_parameter_servers(trainer: Any) -> None:
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
         import tensorflow as tf
 
+        strategy_check.check_fit(self.distribute_strategy)
         if isinstance(self.distribute_strategy, tf.distribute.ParameterServerStrategy):
             raise TensorFlowIgniteError(
                 f"fit of Keras {sys.modules['keras'].__version__} cannot train under ParameterServerStrategy. Only fit "

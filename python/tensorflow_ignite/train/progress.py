@@ -16,7 +16,7 @@ from typing import SupportsFloat
 from google.protobuf import json_format
 
 from tensorflow_ignite.data import epoch_report
-from tensorflow_ignite.train import curves
+from tensorflow_ignite.train import curves, strategy_check
 from tensorflow_ignite.v1 import job_pb2
 
 PROGRESS_VARIABLE = "TENSORFLOW_IGNITE_PROGRESS"
@@ -68,6 +68,7 @@ def report_figures(
             progress.metrics[name] = float(value)
         except (TypeError, ValueError) as error:
             raise TypeError(f"metric {name}={value!r} is not a number") from error
+    strategy_check.warn_without()
     _writer.put(path, progress, force)
     if progress.metrics and run:
         _writer.draw(progress, run)

@@ -95,7 +95,7 @@ class ReservePortsResponse(_message.Message):
     def __init__(self, ports: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StartTaskRequest(_message.Message):
-    __slots__ = ("key", "spec", "code_archive", "env", "context", "limits", "inherited_env", "lease_until_nanos", "first_step_timeout", "stall_timeout", "peers", "nice")
+    __slots__ = ("key", "spec", "code_archive", "env", "context", "limits", "inherited_env", "lease_until_nanos", "first_step_timeout", "stall_timeout", "peers", "nice", "is_server")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -115,6 +115,7 @@ class StartTaskRequest(_message.Message):
     STALL_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     PEERS_FIELD_NUMBER: _ClassVar[int]
     NICE_FIELD_NUMBER: _ClassVar[int]
+    IS_SERVER_FIELD_NUMBER: _ClassVar[int]
     key: TaskKey
     spec: _job_pb2.JobSpec
     code_archive: str
@@ -127,7 +128,8 @@ class StartTaskRequest(_message.Message):
     stall_timeout: _duration_pb2.Duration
     peers: _containers.RepeatedScalarFieldContainer[str]
     nice: int
-    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ..., lease_until_nanos: _Optional[int] = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., peers: _Optional[_Iterable[str]] = ..., nice: _Optional[int] = ...) -> None: ...
+    is_server: bool
+    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ..., lease_until_nanos: _Optional[int] = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., peers: _Optional[_Iterable[str]] = ..., nice: _Optional[int] = ..., is_server: bool = ...) -> None: ...
 
 class TaskLimits(_message.Message):
     __slots__ = ("memory_bytes", "processes", "open_files", "cpu_time", "run_time")
@@ -148,7 +150,7 @@ class StartTaskResponse(_message.Message):
     def __init__(self) -> None: ...
 
 class TaskContext(_message.Message):
-    __slots__ = ("job_id", "attempt", "role", "index", "cache", "node_address", "checkpoint_directory", "workers", "assignment_digest", "job_name", "kind", "incarnation", "token", "allow_data_loss", "read_rate", "continuous")
+    __slots__ = ("job_id", "attempt", "role", "index", "cache", "node_address", "checkpoint_directory", "workers", "assignment_digest", "job_name", "kind", "incarnation", "token", "allow_data_loss", "read_rate", "continuous", "role_name", "role_index")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
@@ -165,6 +167,8 @@ class TaskContext(_message.Message):
     ALLOW_DATA_LOSS_FIELD_NUMBER: _ClassVar[int]
     READ_RATE_FIELD_NUMBER: _ClassVar[int]
     CONTINUOUS_FIELD_NUMBER: _ClassVar[int]
+    ROLE_NAME_FIELD_NUMBER: _ClassVar[int]
+    ROLE_INDEX_FIELD_NUMBER: _ClassVar[int]
     job_id: str
     attempt: int
     role: _job_pb2.Role
@@ -181,7 +185,9 @@ class TaskContext(_message.Message):
     allow_data_loss: bool
     read_rate: str
     continuous: _job_pb2.Continuous
-    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., cache: _Optional[str] = ..., node_address: _Optional[str] = ..., checkpoint_directory: _Optional[str] = ..., workers: _Optional[_Iterable[_Union[WorkerAssignment, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., job_name: _Optional[str] = ..., kind: _Optional[_Union[_job_pb2.JobKind, str]] = ..., incarnation: _Optional[int] = ..., token: _Optional[str] = ..., allow_data_loss: bool = ..., read_rate: _Optional[str] = ..., continuous: _Optional[_Union[_job_pb2.Continuous, _Mapping]] = ...) -> None: ...
+    role_name: str
+    role_index: int
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., cache: _Optional[str] = ..., node_address: _Optional[str] = ..., checkpoint_directory: _Optional[str] = ..., workers: _Optional[_Iterable[_Union[WorkerAssignment, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., job_name: _Optional[str] = ..., kind: _Optional[_Union[_job_pb2.JobKind, str]] = ..., incarnation: _Optional[int] = ..., token: _Optional[str] = ..., allow_data_loss: bool = ..., read_rate: _Optional[str] = ..., continuous: _Optional[_Union[_job_pb2.Continuous, _Mapping]] = ..., role_name: _Optional[str] = ..., role_index: _Optional[int] = ...) -> None: ...
 
 class WorkerAssignment(_message.Message):
     __slots__ = ("index", "node_id", "partitions", "rows")

@@ -55,6 +55,10 @@ class JobKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     JOB_KIND_UNSPECIFIED: _ClassVar[JobKind]
     JOB_KIND_MULTI_WORKER_MIRRORED: _ClassVar[JobKind]
     JOB_KIND_PARAMETER_SERVER: _ClassVar[JobKind]
+    JOB_KIND_ONE: _ClassVar[JobKind]
+    JOB_KIND_MIRRORED: _ClassVar[JobKind]
+    JOB_KIND_CENTRAL_STORAGE: _ClassVar[JobKind]
+    JOB_KIND_CUSTOM: _ClassVar[JobKind]
 
 class JobState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -98,6 +102,7 @@ class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROLE_CLIENT: _ClassVar[Role]
     ROLE_WORKER: _ClassVar[Role]
     ROLE_PS: _ClassVar[Role]
+    ROLE_NAMED: _ClassVar[Role]
 
 class TaskState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -168,6 +173,10 @@ ERROR_CODE_NODE_NOT_FOUND: ErrorCode
 JOB_KIND_UNSPECIFIED: JobKind
 JOB_KIND_MULTI_WORKER_MIRRORED: JobKind
 JOB_KIND_PARAMETER_SERVER: JobKind
+JOB_KIND_ONE: JobKind
+JOB_KIND_MIRRORED: JobKind
+JOB_KIND_CENTRAL_STORAGE: JobKind
+JOB_KIND_CUSTOM: JobKind
 JOB_STATE_UNSPECIFIED: JobState
 JOB_STATE_PENDING: JobState
 JOB_STATE_RESERVING: JobState
@@ -199,6 +208,7 @@ ROLE_UNSPECIFIED: Role
 ROLE_CLIENT: Role
 ROLE_WORKER: Role
 ROLE_PS: Role
+ROLE_NAMED: Role
 TASK_STATE_UNSPECIFIED: TaskState
 TASK_STATE_PLACED: TaskState
 TASK_STATE_RESERVED: TaskState
@@ -220,8 +230,22 @@ NODE_AVAILABILITY_DRAINED: NodeAvailability
 NODE_AVAILABILITY_STOPPING: NodeAvailability
 
 class JobSpec(_message.Message):
-    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext", "first_step_timeout", "stall_timeout", "max_restarts", "requirements", "wheels", "python", "priority", "read_rate", "continuous")
+    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext", "first_step_timeout", "stall_timeout", "max_restarts", "requirements", "wheels", "python", "priority", "read_rate", "continuous", "workers_per_node", "nodes", "ps_nodes", "role_env", "chief", "roles")
     class EnvEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class NodesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class PsNodesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
         VALUE_FIELD_NUMBER: _ClassVar[int]
@@ -256,6 +280,12 @@ class JobSpec(_message.Message):
     PRIORITY_FIELD_NUMBER: _ClassVar[int]
     READ_RATE_FIELD_NUMBER: _ClassVar[int]
     CONTINUOUS_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_PER_NODE_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    PS_NODES_FIELD_NUMBER: _ClassVar[int]
+    ROLE_ENV_FIELD_NUMBER: _ClassVar[int]
+    CHIEF_FIELD_NUMBER: _ClassVar[int]
+    ROLES_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: JobKind
     cache: str
@@ -284,7 +314,36 @@ class JobSpec(_message.Message):
     priority: int
     read_rate: str
     continuous: Continuous
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_restarts: _Optional[int] = ..., requirements: _Optional[str] = ..., wheels: _Optional[_Iterable[str]] = ..., python: _Optional[str] = ..., priority: _Optional[int] = ..., read_rate: _Optional[str] = ..., continuous: _Optional[_Union[Continuous, _Mapping]] = ...) -> None: ...
+    workers_per_node: int
+    nodes: _containers.ScalarMap[str, str]
+    ps_nodes: _containers.ScalarMap[str, str]
+    role_env: _containers.RepeatedCompositeFieldContainer[RoleEnvironment]
+    chief: bool
+    roles: _containers.RepeatedCompositeFieldContainer[RoleCount]
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_restarts: _Optional[int] = ..., requirements: _Optional[str] = ..., wheels: _Optional[_Iterable[str]] = ..., python: _Optional[str] = ..., priority: _Optional[int] = ..., read_rate: _Optional[str] = ..., continuous: _Optional[_Union[Continuous, _Mapping]] = ..., workers_per_node: _Optional[int] = ..., nodes: _Optional[_Mapping[str, str]] = ..., ps_nodes: _Optional[_Mapping[str, str]] = ..., role_env: _Optional[_Iterable[_Union[RoleEnvironment, _Mapping]]] = ..., chief: bool = ..., roles: _Optional[_Iterable[_Union[RoleCount, _Mapping]]] = ...) -> None: ...
+
+class RoleEnvironment(_message.Message):
+    __slots__ = ("role", "env")
+    class EnvEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    ENV_FIELD_NUMBER: _ClassVar[int]
+    role: str
+    env: _containers.ScalarMap[str, str]
+    def __init__(self, role: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class RoleCount(_message.Message):
+    __slots__ = ("name", "count")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    count: int
+    def __init__(self, name: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
 
 class Continuous(_message.Message):
     __slots__ = ("every", "when_rows", "replay")
@@ -453,7 +512,7 @@ class PlannedEnd(_message.Message):
     def __init__(self, requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause_kind: _Optional[_Union[CauseKind, str]] = ..., cause: _Optional[str] = ..., step: _Optional[int] = ..., agreed: bool = ...) -> None: ...
 
 class Task(_message.Message):
-    __slots__ = ("role", "index", "node_id", "incarnation", "partitions", "status", "node_address")
+    __slots__ = ("role", "index", "node_id", "incarnation", "partitions", "status", "node_address", "role_name", "role_index")
     ROLE_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -461,6 +520,8 @@ class Task(_message.Message):
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     NODE_ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    ROLE_NAME_FIELD_NUMBER: _ClassVar[int]
+    ROLE_INDEX_FIELD_NUMBER: _ClassVar[int]
     role: Role
     index: int
     node_id: str
@@ -468,7 +529,9 @@ class Task(_message.Message):
     partitions: _containers.RepeatedScalarFieldContainer[int]
     status: TaskStatus
     node_address: str
-    def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., node_address: _Optional[str] = ...) -> None: ...
+    role_name: str
+    role_index: int
+    def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., node_address: _Optional[str] = ..., role_name: _Optional[str] = ..., role_index: _Optional[int] = ...) -> None: ...
 
 class TaskStatus(_message.Message):
     __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed", "stalled", "end_requested", "log_bytes", "warm")

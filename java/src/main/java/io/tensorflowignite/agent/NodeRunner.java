@@ -22,6 +22,7 @@ import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.OutputNews;
 import io.tensorflowignite.job.decide.JobMachine;
+import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.lease.Contacts;
 import io.tensorflowignite.settings.ClusterSettings;
@@ -423,6 +424,7 @@ public final class NodeRunner implements AutoCloseable {
               .setKey(key)
               .setSpec(spec)
               .setCodeArchive(archive.toString())
+              .setIsServer(KindRules.of(spec).isServer(task.getRole()))
               .setLeaseUntilNanos(leaseEnd.getAsLong())
               .addAllPeers(peers.get())
               .setFirstStepTimeout(

@@ -1,14 +1,13 @@
 package io.tensorflowignite.agent;
 
-import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
-import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskContext;
 import io.tensorflowignite.v1.WorkerAssignment;
@@ -24,6 +23,8 @@ final class TaskEnvironment {
    */
   private static final int MAX_VALUE_LENGTH = 100_000;
 
+  private static final String CHIEF = "chief";
+
   private TaskEnvironment() {}
 
   /**
@@ -32,7 +33,10 @@ final class TaskEnvironment {
   static Map<String, String> of(Job job, Attempt attempt, Task task, String nodeAddress) {
     Map<String, String> env = new LinkedHashMap<>();
     int colon = nodeAddress.lastIndexOf(':');
-    env.put("TF_CONFIG", tfConfig(job, attempt, task));
+    if (!KindRules.of(job.getSpec()).isAlone()) {
+      // With TF_CONFIG, MirroredStrategy would use the devices of a cluster.
+      putCluster(job, attempt, task, env);
+    }
     env.put("TENSORFLOW_IGNITE_ADDRESS", nodeAddress);
     env.put("IGNITE_DATASET_CACHE_NAME", job.getSpec().getCache());
     env.put("IGNITE_DATASET_HOST", nodeAddress.substring(0, colon));
@@ -57,6 +61,8 @@ final class TaskEnvironment {
             .setAttempt(attempt.getNumber())
             .setRole(task.getRole())
             .setIndex(task.getIndex())
+            .setRoleName(task.getRoleName())
+            .setRoleIndex(task.getRoleIndex())
             .setIncarnation(task.getIncarnation())
             .setCache(job.getSpec().getCache())
             .setNodeAddress(nodeAddress)
@@ -80,29 +86,53 @@ final class TaskEnvironment {
     return context.build();
   }
 
-  private static String tfConfig(Job job, Attempt attempt, Task task) {
+  /** TF_CONFIG, and the variables by which scripts of Ignite 2.7 find the cluster. */
+  private static void putCluster(Job job, Attempt attempt, Task task, Map<String, String> env) {
+    boolean hasParameterServers = KindRules.of(job.getSpec()).hasParameterServers();
     JsonObject cluster = new JsonObject();
-    for (Task member : attempt.getTasksList()) {
-      String name = tensorFlowName(member.getRole());
-      if (!cluster.has(name)) {
-        cluster.add(name, new JsonArray());
-      }
-      cluster.getAsJsonArray(name).add(member.getStatus().getAddress());
-    }
+    JsonArray workers = new JsonArray();
     JsonObject self = new JsonObject();
-    self.addProperty("type", tensorFlowName(task.getRole()));
-    self.addProperty("index", task.getIndex());
+    for (Task member : attempt.getTasksList()) {
+      String type = type(job, member);
+      if (!cluster.has(type)) {
+        cluster.add(type, new JsonArray());
+      }
+      JsonArray addresses = cluster.getAsJsonArray(type);
+      if (member.getRole() == ROLE_WORKER) {
+        workers.add("/job:" + type + "/task:" + addresses.size());
+      }
+      if (member.getRole() == task.getRole() && member.getIndex() == task.getIndex()) {
+        self.addProperty("type", type);
+        self.addProperty("index", addresses.size());
+      }
+      addresses.add(member.getStatus().getAddress());
+    }
     JsonObject config = new JsonObject();
     config.add("cluster", cluster);
     config.add("task", self);
-    if (job.getSpec().getKind() == JOB_KIND_PARAMETER_SERVER) {
+    if (hasParameterServers) {
       config.addProperty("rpc_layer", "grpc");
     }
-    return config.toString();
+    env.put("TF_CONFIG", config.toString());
+    env.put("TF_CLUSTER", cluster.toString());
+    env.put("TF_WORKERS", workers.toString());
+    String chief = cluster.has(CHIEF) ? CHIEF : MessageText.role(ROLE_WORKER);
+    env.put("TF_CHIEF_SERVER", "grpc://" + cluster.getAsJsonArray(chief).get(0).getAsString());
   }
 
-  /** TensorFlow calls the coordinator of a parameter-server job its chief. */
-  private static String tensorFlowName(Role role) {
-    return role == ROLE_CLIENT ? "chief" : MessageText.role(role);
+  /** The type of a task in TF_CONFIG. TensorFlow calls the client process of a job its chief. */
+  private static String type(Job job, Task task) {
+    switch (task.getRole()) {
+      case ROLE_CLIENT:
+        return CHIEF;
+      case ROLE_NAMED:
+        return task.getRoleName();
+      case ROLE_WORKER:
+        return job.getSpec().getChief() && task.getIndex() == 0
+            ? CHIEF
+            : MessageText.role(ROLE_WORKER);
+      default:
+        return MessageText.role(task.getRole());
+    }
   }
 }

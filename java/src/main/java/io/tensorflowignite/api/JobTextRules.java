@@ -37,7 +37,11 @@ final class JobTextRules {
     spec.getWheelsList().forEach(wheel -> requireInside("wheel", wheel));
     requireLine("interpreter", spec.getPython());
     requireInterpreter(spec.getPython());
-    Stream.concat(spec.getArgsList().stream(), spec.getEnvMap().values().stream())
+    Stream.of(
+            spec.getArgsList().stream(),
+            spec.getEnvMap().values().stream(),
+            spec.getRoleEnvList().stream().flatMap(role -> role.getEnvMap().values().stream()))
+        .flatMap(texts -> texts)
         .forEach(JobTextRules::requireArgument);
   }
 

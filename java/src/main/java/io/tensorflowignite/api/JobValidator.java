@@ -5,8 +5,6 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_NO_AGENT;
-import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
-import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 
 import com.google.protobuf.Duration;
 import com.google.protobuf.util.Durations;
@@ -14,7 +12,9 @@ import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.job.NodeAttributes;
 import io.tensorflowignite.job.decide.JobQueue;
+import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.settings.ReadRate;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.SystemCache;
@@ -23,9 +23,8 @@ import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import java.util.List;
-import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cache.CachePeekMode;
@@ -33,10 +32,8 @@ import org.apache.ignite.cache.CachePeekMode;
 /** Checks a job before it enters the table, so that a wrong job fails at its submission. */
 final class JobValidator {
   private static final int MAX_NAME = 200;
-  private static final int MAX_PS = 100;
   private static final long MAX_SECONDS = TimeUnit.DAYS.toSeconds(365);
   private static final long NANOS_OF_A_SECOND = TimeUnit.SECONDS.toNanos(1);
-  private static final Pattern ENV_NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
   private final Ignite ignite;
   private final NodeTable nodes;
@@ -72,16 +69,12 @@ final class JobValidator {
         "The code archive '%s' is not in the cluster. A job's code must be uploaded before the"
             + " job is submitted. Call UploadCode first.",
         spec.getCodeDigest());
-    checkAgents();
+    checkAttributes(spec.getNodesMap());
+    checkAttributes(spec.getPsNodesMap());
+    checkAgents(KindRules.of(spec).needsTensorFlow());
   }
 
   private static void checkForm(JobSpec spec) {
-    check(
-        spec.getKind() == JOB_KIND_MULTI_WORKER_MIRRORED
-            || spec.getKind() == JOB_KIND_PARAMETER_SERVER,
-        ERROR_CODE_INVALID_REQUEST,
-        "The job has no kind. A kind is multi-worker-mirrored or parameter-server. Set kind to"
-            + " one of them.");
     check(
         spec.getName().length() <= MAX_NAME,
         ERROR_CODE_INVALID_REQUEST,
@@ -92,22 +85,8 @@ final class JobValidator {
         !spec.getScript().isEmpty(),
         ERROR_CODE_INVALID_REQUEST,
         "The job has no script. It is a path inside the code archive. Set script to such a path.");
-    check(
-        spec.getPsCount() >= 0 && spec.getPsCount() <= MAX_PS,
-        ERROR_CODE_INVALID_REQUEST,
-        "The job requests %d parameter servers. From 1 to %d are allowed. Set ps_count to such a"
-            + " number.",
-        spec.getPsCount(),
-        MAX_PS);
     JobTextRules.check(spec);
-    for (String name : spec.getEnvMap().keySet()) {
-      check(
-          ENV_NAME.matcher(name).matches(),
-          ERROR_CODE_INVALID_REQUEST,
-          "'%s' is not a name of an environment variable. A name has letters, digits and _, and"
-              + " does not begin with a digit. Rename the variable in env.",
-          name);
-    }
+    JobTaskRules.check(spec);
     check(
         (!spec.hasStartTimeout() || isTime(spec.getStartTimeout(), 1))
             && (!spec.hasWaitTimeout() || isTime(spec.getWaitTimeout(), 0))
@@ -145,14 +124,24 @@ final class JobValidator {
     }
   }
 
+  private void checkAttributes(Map<String, String> wanted) {
+    check(
+        wanted.isEmpty()
+            || nodes.live().stream().anyMatch(node -> NodeAttributes.have(ignite, node, wanted)),
+        ERROR_CODE_INVALID_REQUEST,
+        "No node has %s. A job runs on the nodes that have all attributes that it names. Set them"
+            + " in the nodes' configurations (userAttributes), or name others.",
+        NodeAttributes.text(wanted));
+  }
+
   private static void checkContinuous(JobSpec spec) {
     Continuous rounds = spec.getContinuous();
     check(
-        spec.getKind() == JOB_KIND_MULTI_WORKER_MIRRORED,
+        KindRules.of(spec).canBeContinuous(),
         ERROR_CODE_INVALID_REQUEST,
         "The job is continuous and of kind %s. A continuous job is multi-worker-mirrored: its"
             + " workers train in rounds. Submit it with that kind, or without continuous.",
-        MessageText.name(spec.getKind()).toLowerCase(Locale.ROOT).replace('_', '-'));
+        KindRules.name(spec.getKind()));
     check(
         rounds.getWhenRows() >= 0
             && (!rounds.hasEvery()
@@ -208,13 +197,13 @@ final class JobValidator {
         known.isEmpty() ? "none" : String.join(", ", known));
   }
 
-  private void checkAgents() {
+  private void checkAgents(boolean needsTensorFlow) {
     List<Node> live = nodes.live();
     if (live.stream().anyMatch(node -> node.getAgent().getPid() != 0)) {
       List<Node> lacking =
           live.stream()
               .filter(node -> node.getAgent().getPid() != 0)
-              .filter(node -> node.getAgent().getTensorflowVersion().isEmpty())
+              .filter(node -> needsTensorFlow && node.getAgent().getTensorflowVersion().isEmpty())
               .collect(Collectors.toList());
       check(
           lacking.isEmpty(),

@@ -90,6 +90,8 @@ public final class MessageText {
   }
 
   public static String name(Task task) {
-    return role(task.getRole()) + " " + task.getIndex();
+    return task.getRoleName().isEmpty()
+        ? role(task.getRole()) + " " + task.getIndex()
+        : task.getRoleName() + " " + task.getRoleIndex();
   }
 }

@@ -6,10 +6,12 @@ import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_UNSPECIF
 
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.job.decide.Placement;
 import io.tensorflowignite.job.decide.PlacementResult;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AgentInfo;
+import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import java.time.Duration;
@@ -52,18 +54,22 @@ final class AssignmentReader {
 
   /**
    * The tasks of a job by node, if it is placed now; empty: it cannot be. The client process counts
-   * for the first owner, since the node of the job's service is not known before its admission.
+   * for the first node, since the node of the job's service is not known before its admission.
    */
   Optional<Map<String, Integer>> demand(JobSpec spec) {
-    Map<Node, List<Integer>> owners = new LinkedHashMap<>();
-    if (!ignite.cacheNames().contains(spec.getCache()) || owners(spec, owners).isPresent()) {
+    if (!ignite.cacheNames().contains(spec.getCache())) {
       return Optional.empty();
     }
-    return Optional.of(
-        Placement.of(spec, owners, owners.keySet().iterator().next(), List.of()).tasksByNode());
+    return place(spec, "", "").placement().map(Placement::tasksByNode);
   }
 
-  PlacementResult read(JobSpec spec, String serviceNode) {
+  /**
+   * The placement of a job's next attempt, or what it waits for.
+   *
+   * @param serviceNode the node of the job's service
+   */
+  PlacementResult read(Job job, String serviceNode) {
+    JobSpec spec = job.getSpec();
     if (!ignite.cacheNames().contains(spec.getCache())) {
       return PlacementResult.impossible(
           String.format(
@@ -71,21 +77,72 @@ final class AssignmentReader {
                   + " again.",
               spec.getCache()));
     }
-    Map<Node, List<Integer>> owners = new LinkedHashMap<>();
-    Optional<String> obstacle = owners(spec, owners);
-    if (obstacle.isPresent()) {
+    PlacementResult placed = place(spec, serviceNode, firstNode(job));
+    if (placed.placement().isEmpty()) {
       lastDigest = "";
-      return PlacementResult.waitFor(obstacle.get());
+      return placed;
     }
-    Placement placement = Placement.of(spec, owners, clientNode(serviceNode, owners), nodes.live());
-    if (!placement.digest().equals(lastDigest)) {
-      lastDigest = placement.digest();
+    String digest = placed.placement().get().digest();
+    if (!digest.equals(lastDigest)) {
+      lastDigest = digest;
       unchangedSinceNs = System.nanoTime();
     }
     Duration unchanged = Duration.ofNanos(System.nanoTime() - unchangedSinceNs);
     return unchanged.compareTo(STABLE) < 0 && age.observe().compareTo(STABLE) < 0
         ? PlacementResult.waitFor("the partition map to stay the same for 0.8 s")
+        : placed;
+  }
+
+  /** The node of the first task of the newest attempt. */
+  private static String firstNode(Job job) {
+    return job.getAttemptsCount() == 0
+            || job.getAttempts(job.getAttemptsCount() - 1).getTasksCount() == 0
+        ? ""
+        : job.getAttempts(job.getAttemptsCount() - 1).getTasks(0).getNodeId();
+  }
+
+  private PlacementResult place(JobSpec spec, String serviceNode, String formerNode) {
+    KindRules kind = KindRules.of(spec);
+    Map<Node, List<Integer>> owners = new LinkedHashMap<>();
+    Optional<String> obstacle = owners(spec, owners);
+    if (obstacle.isPresent()) {
+      return PlacementResult.waitFor(obstacle.get());
+    }
+    List<Node> candidates = candidates(spec, owners);
+    if (candidates.isEmpty()) {
+      return PlacementResult.waitFor(noCandidate(spec));
+    }
+    if (kind.isAlone()) {
+      candidates = List.of(one(candidates, formerNode));
+    }
+    for (Node candidate : candidates) {
+      Optional<String> missing = missingAgent(candidate);
+      if (missing.isPresent()) {
+        return PlacementResult.waitFor(missing.get());
+      }
+    }
+    List<Node> servers = candidates;
+    if (kind.hasParameterServers() && spec.getPsNodesCount() > 0) {
+      servers = serving(spec.getPsNodesMap());
+      if (servers.isEmpty()) {
+        return PlacementResult.waitFor(
+            "a node for parameter servers, with an agent and "
+                + NodeAttributes.text(spec.getPsNodesMap()));
+      }
+    }
+    Map<Node, List<Integer>> readers = Placement.readers(owners, candidates);
+    Placement placement =
+        Placement.of(spec, readers, servers, clientNode(serviceNode, candidates), nodes.live());
+    return placement.workers() < spec.getMinWorkers()
+        ? PlacementResult.waitFor(tooFewWorkers(spec, readers.size(), placement.workers()))
         : PlacementResult.of(placement);
+  }
+
+  private static String tooFewWorkers(JobSpec spec, int nodes, long workers) {
+    return String.format(
+        "%d workers (min_workers=%d); there are %d now, on %d nodes that read partitions of cache"
+            + " '%s'",
+        spec.getMinWorkers(), spec.getMinWorkers(), workers, nodes, spec.getCache());
   }
 
   /**
@@ -122,65 +179,79 @@ final class AssignmentReader {
     }
     for (Map.Entry<Long, String> id : ids.entrySet()) {
       Optional<Node> node = nodes.get(id.getValue());
-      Optional<String> obstacle = missingService(node, id.getValue(), spec.getCache());
-      if (obstacle.isPresent()) {
-        return obstacle;
+      String owner =
+          String.format(
+              "node %s, which owns partitions of cache '%s',",
+              MessageText.shortId(id.getValue()), spec.getCache());
+      if (node.isEmpty()) {
+        return Optional.of(owner + " to run the service tensorflow-ignite");
+      }
+      if (node.get().getAvailability() == NODE_AVAILABILITY_STOPPING) {
+        return Optional.of(owner + " to stop");
       }
       owners.put(node.get(), partitions.get(id.getKey()));
     }
-    return leaveDrained(spec, owners);
+    return Optional.empty();
   }
 
   /**
-   * Gives the partitions of drained nodes to the other owners, which read them over the network: to
-   * each of them the next partition in turn.
+   * The nodes that may get workers, in the order in which they joined: the owners of partitions, or
+   * if the job names attributes, all nodes that have them. Drained nodes get none.
    */
-  private static Optional<String> leaveDrained(JobSpec spec, Map<Node, List<Integer>> owners) {
-    List<Integer> moved = new ArrayList<>();
-    owners.entrySet().stream()
-        .filter(owner -> isDrained(owner.getKey()))
-        .forEach(owner -> moved.addAll(owner.getValue()));
-    owners.keySet().removeIf(AssignmentReader::isDrained);
-    if (owners.isEmpty()) {
-      return Optional.of(
-          "a node that owns partitions of cache '"
-              + spec.getCache()
-              + "' and is not drained. See: tensorflow-ignite drain --help");
-    }
-    if (owners.size() < spec.getMinWorkers()) {
-      return Optional.of(
-          String.format(
-              "%d workers (min_workers=%d); nodes that own partitions now: %d, of cache '%s'",
-              spec.getMinWorkers(), spec.getMinWorkers(), owners.size(), spec.getCache()));
-    }
-    List<List<Integer>> others = new ArrayList<>(owners.values());
-    for (int i = 0; i < moved.size(); i++) {
-      others.get(i % others.size()).add(moved.get(i));
-    }
-    return Optional.empty();
+  private List<Node> candidates(JobSpec spec, Map<Node, List<Integer>> owners) {
+    Collection<Node> all = spec.getNodesCount() == 0 ? owners.keySet() : nodes.live();
+    return all.stream()
+        .filter(node -> !isDrained(node))
+        .filter(node -> node.getAvailability() != NODE_AVAILABILITY_STOPPING)
+        .filter(node -> NodeAttributes.have(ignite, node, spec.getNodesMap()))
+        .collect(Collectors.toList());
+  }
+
+  private static String noCandidate(JobSpec spec) {
+    return spec.getNodesCount() == 0
+        ? "a node that owns partitions of cache '"
+            + spec.getCache()
+            + "' and is not drained. See: tensorflow-ignite drain --help"
+        : "a node with " + NodeAttributes.text(spec.getNodesMap()) + " that is not drained";
+  }
+
+  /**
+   * The node of the attempt before, so that a job does not move for nothing; else the first one.
+   */
+  private static Node one(List<Node> candidates, String formerNode) {
+    List<Node> working =
+        candidates.stream()
+            .filter(node -> missingAgent(node).isEmpty())
+            .collect(Collectors.toList());
+    return working.stream()
+        .filter(node -> node.getId().equals(formerNode))
+        .findFirst()
+        .orElse(working.isEmpty() ? candidates.get(0) : working.get(0));
+  }
+
+  /** The nodes with these attributes that can get tasks. */
+  private List<Node> serving(Map<String, String> attributes) {
+    return nodes.live().stream()
+        .filter(node -> NodeAttributes.have(ignite, node, attributes))
+        .filter(node -> node.getAvailability() == NODE_AVAILABILITY_UNSPECIFIED)
+        .filter(node -> missingAgent(node).isEmpty())
+        .collect(Collectors.toList());
   }
 
   private static boolean isDrained(Node node) {
     return node.getAvailability() == NODE_AVAILABILITY_DRAINED;
   }
 
-  private static Optional<String> missingService(Optional<Node> node, String id, String cache) {
-    String owner =
-        "node " + MessageText.shortId(id) + ", which owns partitions of cache '" + cache + "',";
-    if (!node.isPresent()) {
-      return Optional.of(owner + " to run the service tensorflow-ignite");
+  /** What a node lacks to get tasks; empty: nothing. */
+  private static Optional<String> missingAgent(Node node) {
+    String name = "node " + MessageText.shortId(node.getId());
+    if (node.getQuarantineCount() > 0) {
+      return Optional.of(name + " to leave its quarantine: " + quarantine(node));
     }
-    // A drained node gets no task anyway.
-    if (node.get().getQuarantineCount() > 0 && !isDrained(node.get())) {
-      return Optional.of(owner + " to leave its quarantine: " + quarantine(node.get()));
-    }
-    if (node.get().getAvailability() == NODE_AVAILABILITY_STOPPING) {
-      return Optional.of(owner + " to stop");
-    }
-    AgentInfo agent = node.get().getAgent();
-    return agent.getPid() == 0 && !isDrained(node.get())
+    AgentInfo agent = node.getAgent();
+    return agent.getPid() == 0
         ? Optional.of(
-            owner
+            name
                 + " to have an agent"
                 + (agent.getError().isEmpty() ? "" : ": " + agent.getError()))
         : Optional.empty();
@@ -196,12 +267,12 @@ final class AssignmentReader {
         .collect(Collectors.joining(", "));
   }
 
-  /** The node of the job's service if it has an agent and can get tasks, else the first owner. */
-  private Node clientNode(String serviceNode, Map<Node, List<Integer>> owners) {
+  /** The node of the job's service if it can get tasks, else the first one with workers. */
+  private Node clientNode(String serviceNode, List<Node> workers) {
     return nodes
         .get(serviceNode)
-        .filter(node -> node.getAgent().getPid() != 0 && node.getQuarantineCount() == 0)
+        .filter(node -> missingAgent(node).isEmpty())
         .filter(node -> node.getAvailability() == NODE_AVAILABILITY_UNSPECIFIED)
-        .orElse(owners.keySet().iterator().next());
+        .orElse(workers.get(0));
   }
 }

@@ -58,7 +58,7 @@ final class ClusterView {
         terminated,
         known(reported),
         losses.permanent(job.getSpec().getCache()),
-        assignments.read(job.getSpec(), serviceNode),
+        assignments.read(job, serviceNode),
         JobTimeouts.of(job.getSpec(), settings),
         JobQueue.mayWait(job) && JobAdmission.isInCharge(nodes));
   }

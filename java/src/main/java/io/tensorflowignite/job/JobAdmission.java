@@ -115,6 +115,10 @@ public final class JobAdmission {
         .setPsCount(spec.getPsCount())
         .setMinWorkers(spec.getMinWorkers())
         .setAllowDataLoss(spec.getAllowDataLoss())
+        .setWorkersPerNode(spec.getWorkersPerNode())
+        .putAllNodes(spec.getNodesMap())
+        .putAllPsNodes(spec.getPsNodesMap())
+        .addAllRoles(spec.getRolesList())
         .build();
   }
 }

@@ -1,7 +1,10 @@
 package io.tensorflowignite.agent;
 
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_CUSTOM;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_MIRRORED;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+import static io.tensorflowignite.v1.Role.ROLE_NAMED;
 import static io.tensorflowignite.v1.Role.ROLE_PS;
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 import static org.junit.Assert.assertEquals;
@@ -38,6 +41,32 @@ public class TaskEnvironmentTest {
   }
 
   @Test
+  public void firstWorkerIsTheChiefIfTheJobAsksForOne() {
+    Job job = job(JobSpec.newBuilder().setKind(JOB_KIND_CUSTOM).setChief(true));
+    Task second =
+        worker.toBuilder().setIndex(1).setStatus(status("10.0.0.2:7001")).clearPartitions().build();
+    Task actor = task(ROLE_NAMED, "10.0.0.2:7002").toBuilder().setRoleName("actor").build();
+    Attempt attempt =
+        Attempt.newBuilder().addTasks(worker).addTasks(second).addTasks(actor).build();
+    Map<String, String> env = TaskEnvironment.of(job, attempt, second, ADDRESS);
+    String cluster =
+        "{\"chief\":[\"10.0.0.1:7001\"],\"worker\":[\"10.0.0.2:7001\"],\"actor\":[\"10.0.0.2:7002\"]}";
+    assertEquals(
+        "{\"cluster\":" + cluster + ",\"task\":{\"type\":\"worker\",\"index\":0}}",
+        env.get("TF_CONFIG"));
+    assertEquals(cluster, env.get("TF_CLUSTER"));
+    assertEquals("[\"/job:chief/task:0\",\"/job:worker/task:0\"]", env.get("TF_WORKERS"));
+    assertEquals("grpc://10.0.0.1:7001", env.get("TF_CHIEF_SERVER"));
+  }
+
+  @Test
+  public void oneProcessHasNoClusterOfTensorFlow() {
+    Job job = job(JobSpec.newBuilder().setKind(JOB_KIND_MIRRORED));
+    Attempt attempt = Attempt.newBuilder().addTasks(worker).build();
+    assertFalse(TaskEnvironment.of(job, attempt, worker, ADDRESS).containsKey("TF_CONFIG"));
+  }
+
+  @Test
   public void workerHasItsPartitionsInTheVariablesOfIgniteDataset() {
     Map<String, String> env = TaskEnvironment.of(job(), attempt, worker, ADDRESS);
     assertEquals("digits", env.get("IGNITE_DATASET_CACHE_NAME"));
@@ -66,20 +95,22 @@ public class TaskEnvironmentTest {
   }
 
   private static Job job() {
-    return Job.newBuilder()
-        .setSpec(
-            JobSpec.newBuilder()
-                .setKind(JOB_KIND_PARAMETER_SERVER)
-                .setCache("digits")
-                .setReadRate("200MB")
-                .setContinuous(Continuous.newBuilder().setReplay(0.5)))
-        .build();
+    return job(
+        JobSpec.newBuilder()
+            .setKind(JOB_KIND_PARAMETER_SERVER)
+            .setReadRate("200MB")
+            .setContinuous(Continuous.newBuilder().setReplay(0.5)));
+  }
+
+  private static Job job(JobSpec.Builder spec) {
+    return Job.newBuilder().setSpec(spec.setCache("digits")).build();
+  }
+
+  private static TaskStatus status(String address) {
+    return TaskStatus.newBuilder().setAddress(address).setRows(17).build();
   }
 
   private static Task task(Role role, String address) {
-    return Task.newBuilder()
-        .setRole(role)
-        .setStatus(TaskStatus.newBuilder().setAddress(address).setRows(17))
-        .build();
+    return Task.newBuilder().setRole(role).setStatus(status(address)).build();
   }
 }

@@ -138,7 +138,7 @@ public class ScaleTest {
       for (int i = 0; i < PARTITIONS; i++) {
         lists.get(i % workers).add(i);
       }
-      this.placement = Placement.of(spec, owners, MEMBERS.get(0), MEMBERS);
+      this.placement = Placement.of(spec, owners, MEMBERS, MEMBERS.get(0), MEMBERS);
       MEMBERS.forEach(
           node -> {
             nodes.add(node.getId());

@@ -288,7 +288,9 @@ final class SimulatedCluster {
     boolean canRunClient = service.hasAgent() && !service.runner.isInQuarantine();
     Node client =
         canRunClient && !service.leaving ? service.node() : partitions.keySet().iterator().next();
-    return PlacementResult.of(Placement.of(job.getSpec(), partitions, client, nodes(live)));
+    return PlacementResult.of(
+        Placement.of(
+            job.getSpec(), partitions, List.copyOf(partitions.keySet()), client, nodes(live)));
   }
 
   /** As {@code Reconciler}: an admitted job has a service, a finished one has none. */

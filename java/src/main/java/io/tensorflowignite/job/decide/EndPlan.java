@@ -5,9 +5,6 @@ import static io.tensorflowignite.job.decide.JobEvent.Type.END_REQUESTED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.STOP_REQUESTED;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_SAVE;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
-import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
-import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
-import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_SUCCEEDED;
 
@@ -15,10 +12,8 @@ import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.EndProgress;
 import io.tensorflowignite.v1.Job;
-import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobOrBuilder;
 import io.tensorflowignite.v1.PlannedEnd;
-import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import java.time.Duration;
 import java.util.List;
@@ -119,10 +114,9 @@ final class EndPlan {
   }
 
   private static List<Task> scriptTasks(JobOrBuilder job, Attempt attempt) {
-    JobKind kind = job.getSpec().getKind();
-    Role role = kind == JOB_KIND_PARAMETER_SERVER ? ROLE_CLIENT : ROLE_WORKER;
+    KindRules kind = KindRules.of(job.getSpec());
     return attempt.getTasksList().stream()
-        .filter(task -> task.getRole() == role)
+        .filter(task -> kind.runsScript(task.getRole()))
         .collect(Collectors.toList());
   }
 

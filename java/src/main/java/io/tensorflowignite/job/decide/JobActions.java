@@ -18,7 +18,6 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STOP_REQUEST;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_FAILED;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_STOPPED;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_SUCCEEDED;
-import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_PLACED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
 
@@ -64,7 +63,6 @@ final class JobActions {
     }
     job.addAttempts(attempt).clearNotBefore();
     Members.set(job, placement.members());
-    long workers = placement.tasks().stream().filter(task -> task.getRole() == ROLE_WORKER).count();
     addEvent(
         job,
         now,
@@ -73,7 +71,7 @@ final class JobActions {
                 + " %s)",
             attempt.getNumber(),
             placement.tasks().size(),
-            workers,
+            placement.workers(),
             MessageText.shortId(placement.digest())));
   }
 

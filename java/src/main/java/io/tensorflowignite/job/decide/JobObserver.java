@@ -20,13 +20,9 @@ import static io.tensorflowignite.job.decide.JobEvent.Type.WAIT_TIMED_OUT;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_SAVE;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
-import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
 import static io.tensorflowignite.v1.OnJoin.ON_JOIN_AT_CHECKPOINT;
 import static io.tensorflowignite.v1.OnJoin.ON_JOIN_IGNORE;
-import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
-import static io.tensorflowignite.v1.Role.ROLE_PS;
-import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_PLACED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
@@ -40,7 +36,6 @@ import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.OnJoin;
-import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskState;
 import java.time.Duration;
@@ -64,10 +59,12 @@ public final class JobObserver {
       EnumSet.of(TASK_STATE_PLACED, TASK_STATE_RESERVED);
 
   private final Job job;
+  private final KindRules kind;
   private final Observation observation;
 
   private JobObserver(Job job, Observation observation) {
     this.job = job;
+    this.kind = KindRules.of(job.getSpec());
     this.observation = observation;
   }
 
@@ -334,28 +331,20 @@ public final class JobObserver {
                     report.getError()));
   }
 
-  /**
-   * A TensorFlow server ends only when it is stopped: if it ends before the client process, that is
-   * a failure with any exit code.
-   */
   private boolean hasFailed(Task task) {
     TaskState state = state(task);
     return state == TASK_STATE_FAILED
         || state == TASK_STATE_STOPPED
-        || (isParameterServer() && task.getRole() != ROLE_CLIENT && state == TASK_STATE_SUCCEEDED);
+        || (kind.isServer(task.getRole()) && state == TASK_STATE_SUCCEEDED);
   }
 
-  /**
-   * TensorFlow accepts a restarted worker or client process of a parameter-server job; the
-   * variables of a lost server cannot be restored.
-   */
   private boolean isReplaceable(Task task) {
-    return isParameterServer()
+    return kind.isReplaceable(task.getRole())
         && job.getState() == JOB_STATE_RUNNING
-        && task.getRole() != ROLE_PS
         && !task.getStatus().getAgentLost()
         && !task.getStatus().getStalled()
-        && tasks().stream().noneMatch(other -> other.getRole() == ROLE_PS && hasFailed(other))
+        && tasks().stream()
+            .noneMatch(other -> !kind.isReplaceable(other.getRole()) && hasFailed(other))
         && CrashBudget.allowsReplacement(job, task);
   }
 
@@ -382,10 +371,9 @@ public final class JobObserver {
   }
 
   private Optional<JobEvent> success() {
-    Role counts = isParameterServer() ? ROLE_CLIENT : ROLE_WORKER;
     return eventIf(
         tasks().stream()
-            .filter(task -> task.getRole() == counts)
+            .filter(task -> kind.runsScript(task.getRole()))
             .allMatch(task -> state(task) == TASK_STATE_SUCCEEDED),
         TASKS_SUCCEEDED,
         "");
@@ -496,10 +484,6 @@ public final class JobObserver {
         .filter(task -> BEFORE_RUNNING.contains(state(task)))
         .map(task -> MessageText.name(task) + " on node " + MessageText.shortId(task.getNodeId()))
         .collect(Collectors.joining(", "));
-  }
-
-  private boolean isParameterServer() {
-    return job.getSpec().getKind() == JOB_KIND_PARAMETER_SERVER;
   }
 
   private Attempt attempt() {

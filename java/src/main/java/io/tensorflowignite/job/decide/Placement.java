@@ -1,7 +1,7 @@
 package io.tensorflowignite.job.decide;
 
-import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+import static io.tensorflowignite.v1.Role.ROLE_NAMED;
 import static io.tensorflowignite.v1.Role.ROLE_PS;
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 
@@ -10,18 +10,24 @@ import com.google.common.hash.Hashing;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.Role;
+import io.tensorflowignite.v1.RoleCount;
 import io.tensorflowignite.v1.Task;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
- * The tasks of an attempt with their nodes and partitions: one worker beside each node that owns
- * primary partitions, in the order in which the nodes joined; parameter servers spread over the
- * same nodes; the client process on the node that hosts the job's service.
+ * The tasks of an attempt with their nodes and partitions: the workers of each node, which share
+ * its partitions, in the order in which the nodes joined; tasks of other roles spread over the same
+ * nodes, parameter servers perhaps over others; the client process on the node that hosts the job's
+ * service.
  */
 public final class Placement {
   private final List<Task> tasks;
@@ -35,29 +41,96 @@ public final class Placement {
   }
 
   /**
-   * @param owners primary partitions by node, in the order in which the nodes joined; each node has
-   *     at least one partition.
+   * @param readers the partitions that the workers of each node read, in the order in which the
+   *     nodes joined; each node has at least one partition.
+   * @param servers the nodes of parameter servers, at least one
    * @param clientNode the node of the client process.
    * @param members every node that runs the service, with and without partitions.
    */
   public static Placement of(
-      JobSpec spec, Map<Node, List<Integer>> owners, Node clientNode, List<Node> members) {
+      JobSpec spec,
+      Map<Node, List<Integer>> readers,
+      List<Node> servers,
+      Node clientNode,
+      List<Node> members) {
     List<Task> tasks = new ArrayList<>();
-    owners.forEach(
+    readers.forEach(
         (node, partitions) ->
-            tasks.add(task(ROLE_WORKER, tasks.size(), node).addAllPartitions(partitions).build()));
-    if (spec.getKind() == JOB_KIND_PARAMETER_SERVER) {
-      List<Node> nodes = new ArrayList<>(owners.keySet());
+            shares(partitions, spec.getWorkersPerNode())
+                .forEach(
+                    share ->
+                        tasks.add(
+                            task(ROLE_WORKER, tasks.size(), node)
+                                .addAllPartitions(share)
+                                .build())));
+    String digest = digest(spec.getCache(), tasks);
+    if (KindRules.of(spec).hasParameterServers()) {
       for (int i = 0; i < Math.max(1, spec.getPsCount()); i++) {
-        tasks.add(task(ROLE_PS, i, nodes.get(i % nodes.size())).build());
+        tasks.add(task(ROLE_PS, i, servers.get(i % servers.size())).build());
       }
       tasks.add(task(ROLE_CLIENT, 0, clientNode).build());
     }
-    return new Placement(tasks, digest(spec.getCache(), owners), members);
+    addNamed(spec, List.copyOf(readers.keySet()), tasks);
+    return new Placement(tasks, digest, members);
+  }
+
+  /**
+   * The partitions that the workers of each node read: a node reads its own; those of the other
+   * owners are read over the network by the nodes with the fewest.
+   *
+   * @param owners the primary partitions of each node
+   * @param candidates the nodes that may get workers, at least one
+   * @return the candidates with partitions
+   */
+  public static Map<Node, List<Integer>> readers(
+      Map<Node, List<Integer>> owners, List<Node> candidates) {
+    Map<Node, List<Integer>> readers = new LinkedHashMap<>();
+    candidates.forEach(
+        node -> readers.put(node, new ArrayList<>(owners.getOrDefault(node, List.of()))));
+    owners.forEach(
+        (owner, partitions) -> {
+          if (!readers.containsKey(owner)) {
+            for (int partition : partitions) {
+              Collections.min(readers.values(), Comparator.comparingInt(List::size)).add(partition);
+            }
+          }
+        });
+    readers.values().removeIf(List::isEmpty);
+    readers.values().forEach(Collections::sort);
+    return readers;
+  }
+
+  private static void addNamed(JobSpec spec, List<Node> nodes, List<Task> tasks) {
+    int index = 0;
+    for (RoleCount role : spec.getRolesList()) {
+      for (int i = 0; i < role.getCount(); i++) {
+        Node node = nodes.get(index % nodes.size());
+        tasks.add(
+            task(ROLE_NAMED, index, node).setRoleName(role.getName()).setRoleIndex(i).build());
+        index++;
+      }
+    }
+  }
+
+  /** The partitions of each worker of a node: in turn, since neighbours may be of one size. */
+  private static List<List<Integer>> shares(List<Integer> partitions, int workersPerNode) {
+    int workers = Math.min(Math.max(1, workersPerNode), partitions.size());
+    return IntStream.range(0, workers)
+        .mapToObj(
+            worker ->
+                IntStream.range(0, partitions.size())
+                    .filter(position -> position % workers == worker)
+                    .mapToObj(partitions::get)
+                    .collect(Collectors.toList()))
+        .collect(Collectors.toList());
   }
 
   List<Task> tasks() {
     return tasks;
+  }
+
+  public long workers() {
+    return tasks.stream().filter(task -> task.getRole() == ROLE_WORKER).count();
   }
 
   /** The number of tasks by id of a node. */
@@ -88,11 +161,12 @@ public final class Placement {
         .setNodeAddress(node.getAddress());
   }
 
-  private static String digest(String cache, Map<Node, List<Integer>> owners) {
+  private static String digest(String cache, List<Task> workers) {
     Hasher hasher = Hashing.sha256().newHasher().putString(cache + "\n", StandardCharsets.UTF_8);
-    owners.forEach(
-        (node, partitions) ->
-            hasher.putString(node.getId() + "=" + partitions + "\n", StandardCharsets.UTF_8));
+    for (Task worker : workers) {
+      hasher.putString(
+          worker.getNodeId() + "=" + worker.getPartitionsList() + "\n", StandardCharsets.UTF_8);
+    }
     return hasher.hash().toString();
   }
 }

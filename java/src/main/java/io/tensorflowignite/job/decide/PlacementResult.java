@@ -1,5 +1,7 @@
 package io.tensorflowignite.job.decide;
 
+import java.util.Optional;
+
 /**
  * A placement; or the condition that must hold before tasks can be placed; or the reason why they
  * never can. Exactly one of the three is set.
@@ -13,6 +15,10 @@ public final class PlacementResult {
     this.placement = placement;
     this.waitingFor = waitingFor;
     this.impossible = impossible;
+  }
+
+  public Optional<Placement> placement() {
+    return Optional.ofNullable(placement);
   }
 
   public static PlacementResult of(Placement placement) {

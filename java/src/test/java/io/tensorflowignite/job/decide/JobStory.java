@@ -103,7 +103,10 @@ final class JobStory {
     if (mapChanges) {
       return observe(PlacementResult.waitFor("the partition map to stay the same"));
     }
-    return observe(PlacementResult.of(Placement.of(job.getSpec(), owners, node(NODE_B), here())));
+    return observe(
+        PlacementResult.of(
+            Placement.of(
+                job.getSpec(), owners, List.copyOf(owners.keySet()), node(NODE_B), here())));
   }
 
   private List<Node> here() {

@@ -1,6 +1,8 @@
 package io.tensorflowignite.job.decide;
 
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_CUSTOM;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_ONE;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertNotEquals;
@@ -8,6 +10,7 @@ import static org.junit.Assert.assertNotEquals;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.RoleCount;
 import io.tensorflowignite.v1.Task;
 import java.util.Arrays;
 import java.util.Collections;
@@ -50,34 +53,89 @@ public class PlacementTest {
   }
 
   @Test
+  public void workersOfOneNodeShareItsPartitions() {
+    owners.put(node("third"), List.of(4));
+    assertEquals(
+        List.of(
+            "worker 0 on first reads [0]",
+            "worker 1 on first reads [3]",
+            "worker 2 on second reads [1]",
+            "worker 3 on second reads [2]",
+            "worker 4 on third reads [4]"),
+        texts(
+            JobSpec.newBuilder()
+                .setKind(JOB_KIND_MULTI_WORKER_MIRRORED)
+                .setWorkersPerNode(2)
+                .build()));
+  }
+
+  @Test
+  public void namedRolesOfACustomJobReadNothingAndAreSpreadOverTheNodes() {
+    assertEquals(
+        List.of(
+            "worker 0 on first reads [0, 3]",
+            "worker 1 on second reads [1, 2]",
+            "actor 0 on first reads []",
+            "actor 1 on second reads []",
+            "learner 0 on first reads []"),
+        texts(
+            JobSpec.newBuilder()
+                .setKind(JOB_KIND_CUSTOM)
+                .addRoles(RoleCount.newBuilder().setName("actor").setCount(2))
+                .addRoles(RoleCount.newBuilder().setName("learner").setCount(1))
+                .build()));
+  }
+
+  @Test
+  public void nodesReadTheirOwnPartitionsAndThoseOfTheOthersAreSpreadEvenly() {
+    Node third = node("third");
+    owners.put(third, List.of(4, 5, 6, 7));
+    Node fresh = node("fresh");
+    List<Node> candidates = List.of(node("first"), third, fresh);
+    Map<Node, List<Integer>> readers = Placement.readers(owners, candidates);
+    assertEquals(List.of(0, 3), readers.get(node("first")));
+    assertEquals(List.of(4, 5, 6, 7), readers.get(third));
+    assertEquals(List.of(1, 2), readers.get(fresh));
+    assertEquals(
+        "a node without a partition gets no worker",
+        List.of(node("first")),
+        List.copyOf(
+            Placement.readers(Map.of(node("first"), List.of(0)), List.of(node("first"), fresh))
+                .keySet()));
+  }
+
+  @Test
+  public void jobOfOneProcessReadsAllPartitionsOnItsNode() {
+    Map<Node, List<Integer>> readers = Placement.readers(owners, List.of(node("second")));
+    JobSpec spec = JobSpec.newBuilder().setKind(JOB_KIND_ONE).build();
+    assertEquals(
+        List.of("worker 0 on second reads [0, 1, 2, 3]"),
+        place(spec, readers).tasks().stream()
+            .map(PlacementTest::text)
+            .collect(Collectors.toList()));
+  }
+
+  @Test
   public void differentAssignmentsHaveDifferentDigests() {
     JobSpec spec = JobSpec.newBuilder().setCache("digits").build();
-    String digest = Placement.of(spec, owners, node("service"), Collections.emptyList()).digest();
+    String digest = place(spec, owners).digest();
     assertEquals(
-        digest, Placement.of(spec, owners, node("elsewhere"), Collections.emptyList()).digest());
-    assertNotEquals(
+        "the client process reads nothing",
         digest,
-        Placement.of(
-                spec.toBuilder().setCache("letters").build(),
-                owners,
-                node("service"),
-                Collections.emptyList())
-            .digest());
-    owners.put(node("second"), Arrays.asList(1));
-    assertNotEquals(
-        digest, Placement.of(spec, owners, node("service"), Collections.emptyList()).digest());
+        Placement.of(spec, owners, List.of(), node("elsewhere"), List.of()).digest());
+    assertNotEquals(digest, place(spec.toBuilder().setCache("letters").build(), owners).digest());
+    owners.put(node("second"), List.of(1));
+    assertNotEquals(digest, place(spec, owners).digest());
   }
 
   private List<String> texts(JobSpec spec) {
-    return Placement.of(spec, owners, node("service"), Collections.emptyList()).tasks().stream()
+    return place(spec, owners).tasks().stream()
         .map(PlacementTest::text)
         .collect(Collectors.toList());
   }
 
   private static String text(Task task) {
-    return MessageText.role(task.getRole())
-        + " "
-        + task.getIndex()
+    return MessageText.name(task)
         + " on "
         + task.getNodeId()
         + " reads "
@@ -86,5 +144,10 @@ public class PlacementTest {
 
   private static Node node(String id) {
     return Node.newBuilder().setId(id).build();
+  }
+
+  private static Placement place(JobSpec spec, Map<Node, List<Integer>> owners) {
+    return Placement.of(
+        spec, owners, List.copyOf(owners.keySet()), node("service"), Collections.emptyList());
   }
 }

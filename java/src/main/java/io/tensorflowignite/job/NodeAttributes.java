@@ -1,0 +1,38 @@
+package io.tensorflowignite.job;
+
+import io.tensorflowignite.v1.Node;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.cluster.ClusterNode;
+
+/**
+ * The attributes of Ignite nodes (userAttributes of their configurations) by which jobs choose
+ * nodes.
+ */
+public final class NodeAttributes {
+  private NodeAttributes() {}
+
+  /** Whether a node has all of these attributes with these values, compared as texts. */
+  public static boolean have(Ignite ignite, Node node, Map<String, String> wanted) {
+    ClusterNode known = ignite.cluster().node(UUID.fromString(node.getId()));
+    return known != null
+        && wanted.entrySet().stream()
+            .allMatch(
+                attribute ->
+                    attribute
+                        .getValue()
+                        .equals(String.valueOf(known.<Object>attribute(attribute.getKey()))));
+  }
+
+  /** For messages: rack=a, zone=b. */
+  public static String text(Map<String, String> attributes) {
+    return "the attribute "
+        + new TreeMap<>(attributes)
+            .entrySet().stream()
+                .map(attribute -> attribute.getKey() + "=" + attribute.getValue())
+                .collect(Collectors.joining(" and "));
+  }
+}

@@ -1,0 +1,168 @@
+package io.tensorflowignite.job.decide;
+
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_CENTRAL_STORAGE;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_CUSTOM;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_MIRRORED;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_ONE;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
+import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+import static io.tensorflowignite.v1.Role.ROLE_NAMED;
+import static io.tensorflowignite.v1.Role.ROLE_PS;
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
+
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.v1.JobKind;
+import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Role;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * What the kind of a job means: its roles, which of them run the script, and what the end of a task
+ * of each role means. Everything in Java that depends on a kind asks this table.
+ */
+public final class KindRules {
+  private static final KindRules ON_EVERY_WORKER = new KindRules().scripts(ROLE_WORKER);
+  private static final KindRules IN_ONE_PROCESS = new KindRules().scripts(ROLE_WORKER).alone();
+
+  private static final Map<JobKind, KindRules> ALL =
+      ImmutableMap.<JobKind, KindRules>builder()
+          .put(JOB_KIND_MULTI_WORKER_MIRRORED, ON_EVERY_WORKER)
+          .put(
+              JOB_KIND_PARAMETER_SERVER,
+              new KindRules().scripts(ROLE_CLIENT).servers(ROLE_WORKER, ROLE_PS))
+          .put(JOB_KIND_ONE, IN_ONE_PROCESS)
+          .put(JOB_KIND_MIRRORED, IN_ONE_PROCESS)
+          .put(JOB_KIND_CENTRAL_STORAGE, IN_ONE_PROCESS)
+          .put(JOB_KIND_CUSTOM, new KindRules().scripts(ROLE_WORKER, ROLE_NAMED).anyLibrary())
+          .build();
+
+  private Set<Role> scriptRoles = Set.of();
+  private Set<Role> serverRoles = Set.of();
+  private boolean isAlone;
+  private boolean needsTensorFlow = true;
+
+  /** The rules of the kind of a job; those of the first kind if it has none. */
+  public static KindRules of(JobSpec spec) {
+    return ALL.getOrDefault(spec.getKind(), ON_EVERY_WORKER);
+  }
+
+  /** Whether this version knows the kind. */
+  public static boolean isKnown(JobKind kind) {
+    return ALL.containsKey(kind);
+  }
+
+  /** All kinds, for messages. */
+  public static String names() {
+    return ALL.keySet().stream().map(KindRules::name).collect(Collectors.joining(", "));
+  }
+
+  /** The kind as people write it: multi-worker-mirrored. */
+  public static String name(JobKind kind) {
+    return MessageText.name(kind).toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  /** Whether tasks of this role run the script. The job has succeeded when all of them have. */
+  public boolean runsScript(Role role) {
+    return scriptRoles.contains(role);
+  }
+
+  /**
+   * Whether tasks of this role are TensorFlow servers. A server ends only when it is stopped: if it
+   * ends before, that is a failure with any exit code.
+   */
+  public boolean isServer(Role role) {
+    return serverRoles.contains(role);
+  }
+
+  /** Whether the job has parameter servers, and a client process that coordinates the workers. */
+  public boolean hasParameterServers() {
+    return serverRoles.contains(ROLE_PS);
+  }
+
+  /**
+   * Whether TensorFlow accepts a restarted task of this role while the others run. The variables of
+   * a lost parameter server cannot be restored, and the other kinds have no task that can be
+   * missing.
+   */
+  public boolean isReplaceable(Role role) {
+    return hasParameterServers() && role != ROLE_PS;
+  }
+
+  /** Whether the job has one worker, which reads the whole cache. */
+  public boolean isAlone() {
+    return isAlone;
+  }
+
+  /** Whether the job may have roles with names of their own. */
+  public boolean hasNamedRoles() {
+    return scriptRoles.contains(ROLE_NAMED);
+  }
+
+  /** Whether several workers run the script, so that they can train in rounds together. */
+  public boolean canBeContinuous() {
+    return this == ON_EVERY_WORKER;
+  }
+
+  /** Whether every node needs TensorFlow. */
+  public boolean needsTensorFlow() {
+    return needsTensorFlow;
+  }
+
+  /** Why the specification breaks a rule of its kind, as a sentence; empty: it breaks none. */
+  public Optional<String> brokenRule(JobSpec spec) {
+    String kind = name(spec.getKind());
+    if (!hasParameterServers() && (spec.getPsCount() > 0 || spec.getPsNodesCount() > 0)) {
+      return Optional.of(
+          "A job of kind "
+              + kind
+              + " has no parameter servers. Leave ps_count and ps_nodes out, or"
+              + " submit with kind parameter-server.");
+    }
+    if (!hasNamedRoles() && spec.getRolesCount() > 0) {
+      return Optional.of(
+          String.format(
+              "A job of kind %s has no role '%s'. Only a custom job has roles of its own. Leave"
+                  + " roles out, or submit with kind custom.",
+              kind, spec.getRoles(0).getName()));
+    }
+    if (isAlone && (spec.getWorkersPerNode() > 1 || spec.getMinWorkers() > 1 || spec.getChief())) {
+      return Optional.of(
+          "A job of kind "
+              + kind
+              + " has one process. It has no further workers and no chief. Leave workers_per_node,"
+              + " min_workers and chief out, or submit with kind multi-worker-mirrored.");
+    }
+    if (hasParameterServers() && spec.getChief()) {
+      return Optional.of(
+          "The chief of a parameter-server job is its client process. Leave chief out.");
+    }
+    return Optional.empty();
+  }
+
+  private KindRules scripts(Role... roles) {
+    scriptRoles = ImmutableSet.copyOf(roles);
+    return this;
+  }
+
+  private KindRules servers(Role... roles) {
+    serverRoles = ImmutableSet.copyOf(roles);
+    return this;
+  }
+
+  private KindRules alone() {
+    isAlone = true;
+    return this;
+  }
+
+  private KindRules anyLibrary() {
+    needsTensorFlow = false;
+    return this;
+  }
+}

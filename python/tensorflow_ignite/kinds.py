@@ -1,0 +1,66 @@
+"""The kinds of jobs: who runs the script, under which strategy. Everything in Python that depends on a kind asks here.
+
+`KindRules` in Java is the same table for what nodes do: roles, placement, and what the loss of a task means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+JobKind = Literal["multi-worker-mirrored", "parameter-server", "mirrored", "one", "central-storage", "custom"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of job.
+
+    Attributes:
+        summary: What it is, in a few words.
+        strategy: Name of the class of its strategy in TensorFlow; empty: the script brings its own, or needs none.
+        script_role: The role of the first task that runs the script.
+        equal_steps: Whether its workers must take equal steps, each with rows of its own.
+        several_workers: Whether it may have more than one worker.
+        parameter_servers: Whether it has parameter servers.
+        named_roles: Whether it may have roles with names of their own.
+    """
+
+    summary: str
+    strategy: str = ""
+    script_role: Literal["worker", "client"] = "worker"
+    equal_steps: bool = False
+    several_workers: bool = False
+    parameter_servers: bool = False
+    named_roles: bool = False
+
+
+KINDS: dict[JobKind, Kind] = {
+    "multi-worker-mirrored": Kind(
+        "the script runs on every worker, and all train one model together",
+        strategy="MultiWorkerMirroredStrategy",
+        equal_steps=True,
+        several_workers=True,
+    ),
+    "parameter-server": Kind(
+        "workers and parameter servers are TensorFlow servers; the script runs once, as their coordinator",
+        strategy="ParameterServerStrategy",
+        script_role="client",
+        several_workers=True,
+        parameter_servers=True,
+    ),
+    "mirrored": Kind("the script runs once, on all devices of one node", strategy="MirroredStrategy"),
+    "one": Kind("the script runs once, in one process"),
+    "central-storage": Kind(
+        "the script runs once; variables are in the memory of the host, all devices of one node compute",
+        strategy="CentralStorageStrategy",
+    ),
+    "custom": Kind(
+        "the script runs on every worker, with a strategy or a library of its own, such as JAX or PyTorch",
+        equal_steps=True,
+        several_workers=True,
+        named_roles=True,
+    ),
+}
+JOB_KINDS: tuple[JobKind, ...] = tuple(KINDS)
+#: The kind of a job that names none.
+DEFAULT_KIND: JobKind = "multi-worker-mirrored"

@@ -1,0 +1,79 @@
+"""train_kind.py FOLDER LIBRARY [STRATEGY]: learns the line y = 2 x + 1 under the strategy of its job's kind.
+
+LIBRARY is keras, tf_keras or loop. Each task that runs the script writes its weights to FOLDER/ROLE-INDEX.json.
+STRATEGY is ``none`` or the name of a class of tf.distribute: it is used in place of that of the kind.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import tensorflow_ignite as tfi
+
+folder, library = Path(sys.argv[1]), sys.argv[2]
+other = sys.argv[3] if len(sys.argv) > 3 else ""
+strategy = None if other else tfi.train.strategy()
+
+import tensorflow as tf  # noqa: E402
+
+if other:
+    strategy = tf.distribute.get_strategy() if other == "none" else getattr(tf.distribute, other)()
+EPOCHS, BATCH = 8, 32
+here = tfi.train.context()
+steps = here.steps_per_epoch(BATCH)
+
+
+def dataset(local: int) -> tf.data.Dataset:
+    """Batches of x and y; of `local` rows on each replica."""
+    rows = tfi.dataset(here.cache, columns=["x", "y"], label="y", shuffle=True, seed=1)
+    return rows.repeat().batch(local).map(lambda features, label: (features["x"][:, None], label[:, None]))
+
+
+def fit(keras: Any) -> list[float]:
+    """Trains by `fit`; returns slope and intercept."""
+    with strategy.scope():
+        model = keras.Sequential([keras.layers.Input([1]), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(0.25), "mse")
+    callback = tfi.train.CheckpointCallback()
+    model.fit(dataset(BATCH), epochs=EPOCHS, steps_per_epoch=steps, verbose=0, callbacks=[callback])
+    return [float(weight.numpy().ravel()[0]) for weight in model.trainable_variables]
+
+
+def loop() -> list[float]:
+    """Trains by a custom loop; returns slope and intercept."""
+    with strategy.scope():
+        slope, intercept = tf.Variable(0.0), tf.Variable(0.0)
+        checkpoint = tfi.train.checkpoint(slope=slope, intercept=intercept)
+
+    def step(batch: Any) -> tf.Tensor:
+        x, y = batch
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((slope * x + intercept - y) ** 2)
+        context = tf.distribute.get_replica_context()
+        gradients = context.all_reduce("MEAN", tape.gradient(loss, [slope, intercept]))
+        for variable, gradient in zip([slope, intercept], gradients, strict=True):
+            variable.assign_sub(0.25 * gradient)
+        return loss
+
+    if here.rules.parameter_servers:
+        coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+        iterator = iter(coordinator.create_per_worker_dataset(lambda: dataset(BATCH)))
+        worker_step = tf.function(lambda iterator: strategy.run(step, args=(next(iterator),)))
+        for done in range(checkpoint.resumed_from_step, EPOCHS * steps, steps):
+            for _ in range(steps):
+                coordinator.schedule(worker_step, args=(iterator,))
+            coordinator.join()
+            checkpoint.save(done + steps)
+    else:
+        iterator = iter(strategy.experimental_distribute_dataset(dataset(BATCH)))
+        run = tf.function(lambda batch: strategy.run(step, args=(batch,)))
+        for _ in checkpoint.steps(EPOCHS * steps):
+            run(next(iterator))
+    return [float(slope.numpy()), float(intercept.numpy())]
+
+
+weights = loop() if library == "loop" else fit(__import__(library))
+(folder / f"{here.role}-{here.index}.json").write_text(json.dumps([weights, strategy.num_replicas_in_sync]))

@@ -1,0 +1,161 @@
+"""Every kind of job with every way to train, on three nodes; roles, placement and variables of tasks."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jobs import SCRIPTS, read
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.errors import InvalidRequestError, JobFailedError
+from tensorflow_ignite.kinds import JobKind
+from tensorflow_ignite.spec import Job
+from tensorflow_ignite.testing import LocalCluster, node_configuration
+
+pytest.importorskip("keras")
+
+LINE = "points_of_a_line"
+PARTITIONS = 24
+ROWS = 480
+RACK = """<property name="userAttributes"><map>
+  <entry key="rack" value="#{systemEnvironment['RACK']}"/></map></property>"""
+SCRIPT_TASKS: dict[JobKind, list[str]] = {
+    "multi-worker-mirrored": ["worker-0", "worker-1", "worker-2"],
+    "parameter-server": ["client-0"],
+    "mirrored": ["worker-0"],
+    "one": ["worker-0"],
+    "central-storage": ["worker-0"],
+}
+
+
+@pytest.fixture(scope="module")
+def line(cluster: LocalCluster) -> str:
+    """A cache with points of the line y = 2 x + 1."""
+    x = np.random.default_rng(0).random(ROWS, np.float32)
+    tfi.load(LINE, {"x": x, "y": 2 * x + 1}, partitions=PARTITIONS, address=cluster.address)
+    return LINE
+
+
+def succeed(client: tfi.Client, script: str, **options: Any) -> Job:
+    job = client.submit(SCRIPTS / script, **options).wait(timeout=120)
+    assert job.state == "succeeded"
+    return job
+
+
+@pytest.mark.parametrize("library", ["keras", "tf_keras", "loop"])
+@pytest.mark.parametrize("kind", SCRIPT_TASKS)
+def test_each_kind_trains_in_each_way(
+    client: tfi.Client, line: str, tmp_path: Path, kind: JobKind, library: str
+) -> None:
+    if library == "tf_keras":
+        pytest.importorskip("tf_keras")
+    handle = client.submit(SCRIPTS / "train_kind.py", cache=line, kind=kind, args=[str(tmp_path), library])
+    if (kind, library) == ("parameter-server", "keras"):
+        with pytest.raises(JobFailedError, match=r"fit of Keras .* cannot train under ParameterServerStrategy"):
+            handle.wait(timeout=120)
+        return
+    handle.wait(timeout=120)
+    found = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("*.json")}
+    assert sorted(found) == SCRIPT_TASKS[kind]
+    weights = [weights for weights, _ in found.values()]
+    np.testing.assert_allclose(weights, [[2, 1]] * len(weights), atol=0.2)
+    # All workers have one model.
+    np.testing.assert_array_equal(weights, weights[:1] * len(weights))
+
+
+@pytest.mark.parametrize("strategy", ["none", "MirroredStrategy"])
+def test_a_script_with_another_strategy_than_its_kind_is_told_so_at_once(
+    client: tfi.Client, line: str, tmp_path: Path, strategy: str
+) -> None:
+    handle = client.submit(
+        SCRIPTS / "train_kind.py", cache=line, args=[str(tmp_path), "keras", strategy], max_crashes=0
+    )
+    with pytest.raises(JobFailedError, match=r"trains under MultiWorkerMirroredStrategy.*--kind custom"):
+        handle.wait(timeout=120)
+
+
+def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_by_role(
+    client: tfi.Client, line: str, tmp_path: Path
+) -> None:
+    job = succeed(
+        client,
+        "show_task.py",
+        cache=line,
+        kind="custom",
+        args=[str(tmp_path)],
+        workers_per_node=2,
+        chief=True,
+        roles={"actor": 2},
+        env={"TEST_ALL": "1"},
+        role_env={"actor": {"TEST_ROLE": "actor"}, "worker": {"TEST_ROLE": "worker"}},
+    )
+    names = [f"worker {index}" for index in range(6)] + ["actor 0", "actor 1"]
+    assert [task.name for task in job.attempt.tasks] == names
+    found = {name: read(tmp_path, f"{name.replace(' ', '-')}.json") for name in names}
+    partitions = [found[name]["partitions"] for name in names[:6]]
+    assert sorted(chain.from_iterable(partitions)) == list(range(PARTITIONS))
+    assert len({found[name]["node"] for name in names[:6]}) == 3
+    assert [found[name]["partitions"] for name in names[6:]] == [None, None]
+    cluster = found["actor 1"]["config"]["cluster"]
+    assert {role: len(addresses) for role, addresses in cluster.items()} == {"chief": 1, "worker": 5, "actor": 2}
+    assert len(set(chain.from_iterable(cluster.values()))) == 8
+    tasks = [found[name]["config"]["task"] for name in ("worker 0", "worker 1", "actor 1")]
+    assert tasks == [{"type": "chief", "index": 0}, {"type": "worker", "index": 0}, {"type": "actor", "index": 1}]
+    assert [name for name in names if found[name]["chief"]] == ["worker 0"]
+    assert [found[name]["env"] for name in ("worker 5", "actor 0")] == [
+        {"TEST_ALL": "1", "TEST_ROLE": "worker"},
+        {"TEST_ALL": "1", "TEST_ROLE": "actor"},
+    ]
+    assert not any(found[name]["tensorflow"] for name in names)
+    earlier = found["worker 2"]["earlier"]
+    assert json.loads(earlier[0]) == cluster
+    assert json.loads(earlier[1])[:2] == ["/job:chief/task:0", "/job:worker/task:0"]
+    assert earlier[2] == f"grpc://{cluster['chief'][0]}"
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"kind": "one", "ps": 2}, "Only a parameter-server job has parameter servers"),
+        ({"kind": "one", "workers_per_node": 2}, "has one process"),
+        ({"kind": "mirrored", "min_workers": 2}, "has one process"),
+        ({"kind": "parameter-server", "chief": True}, "is its client process"),
+        ({"roles": {"actor": 1}}, "Only a custom job has roles of its own"),
+        ({"kind": "custom", "roles": {"worker": 1}}, "is none of"),
+        ({"kind": "custom", "roles": {"actor": 1_000}}, "at most 100"),
+        ({"workers_per_node": 0}, "at least 1"),
+        ({"workers_per_node": 1_000}, "From 1 to 64"),
+        ({"role_env": {"ps": {"A": "1"}}}, "which it does not have"),
+        ({"ps_nodes": {"rack": "a"}}, "has no parameter servers"),
+        ({"nodes": {"rack": "nowhere"}}, "No node has the attribute rack=nowhere"),
+        ({"kind": "horovod"}, "custom"),
+    ],
+)
+def test_what_a_kind_has_not_is_an_error_before_anything_starts(
+    client: tfi.Client, line: str, options: dict[str, Any], rule: str
+) -> None:
+    with pytest.raises(InvalidRequestError, match=rule):
+        client.submit(SCRIPTS / "show_task.py", cache=line, **options)
+
+
+def test_nodes_of_an_attribute_run_the_tasks_and_read_what_the_others_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "node.xml"
+    config.write_text(node_configuration(node=RACK))
+    monkeypatch.setenv("RACK", "a")
+    with LocalCluster(nodes=2, config=config) as nodes:
+        monkeypatch.setenv("RACK", "b")
+        nodes.start_node()
+        tfi.load("racks", {"id": np.arange(64)}, partitions=8, address=nodes.addresses[0])
+        with tfi.connect(nodes.addresses[0]) as client:
+            job = succeed(
+                client, "show_task.py", cache="racks", kind="custom", args=[str(tmp_path)], nodes={"rack": "b"}
+            )
+            assert [task.node_address for task in job.attempt.tasks] == [nodes.addresses[2]]
+            assert read(tmp_path, "worker-0.json")["partitions"] == list(range(8))
