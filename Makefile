@@ -19,7 +19,7 @@ EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
 .PHONY: help quickstart prepared test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
-  integration integration-python integration-java test-java abuse chaos soak scale fuzz bench bench-read \
+  integration integration-python integration-java test-java abuse gpu chaos soak scale fuzz bench bench-read \
   bench-storage bench-recovery bench-shared bench-live jars proto diagram venv lock licences sbom release release-test docs format clean
 
 help: ## Tell what there is to make.
@@ -88,6 +88,9 @@ integration-python: $(INSTALLED) $(NODES)
 
 abuse: $(INSTALLED) $(NODES) ## Ask two small nodes for too much of everything, beside a job that must not notice.
 	$(BIN)/pytest --numprocesses=2 --dist=loadfile tests/abuse
+
+gpu: $(INSTALLED) ## Check what needs a GPU: tasks compute on those that they were assigned. Skips where there is none.
+	$(BIN)/pytest -rs tests/gpu
 
 # The same SEED has the same schedule. `make test` runs a short one.
 TESTED_SEED := 45

@@ -32,6 +32,7 @@ __all__ = [
     "Continuous",
     "EpochProgress",
     "Event",
+    "Gpu",
     "Job",
     "JobKind",
     "JobSpec",
@@ -183,6 +184,7 @@ class JobSpec(Value):
         role_env: Added to the environment of the tasks of one role.
         chief: TF_CONFIG calls the first worker the chief.
         roles: Further tasks of a custom job.
+        gpus_per_worker: GPUs that each worker has for itself; 0: tasks use no GPU.
     """
 
     cache: str
@@ -219,6 +221,7 @@ class JobSpec(Value):
     role_env: tuple[RoleEnvironment, ...] = ()
     chief: bool = False
     roles: tuple[RoleCount, ...] = ()
+    gpus_per_worker: int = 0
 
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""
@@ -362,6 +365,7 @@ class TaskStatus(Value):
         node_failed: Its node or agent failed, and not the script.
         stalled: It was killed because it made no progress for too long.
         warm: Its process was a spare, which had TensorFlow imported before the task was started.
+        gpus: Ids of the GPUs that it has for itself.
     """
 
     state: TaskState
@@ -382,6 +386,7 @@ class TaskStatus(Value):
     node_failed: bool
     stalled: bool
     warm: bool
+    gpus: tuple[str, ...] = ()
 
     @classmethod
     def from_proto(cls, message: Any) -> TaskStatus:
@@ -600,6 +605,21 @@ def _shortened(line: str) -> str:
 
 
 @dataclass(frozen=True)
+class Gpu(Value):
+    """One GPU of a node.
+
+    Attributes:
+        id: As in CUDA_VISIBLE_DEVICES.
+        name: Its model; empty: unknown.
+        memory_bytes: Its memory; 0: unknown.
+    """
+
+    id: str
+    name: str = ""
+    memory_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class AgentInfo(Value):
     """The report of an agent about itself.
 
@@ -612,6 +632,7 @@ class AgentInfo(Value):
         error: Why no agent runs.
         warm_processes: Number of its spares, which have TensorFlow imported and wait for a task.
         warm_bytes: Their resident memory together, without pages of libraries.
+        gpus: The GPUs that tasks of its node may use.
     """
 
     pid: int | None
@@ -622,6 +643,7 @@ class AgentInfo(Value):
     error: str
     warm_processes: int
     warm_bytes: int
+    gpus: tuple[Gpu, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -755,6 +777,7 @@ class Node(Value):
         missing_nodes: The nodes of the baseline that are not in the cluster; the same for all nodes.
         max_tasks: Tasks that the queue admits on the node at one time; 0: any number.
         tasks: Tasks of jobs that are not over on the node.
+        gpus: The GPUs that tasks may use; of the last agent while none runs.
     """
 
     id: str
@@ -772,3 +795,4 @@ class Node(Value):
     missing_nodes: tuple[MissingNode, ...] = ()
     max_tasks: int = 0
     tasks: int = 0
+    gpus: tuple[Gpu, ...] = ()

@@ -114,8 +114,8 @@ class Task:
 
     @property
     def rules(self) -> Kind | None:
-        """What the kind of its job means; None outside."""
-        return KINDS[cast("JobKind", self.kind)] if self.kind else None
+        """What the kind of its job means; None outside, and for a kind of a later version."""
+        return KINDS.get(cast("JobKind", self.kind))
 
     @property
     def takes_equal_steps(self) -> bool:

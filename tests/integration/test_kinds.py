@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jobs import SCRIPTS, read
+from jobs import SCRIPTS, await_job, read
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.errors import InvalidRequestError, JobFailedError
@@ -141,6 +141,39 @@ def test_what_a_kind_has_not_is_an_error_before_anything_starts(
 ) -> None:
     with pytest.raises(InvalidRequestError, match=rule):
         client.submit(SCRIPTS / "show_task.py", cache=line, **options)
+
+
+def test_workers_have_gpus_of_their_own_on_the_nodes_that_have_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Numbers that limit a node: nothing of this needs the GPUs themselves.
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with LocalCluster(nodes=1) as nodes:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2")
+        nodes.start_node()
+        tfi.load("pictures", {"id": np.arange(64)}, partitions=8, address=nodes.addresses[0])
+        with tfi.connect(nodes.addresses[0]) as client:
+            assert sorted(len(node.gpus) for node in client.nodes()) == [0, 3]
+            options: dict[str, Any] = {"cache": "pictures", "kind": "custom", "workers_per_node": 2}
+            job = succeed(client, "show_task.py", args=[str(tmp_path)], gpus_per_worker=1, **options)
+            assert [task.status.gpus for task in job.attempt.tasks] == [("0",), ("1",)]
+            assert {task.node_address for task in job.attempt.tasks} == {nodes.addresses[1]}
+            found = [read(tmp_path, f"worker-{index}.json") for index in range(2)]
+            assert [each["visible"] for each in found] == ["0", "1"]
+            assert sorted(found[0]["partitions"] + found[1]["partitions"]) == list(range(8))
+            holder = client.submit(SCRIPTS / "stay.py", args=[str(tmp_path), "0"], gpus_per_worker=2, **options)
+            await_job(holder, lambda job: job.state == "running")
+            waiting = client.submit(SCRIPTS / "show_task.py", args=[str(tmp_path)], gpus_per_worker=2, **options)
+            await_job(waiting, lambda job: "(2 of 3 GPUs, 2 more needed)" in job.waiting_for)
+            with pytest.raises(InvalidRequestError, match=r"4 GPUs for each worker, and no node .* more than 3"):
+                client.submit(SCRIPTS / "show_task.py", gpus_per_worker=4, **options)
+            with pytest.raises(InvalidRequestError, match="Set gpus_per_worker in its place"):
+                client.submit(SCRIPTS / "show_task.py", env={"CUDA_VISIBLE_DEVICES": "0"}, **options)
+            holder.stop()
+            assert waiting.wait(timeout=60).attempt.tasks[0].status.gpus == ("0", "1")
+            # A task without GPUs sees none, on any node.
+            succeed(client, "show_task.py", args=[str(tmp_path)], **options)
+            assert [read(tmp_path, f"worker-{index}.json")["visible"] for index in range(4)] == [""] * 4
 
 
 def test_nodes_of_an_attribute_run_the_tasks_and_read_what_the_others_own(

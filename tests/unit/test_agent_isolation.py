@@ -36,7 +36,7 @@ NODES_SECRETS = {
 FOR_TASKS = {
     "LANG": "C.UTF-8",
     "LD_LIBRARY_PATH": "/opt/lib",
-    "CUDA_VISIBLE_DEVICES": "1",
+    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
     "TF_NUM_INTRAOP_THREADS": "2",
     "OMP_NUM_THREADS": "3",
 }
@@ -82,7 +82,8 @@ def test_task_inherits_listed_variables_and_none_of_the_nodes_secrets(agent: Age
     assert not NODES_SECRETS.keys() & env.keys()
     assert "hidden" not in agent.output
     given = {"TMPDIR", "TF_CPP_MIN_LOG_LEVEL", "TF_GRPC_REUSE_PORT", "PYTHONPATH"}
-    given |= {"PYTHONUNBUFFERED", "PYTHONFAULTHANDLER"}
+    given |= {"PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "CUDA_VISIBLE_DEVICES"}
+    given |= {"TF_FORCE_GPU_ALLOW_GROWTH", "XLA_PYTHON_CLIENT_PREALLOCATE"}
     own = {f"TENSORFLOW_IGNITE_{name}" for name in ("CONTEXT", "PROGRESS", "COMMAND", "TASK")}
     # LC_CTYPE is what Python itself sets in the C locale.
     assert env.keys() <= inherited(os.environ, ()).keys() | FOR_TASKS.keys() | given | own | {"LC_CTYPE"}

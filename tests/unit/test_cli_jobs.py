@@ -429,6 +429,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
             lost_nodes=[job_pb2.LostNode(id="c" * 36, consistent_id="n3", address="h:10822")],
             max_tasks=4,
             tasks=3,
+            gpus=[job_pb2.Gpu(id="GPU-1"), job_pb2.Gpu(id="GPU-2")],
         ),
         job_pb2.Node(
             id="b" * 36,
@@ -444,7 +445,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     ]
     code, out, _ = cli("nodes")
     assert code == 0
-    assert re.search(r"^aaaaaaaa +n1 +h +h:10820 +42 +3\.11\.2 +2\.21\.0 +3/4 +1 \(266 MiB\) +-$", out, re.M)
+    assert re.search(r"^aaaaaaaa +n1 +h +h:10820 +42 +3\.11\.2 +2\.21\.0 +3/4 +2 +1 \(266 MiB\) +-$", out, re.M)
     assert "node bbbbbbbb runs no tasks: no python3" in out
     assert "node bbbbbbbb is in quarantine: the end of attempt 2 of job 7f3a0000 is not proven (pids 12, 13)" in out
     assert "node bbbbbbbb: its loop 'node runner' has failed 3 times in succession" in out

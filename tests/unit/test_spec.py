@@ -84,6 +84,7 @@ def test_every_value_of_every_enum_has_its_text(message, field, texts) -> None:
         (job_pb2.Continuous, spec.Continuous),
         (job_pb2.RoundProgress, spec.RoundProgress),
         (job_pb2.Publication, spec.Publication),
+        (job_pb2.Gpu, spec.Gpu),
         (job_pb2.Node, spec.Node),
         (job_pb2.AgentInfo, spec.AgentInfo),
     ],

@@ -637,7 +637,7 @@ def _comes_true(condition) -> bool:
 
 
 class _Context:
-    in_job, job_id, attempt, role, index, incarnation = True, "7f3a", 2, "worker", 1, 3
+    in_job, job_id, attempt, key, incarnation = True, "7f3a", 2, ("worker", 1), 3
 
     def __init__(self, node_address: str) -> None:
         self.node_address = node_address

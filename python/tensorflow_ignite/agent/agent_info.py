@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 
+from tensorflow_ignite.agent.gpus import find_gpus
 from tensorflow_ignite.v1.job_pb2 import AgentInfo
 
 # Distributions with the module `tensorflow`.
@@ -23,13 +24,14 @@ _TENSORFLOW = (
 
 
 def agent_info() -> AgentInfo:
-    """Returns the pid, the interpreter and the versions that tasks use."""
+    """Returns the pid, the interpreter, the versions and the GPUs that tasks use."""
     return AgentInfo(
         pid=os.getpid(),
         python=sys.executable,
         python_version=platform.python_version(),
         package_version=_version("tensorflow-ignite") or "unknown",
         tensorflow_version=_tensorflow_version(),
+        gpus=find_gpus(),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tensorflow_ignite.agent import keeper, names, notifier
+from tensorflow_ignite.agent.gpus import Gpus
 from tensorflow_ignite.agent.keeper import Keeper
 from tensorflow_ignite.agent.lease import AttemptLease
 from tensorflow_ignite.agent.notifier import Notifier
@@ -39,6 +40,7 @@ class Attempt:
         notifier: Notifier,
         spares: Spares,
         threads: Callable[[], int | None],
+        gpus: Gpus,
     ) -> None:
         """An attempt without ports and tasks."""
         self.lease = AttemptLease()
@@ -52,6 +54,7 @@ class Attempt:
         self._notifier = notifier
         self._spares = spares
         self._threads = threads
+        self._gpus = gpus
         # By role and index: a new incarnation of a task uses the same port.
         self._ports: dict[tuple[int, int], ReservedPort] = {}
         self._tasks: dict[str, Task] = {}
@@ -126,6 +129,7 @@ class Attempt:
                     f"{'newer' if other.is_final else 'still running'}. One incarnation runs at a time, with ascending "
                     "numbers. Wait for its end, and use the next number",
                 )
+        gpus = self._gpus.assign(path, request.gpus)
         task = Task(
             request,
             work=self._work,
@@ -136,11 +140,15 @@ class Attempt:
             notifier=self._notifier,
             spares=self._spares,
             threads=self._threads,
+            gpus=gpus,
         )
         self._tasks[path] = task
         if self._planned_end is not None:
             task.command.plan(*self._planned_end)
-        self._lives.append(asyncio.create_task(task.live()))
+        life = asyncio.create_task(task.live())
+        # No process of the task is left then.
+        life.add_done_callback(lambda _: self._gpus.release(path))
+        self._lives.append(life)
 
     def plan_end(self, step: int, agreed: bool) -> None:
         """Passes a planned end, and the step that was proposed or agreed on, to every task, later ones included."""

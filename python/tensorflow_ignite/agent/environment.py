@@ -3,10 +3,11 @@
 import os
 import site
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from tensorflow_ignite.agent import limits, names, threads
+from tensorflow_ignite.agent.gpus import VISIBLE_VARIABLE
 from tensorflow_ignite.agent.inherited import inherited
 from tensorflow_ignite.agent.process import MARK_VARIABLE
 from tensorflow_ignite.base.package import PACKAGE
@@ -74,6 +75,7 @@ def environment(
     temporary: Path,
     agents: Mapping[str, str],
     thread_count: int | None = None,
+    gpus: Sequence[str] = (),
 ) -> dict[str, str]:
     """Merges variables: inherited from the agent, of the service, of the user, and last those that every task needs.
 
@@ -87,11 +89,15 @@ def environment(
         temporary: Its directory for temporary files.
         agents: The environment of the agent.
         thread_count: Threads of TensorFlow, unless one of these sources sets them; None: TensorFlow's own default.
+        gpus: Ids of the GPUs that are assigned to the task; it sees no others.
     """
     env = inherited(agents, request.inherited_env)
     # TensorFlow's C++ prints its lines only on request: what matters becomes an exception, and of every worker that
     # ends before another one it says that the task has crashed.
     env.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # Without them, TensorFlow and JAX take the whole memory of a GPU at once.
+    env.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    env.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     env["PYTHONUNBUFFERED"] = "1"
     # At SIGABRT, by which a stalled task is ended, Python writes the stacks of its threads into the output.
     env["PYTHONFAULTHANDLER"] = "1"
@@ -105,6 +111,7 @@ def environment(
             env.update(of_role.env)
     threads.limit(env, thread_count)
     env["PYTHONPATH"] = os.pathsep.join([str(code), *_absolute(env.get("PYTHONPATH", "")), *_package_root()])
+    env[VISIBLE_VARIABLE] = ",".join(gpus)
     # Without it, TensorFlow cannot bind the port that the agent has reserved.
     env["TF_GRPC_REUSE_PORT"] = "true"
     env["TENSORFLOW_IGNITE_CONTEXT"] = str(context)

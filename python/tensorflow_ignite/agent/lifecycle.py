@@ -13,6 +13,7 @@ from google.protobuf import json_format
 
 from tensorflow_ignite.agent import environment, process
 from tensorflow_ignite.agent.agent_info import agent_info
+from tensorflow_ignite.agent.gpus import Gpus
 from tensorflow_ignite.agent.last_report import report_termination
 from tensorflow_ignite.agent.lease import Lease
 from tensorflow_ignite.agent.server import AgentServer
@@ -73,6 +74,7 @@ async def _live(start: AgentStart) -> int:
         lease=Lease(start.lease_timeout.ToTimedelta().total_seconds()),
         log_limit=start.log_limit_bytes or DEFAULT_LOG_LIMIT_BYTES,
         spares=spares,
+        gpus=Gpus(info.gpus),
     )
     try:
         server = AgentServer(tasks, start.secret, spares, info)

@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +73,7 @@ class Task:
         notifier: Notifier,
         spares: Spares,
         threads: Callable[[], int | None],
+        gpus: Sequence[str],
     ) -> None:
         """Makes the task's directory; `live` starts the task.
 
@@ -86,9 +87,10 @@ class Task:
             notifier: Notified of each change.
             spares: The processes in which a task starts faster.
             threads: Returns the number of TensorFlow's threads in a task that starts now; None: its own default.
+            gpus: Ids of the GPUs that are assigned to it.
         """
         self.key = request.key
-        self.status = job_pb2.TaskStatus(address=address)
+        self.status = job_pb2.TaskStatus(address=address, gpus=gpus)
         self.version = 0
         self.is_final = False
         self.end_reported = False
@@ -226,6 +228,7 @@ class Task:
             self._temporary,
             os.environ,
             self._threads(),
+            self.status.gpus,
         )
 
     def _keep(self, command: list[str], variables: dict[str, str]) -> Keeper:

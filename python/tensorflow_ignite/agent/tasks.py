@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tensorflow_ignite.agent import names, process, threads
 from tensorflow_ignite.agent.attempt import Attempt
+from tensorflow_ignite.agent.gpus import Gpus
 from tensorflow_ignite.agent.lease import Lease
 from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.rejection import ABORTED, FAILED_PRECONDITION, RequestRejected
@@ -24,7 +25,7 @@ _log = logging.getLogger(__name__)
 class Tasks:
     """All attempts of this node. All methods run on one event loop."""
 
-    def __init__(self, work: Path, *, host: str, lease: Lease, log_limit: int, spares: Spares) -> None:
+    def __init__(self, work: Path, *, host: str, lease: Lease, log_limit: int, spares: Spares, gpus: Gpus) -> None:
         """Starts without attempts.
 
         Args:
@@ -33,6 +34,7 @@ class Tasks:
             lease: Tasks are killed when it expires.
             log_limit: Largest size of the output that is sent for a task, in bytes.
             spares: The spares of this node.
+            gpus: The GPUs of this node.
         """
         self.notifier = Notifier()
         #: ``host:port`` of other nodes, by the last heartbeat or the last start of a task.
@@ -42,6 +44,7 @@ class Tasks:
         self._lease = lease
         self._log_limit = log_limit
         self._spares = spares
+        self._gpus = gpus
         self._attempts: dict[tuple[str, int], Attempt] = {}
         # Never removed: a delayed call must not start an attempt again.
         self._stopped: set[tuple[str, int]] = set()
@@ -92,6 +95,7 @@ class Tasks:
                     notifier=self.notifier,
                     spares=self._spares,
                     threads=self._threads,
+                    gpus=self._gpus,
                 )
             ports.append(self._attempts[identity].reserve(key))
         return ports

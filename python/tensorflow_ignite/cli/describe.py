@@ -203,6 +203,9 @@ def _print_tasks(attempt: Attempt) -> None:
     print(table(heads, rows, indent="  ", optional=left_out, elastic=["PROGRESS"]))
     _print_epochs(attempt)
     for task in attempt.tasks:
+        if task.status.gpus:
+            print(fold(f"  {task.name} has the GPUs {', '.join(map(escaped, task.status.gpus))}", 4))
+    for task in attempt.tasks:
         if task.status.error:
             name = "" if task.status.error.startswith(task.name) else f"{task.name}: "
             print(fold(f"  {name}{paint(escaped(task.status.error), 'red')}", 4))

@@ -197,13 +197,14 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
             node.agent.python_version or "-",
             node.agent.tensorflow_version or "-",
             f"{node.tasks}/{node.max_tasks or '-'}",
+            str(len(node.gpus)),
             _spares_text(node.agent),
             node.plugin_version or "-",
         ]
         for node in found
     ]
-    heads = ["ID", "NAME", "HOST", "ADDRESS", "AGENT", "PYTHON", "TENSORFLOW", "TASKS", "SPARES", "VERSION"]
-    print(table(heads, rows, optional=["AGENT", "HOST", "SPARES", "VERSION"], elastic=["NAME"]))
+    heads = ["ID", "NAME", "HOST", "ADDRESS", "AGENT", "PYTHON", "TENSORFLOW", "TASKS", "GPUS", "SPARES", "VERSION"]
+    print(table(heads, rows, optional=["AGENT", "HOST", "SPARES", "VERSION", "GPUS"], elastic=["NAME"]))
     for node in found:
         if node.agent.error:
             print(fold(f"node {short_id(node.id)} runs no tasks: {paint(node.agent.error, 'red')}", 2))

@@ -33,6 +33,9 @@ def submit(
         int | None,
         option("--workers-per-node", "NUMBER", "Workers that share the partitions of one node; 1 when left out."),
     ] = None,
+    gpus_per_worker: Annotated[
+        int, option("--gpus-per-worker", "NUMBER", "GPUs that each worker has for itself; its tasks see no others.")
+    ] = 0,
     nodes: Annotated[
         list[str] | None,
         option("--nodes", "ATTRIBUTE=VALUE", "Run workers only on nodes with this attribute; may be repeated."),
@@ -185,7 +188,8 @@ def submit(
       tensorflow-ignite submit --cache images --requirements requirements.txt train.py
       tensorflow-ignite submit --cache images --wheel dist/my-1.0-py3-none-any.whl train.py
       tensorflow-ignite submit --cache clicks --kind parameter-server train.py
-      tensorflow-ignite submit --cache images --kind mirrored --nodes gpu=yes train.py
+      tensorflow-ignite submit --cache images --kind mirrored --gpus-per-worker 4 train.py
+      tensorflow-ignite submit --cache images --nodes rack=a train.py
       tensorflow-ignite submit --cache images --workers-per-node 2 train.py
       tensorflow-ignite submit --cache images --priority 10 train.py
       tensorflow-ignite submit --cache images --read-rate 200MB train.py
@@ -257,6 +261,7 @@ def submit(
             role_env=role_variables,
             chief=chief,
             roles=_parse_roles(role),
+            gpus_per_worker=gpus_per_worker,
         )
         exit_code = 0
         if wait:

@@ -145,6 +145,7 @@ class Client:
         role_env: Mapping[str, Mapping[str, str]] | None = None,
         chief: bool = False,
         roles: Mapping[str, int] | None = None,
+        gpus_per_worker: int = 0,
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -215,6 +216,9 @@ class Client:
             chief: Let TF_CONFIG call the first worker the chief, for scripts that look for one.
             roles: Further tasks of a custom job that run the script too, and read no partitions: their roles, as in
                 TF_CONFIG, with their numbers.
+            gpus_per_worker: GPUs that each worker has for itself. Workers run on nodes with as many; the partitions of
+                the other nodes are read over the network. The job waits in the queue until they are free. 0: its tasks
+                use no GPU.
 
         Returns:
             The job, which continues when this client is closed.
@@ -281,6 +285,7 @@ class Client:
             ),
             chief=bool(chief),
             roles=checks.roles(roles, kind),
+            gpus_per_worker=checks.count("gpus_per_worker", gpus_per_worker, 0),
         )
         if spec.continuous is not None and kind != DEFAULT_KIND:
             raise InvalidRequestError(

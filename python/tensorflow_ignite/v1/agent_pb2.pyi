@@ -95,7 +95,7 @@ class ReservePortsResponse(_message.Message):
     def __init__(self, ports: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StartTaskRequest(_message.Message):
-    __slots__ = ("key", "spec", "code_archive", "env", "context", "limits", "inherited_env", "lease_until_nanos", "first_step_timeout", "stall_timeout", "peers", "nice", "is_server")
+    __slots__ = ("key", "spec", "code_archive", "env", "context", "limits", "inherited_env", "lease_until_nanos", "first_step_timeout", "stall_timeout", "peers", "nice", "is_server", "gpus")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -116,6 +116,7 @@ class StartTaskRequest(_message.Message):
     PEERS_FIELD_NUMBER: _ClassVar[int]
     NICE_FIELD_NUMBER: _ClassVar[int]
     IS_SERVER_FIELD_NUMBER: _ClassVar[int]
+    GPUS_FIELD_NUMBER: _ClassVar[int]
     key: TaskKey
     spec: _job_pb2.JobSpec
     code_archive: str
@@ -129,7 +130,8 @@ class StartTaskRequest(_message.Message):
     peers: _containers.RepeatedScalarFieldContainer[str]
     nice: int
     is_server: bool
-    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ..., lease_until_nanos: _Optional[int] = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., peers: _Optional[_Iterable[str]] = ..., nice: _Optional[int] = ..., is_server: bool = ...) -> None: ...
+    gpus: int
+    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., spec: _Optional[_Union[_job_pb2.JobSpec, _Mapping]] = ..., code_archive: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ..., context: _Optional[_Union[TaskContext, _Mapping]] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ..., lease_until_nanos: _Optional[int] = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., peers: _Optional[_Iterable[str]] = ..., nice: _Optional[int] = ..., is_server: bool = ..., gpus: _Optional[int] = ...) -> None: ...
 
 class TaskLimits(_message.Message):
     __slots__ = ("memory_bytes", "processes", "open_files", "cpu_time", "run_time")

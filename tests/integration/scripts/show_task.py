@@ -19,6 +19,7 @@ found = {
     "earlier": [os.environ[name] for name in ("TF_CLUSTER", "TF_WORKERS", "TF_CHIEF_SERVER")],
     "env": {name: value for name, value in os.environ.items() if name.startswith("TEST_")},
     "tensorflow": "tensorflow" in sys.modules,
+    "visible": os.environ["CUDA_VISIBLE_DEVICES"],
 }
 with fsspec.open(f"ignite:///jobs/{here.job_id}/{here.role}-{here.index}", "w") as file:
     file.write("written by a task")

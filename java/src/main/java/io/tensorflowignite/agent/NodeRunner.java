@@ -24,6 +24,7 @@ import io.tensorflowignite.job.OutputNews;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.job.decide.KnownValues;
+import io.tensorflowignite.job.decide.Placement;
 import io.tensorflowignite.lease.Contacts;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.JobIndex;
@@ -425,6 +426,7 @@ public final class NodeRunner implements AutoCloseable {
               .setSpec(spec)
               .setCodeArchive(archive.toString())
               .setIsServer(KindRules.of(spec).isServer(task.getRole()))
+              .setGpus(Placement.gpus(spec, task.getRole()))
               .setLeaseUntilNanos(leaseEnd.getAsLong())
               .addAllPeers(peers.get())
               .setFirstStepTimeout(

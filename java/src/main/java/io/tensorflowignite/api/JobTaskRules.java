@@ -19,6 +19,7 @@ import java.util.regex.Pattern;
 final class JobTaskRules {
   private static final int MAX_PS = 100;
   private static final int MAX_WORKERS_PER_NODE = 64;
+  private static final int MAX_GPUS = 64;
   private static final int MAX_NAMED_TASKS = 100;
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
   private static final Pattern ROLE = Pattern.compile("[a-z][a-z0-9_]{0,30}");
@@ -48,6 +49,12 @@ final class JobTaskRules {
             + " to such a number.",
         spec.getWorkersPerNode(),
         MAX_WORKERS_PER_NODE);
+    require(
+        spec.getGpusPerWorker() >= 0 && spec.getGpusPerWorker() <= MAX_GPUS,
+        "The job requests %d GPUs for each worker. From 0 to %d are allowed. Set gpus_per_worker to"
+            + " such a number.",
+        spec.getGpusPerWorker(),
+        MAX_GPUS);
     Set<String> roles = new HashSet<>();
     int tasks = 0;
     for (RoleCount role : spec.getRolesList()) {
@@ -93,6 +100,10 @@ final class JobTaskRules {
           "'%s' is not a name of an environment variable. A name has letters, digits and _, and"
               + " does not begin with a digit. Rename the variable in env.",
           name);
+      require(
+          !name.equals("CUDA_VISIBLE_DEVICES"),
+          "The job sets CUDA_VISIBLE_DEVICES. The agent of a node sets it, so that no two tasks get"
+              + " the same GPU. Set gpus_per_worker in its place.");
     }
   }
 

@@ -71,6 +71,7 @@ final class JobValidator {
         spec.getCodeDigest());
     checkAttributes(spec.getNodesMap());
     checkAttributes(spec.getPsNodesMap());
+    checkGpus(spec);
     checkAgents(KindRules.of(spec).needsTensorFlow());
   }
 
@@ -122,6 +123,24 @@ final class JobValidator {
     if (spec.hasContinuous()) {
       checkContinuous(spec);
     }
+  }
+
+  private void checkGpus(JobSpec spec) {
+    int wanted = spec.getGpusPerWorker();
+    int most =
+        nodes.live().stream()
+            .filter(node -> NodeAttributes.have(ignite, node, spec.getNodesMap()))
+            .mapToInt(Node::getGpusCount)
+            .max()
+            .orElse(0);
+    check(
+        wanted <= most,
+        ERROR_CODE_INVALID_REQUEST,
+        "The job requests %d GPUs for each worker, and no node that it may use has more than %d. A"
+            + " worker runs on one node. Set gpus_per_worker to a smaller number, or see which GPUs"
+            + " the nodes have: tensorflow-ignite nodes.",
+        wanted,
+        most);
   }
 
   private void checkAttributes(Map<String, String> wanted) {

@@ -9,6 +9,7 @@ import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.job.decide.Placement;
 import io.tensorflowignite.job.decide.PlacementResult;
+import io.tensorflowignite.job.decide.Resource;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.Job;
@@ -53,14 +54,14 @@ final class AssignmentReader {
   }
 
   /**
-   * The tasks of a job by node, if it is placed now; empty: it cannot be. The client process counts
-   * for the first node, since the node of the job's service is not known before its admission.
+   * What a job needs, if it is placed now; empty: it cannot be. The client process counts for the
+   * first node, since the node of the job's service is not known before its admission.
    */
-  Optional<Map<String, Integer>> demand(JobSpec spec) {
+  Optional<Map<Resource, Integer>> demand(JobSpec spec) {
     if (!ignite.cacheNames().contains(spec.getCache())) {
       return Optional.empty();
     }
-    return place(spec, "", "").placement().map(Placement::tasksByNode);
+    return place(spec, "", "").placement().map(Placement::needs);
   }
 
   /**
@@ -196,18 +197,26 @@ final class AssignmentReader {
 
   /**
    * The nodes that may get workers, in the order in which they joined: the owners of partitions, or
-   * if the job names attributes, all nodes that have them. Drained nodes get none.
+   * if the job names attributes or needs GPUs, all nodes that have them. Drained nodes get none.
    */
   private List<Node> candidates(JobSpec spec, Map<Node, List<Integer>> owners) {
-    Collection<Node> all = spec.getNodesCount() == 0 ? owners.keySet() : nodes.live();
+    boolean onOwners = spec.getNodesCount() == 0 && spec.getGpusPerWorker() == 0;
+    Collection<Node> all = onOwners ? owners.keySet() : nodes.live();
     return all.stream()
         .filter(node -> !isDrained(node))
         .filter(node -> node.getAvailability() != NODE_AVAILABILITY_STOPPING)
         .filter(node -> NodeAttributes.have(ignite, node, spec.getNodesMap()))
+        .filter(node -> node.getGpusCount() >= spec.getGpusPerWorker())
         .collect(Collectors.toList());
   }
 
   private static String noCandidate(JobSpec spec) {
+    if (spec.getGpusPerWorker() > 0) {
+      return String.format(
+          "a node that is not drained with %d GPUs%s",
+          spec.getGpusPerWorker(),
+          spec.getNodesCount() == 0 ? "" : " and " + NodeAttributes.text(spec.getNodesMap()));
+    }
     return spec.getNodesCount() == 0
         ? "a node that owns partitions of cache '"
             + spec.getCache()

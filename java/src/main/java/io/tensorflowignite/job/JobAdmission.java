@@ -6,6 +6,7 @@ import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.job.decide.Members;
 import io.tensorflowignite.job.decide.QuorumRule;
+import io.tensorflowignite.job.decide.Resource;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.settings.QueueSettings;
 import io.tensorflowignite.table.JobTable;
@@ -19,7 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 
 /**
@@ -58,12 +58,15 @@ public final class JobAdmission {
     if (current.stream().noneMatch(JobQueue::mayWait)) {
       return Map.of();
     }
-    Map<String, Integer> limits =
-        nodes.live().stream()
-            .filter(node -> node.getMaxTasks() > 0)
-            .collect(Collectors.toMap(Node::getId, Node::getMaxTasks, Integer::min));
+    Map<Resource, Integer> limits = new HashMap<>();
+    for (Node node : nodes.live()) {
+      if (node.getMaxTasks() > 0) {
+        limits.put(Resource.tasks(node.getId()), node.getMaxTasks());
+        limits.put(Resource.gpus(node.getId()), node.getGpusCount());
+      }
+    }
     Set<String> here = Members.consistentIds(nodes.live());
-    Map<JobSpec, Optional<Map<String, Integer>>> demands = new HashMap<>();
+    Map<JobSpec, Optional<Map<Resource, Integer>>> demands = new HashMap<>();
     return JobQueue.decide(
         current,
         limits,
@@ -75,7 +78,7 @@ public final class JobAdmission {
   }
 
   /** A cache that Ignite is just destroying must not hold up the jobs of others. */
-  private Optional<Map<String, Integer>> demand(JobSpec spec) {
+  private Optional<Map<Resource, Integer>> demand(JobSpec spec) {
     try {
       return assignments.demand(spec);
     } catch (RuntimeException e) {
@@ -116,6 +119,7 @@ public final class JobAdmission {
         .setMinWorkers(spec.getMinWorkers())
         .setAllowDataLoss(spec.getAllowDataLoss())
         .setWorkersPerNode(spec.getWorkersPerNode())
+        .setGpusPerWorker(spec.getGpusPerWorker())
         .putAllNodes(spec.getNodesMap())
         .putAllPsNodes(spec.getPsNodesMap())
         .addAllRoles(spec.getRolesList())

@@ -88,7 +88,11 @@ final class NodeRow implements AutoCloseable {
   }
 
   synchronized void agent(AgentInfo agent) {
-    self = self.toBuilder().setAgent(agent).build();
+    Node.Builder row = self.toBuilder().setAgent(agent);
+    if (agent.getPid() != 0) {
+      row.clearGpus().addAllGpus(agent.getGpusList());
+    }
+    self = row.build();
     changes.release();
   }
 

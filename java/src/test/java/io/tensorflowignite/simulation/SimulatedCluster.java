@@ -12,6 +12,7 @@ import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.job.decide.Members;
 import io.tensorflowignite.job.decide.Placement;
 import io.tensorflowignite.job.decide.PlacementResult;
+import io.tensorflowignite.job.decide.Resource;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobKind;
@@ -222,17 +223,18 @@ final class SimulatedCluster {
       return Set.of();
     }
     List<SimulatedNode> live = oldest.live();
-    Map<String, Integer> limits =
-        live.stream().collect(Collectors.toMap(SimulatedNode::id, node -> maxTasks));
+    Map<Resource, Integer> limits =
+        live.stream()
+            .collect(Collectors.toMap(node -> Resource.tasks(node.id()), node -> maxTasks));
     Map<String, JobQueue.Entry> queue =
         JobQueue.decide(
             cell.rows().values(),
             limits,
             SETTINGS.queue,
             job -> {
-              Map<String, Integer> tasks =
+              Map<Resource, Integer> tasks =
                   owners(job, live).stream()
-                      .collect(Collectors.toMap(SimulatedNode::id, owner -> 1));
+                      .collect(Collectors.toMap(owner -> Resource.tasks(owner.id()), owner -> 1));
               int others = job.getSpec().getPsCount() + (job.getSpec().getPsCount() > 0 ? 1 : 0);
               tasks.entrySet().stream().findFirst().ifPresent(first -> first.setValue(1 + others));
               return tasks.isEmpty() ? Optional.empty() : Optional.of(tasks);

@@ -21,13 +21,13 @@ import java.util.TreeMap;
 import java.util.function.Function;
 
 /**
- * Which of the waiting jobs may start. A node has room for a limited number of tasks, and an owner
- * of jobs for a quota. Jobs are admitted in the order of their ranks: the time of submission, less
- * ten minutes for each unit of priority, so that each job comes first at some time. A job that
- * waits for room reserves the nodes that it needs: jobs of later ranks get only the rest. A job
- * that waits for the quota of its owner reserves no node, and later jobs of the same owner wait
- * behind it. A job that needs more than a node has, or than a quota allows, is admitted when
- * nothing else is there.
+ * Which of the waiting jobs may start. A node has room for a limited number of tasks and has a
+ * number of GPUs, and an owner of jobs has a quota. Jobs are admitted in the order of their ranks:
+ * the time of submission, less ten minutes for each unit of priority, so that each job comes first
+ * at some time. A job that waits for room reserves the nodes that it needs: jobs of later ranks get
+ * only the rest. A job that waits for the quota of its owner reserves no node, and later jobs of
+ * the same owner wait behind it. A job that needs more than a node has, or than a quota allows, is
+ * admitted when nothing else is there.
  */
 public final class JobQueue {
   public static final int MAX_PRIORITY = 100;
@@ -58,15 +58,15 @@ public final class JobQueue {
     }
   }
 
-  private final Map<String, Integer> limits;
+  private final Map<Resource, Integer> limits;
   private final QueueSettings settings;
-  private final Map<String, Integer> usedByNode = new HashMap<>();
-  private final Map<String, Integer> reservedByNode = new HashMap<>();
+  private final Map<Resource, Integer> used = new HashMap<>();
+  private final Map<Resource, Integer> reserved = new HashMap<>();
   private final Map<String, Integer> usedByOwner = new HashMap<>();
   private final Set<String> ownersOverQuota = new HashSet<>();
   private int waiting;
 
-  private JobQueue(Map<String, Integer> limits, QueueSettings settings) {
+  private JobQueue(Map<Resource, Integer> limits, QueueSettings settings) {
     this.limits = limits;
     this.settings = settings;
   }
@@ -83,16 +83,16 @@ public final class JobQueue {
    * Decides for all jobs.
    *
    * @param jobs the jobs that are not over
-   * @param limits the tasks for which nodes have room, by id; a node that is missing has no limit
-   * @param demand the tasks of a job's next attempt by node; empty: it cannot be placed now, and
-   *     waits for that outside the queue
+   * @param limits what nodes have; a resource that is missing has no limit
+   * @param demand what a job's next attempt needs; empty: it cannot be placed now, and waits for
+   *     that outside the queue
    * @return by id of each job that {@link #mayWait} and can be placed
    */
   public static Map<String, Entry> decide(
       Collection<Job> jobs,
-      Map<String, Integer> limits,
+      Map<Resource, Integer> limits,
       QueueSettings settings,
-      Function<Job, Optional<Map<String, Integer>>> demand) {
+      Function<Job, Optional<Map<Resource, Integer>>> demand) {
     JobQueue queue = new JobQueue(limits, settings);
     List<Job> candidates = new ArrayList<>();
     for (Job job : jobs) {
@@ -107,9 +107,7 @@ public final class JobQueue {
     candidates.sort(BY_RANK);
     Map<String, Entry> entries = new HashMap<>();
     for (Job job : candidates) {
-      demand
-          .apply(job)
-          .ifPresent(tasksByNode -> entries.put(job.getId(), queue.next(job, tasksByNode)));
+      demand.apply(job).ifPresent(needed -> entries.put(job.getId(), queue.next(job, needed)));
     }
     return entries;
   }
@@ -123,26 +121,27 @@ public final class JobQueue {
    * attempt if it restarts, or is about to since a node has left. A node that was started again has
    * another id, so the tasks of the last attempt alone would leave the room to others.
    */
-  private Map<String, Integer> held(Job job, Function<Job, Optional<Map<String, Integer>>> demand) {
-    Map<String, Integer> placed = placed(job);
+  private Map<Resource, Integer> held(
+      Job job, Function<Job, Optional<Map<Resource, Integer>>> demand) {
+    Map<Resource, Integer> placed = placed(job);
     boolean restarts =
         job.getState() == JOB_STATE_RESTARTING
             || (job.getState() != JOB_STATE_ENDING
                 && !limits.keySet().containsAll(placed.keySet()));
-    Optional<Map<String, Integer>> next = restarts ? demand.apply(job) : Optional.empty();
+    Optional<Map<Resource, Integer>> next = restarts ? demand.apply(job) : Optional.empty();
     if (next.isEmpty()) {
       return placed;
     }
     placed.keySet().retainAll(limits.keySet());
-    next.get().forEach((node, tasks) -> placed.merge(node, tasks, Math::max));
+    next.get().forEach((resource, count) -> placed.merge(resource, count, Math::max));
     return placed;
   }
 
-  private static Map<String, Integer> placed(Job job) {
-    return Placement.tasksByNode(JobMachine.attempt(job).getTasksList());
+  private static Map<Resource, Integer> placed(Job job) {
+    return Placement.needs(job.getSpec(), JobMachine.attempt(job).getTasksList());
   }
 
-  private Entry next(Job job, Map<String, Integer> demand) {
+  private Entry next(Job job, Map<Resource, Integer> demand) {
     Optional<String> overQuota = overQuota(job, demand);
     if (overQuota.isPresent()) {
       ownersOverQuota.add(job.getOwner());
@@ -153,17 +152,21 @@ public final class JobQueue {
     }
     List<String> full = new ArrayList<>();
     boolean isBehind = false;
-    for (Map.Entry<String, Integer> need : new TreeMap<>(demand).entrySet()) {
-      String node = need.getKey();
-      int limit = limits.getOrDefault(node, Integer.MAX_VALUE);
-      int used = usedByNode.getOrDefault(node, 0);
+    for (Map.Entry<Resource, Integer> need : new TreeMap<>(demand).entrySet()) {
+      Resource resource = need.getKey();
+      int limit = limits.getOrDefault(resource, Integer.MAX_VALUE);
+      int inUse = used.getOrDefault(resource, 0);
       long needed = Math.min(need.getValue(), limit);
-      if (used + needed > limit) {
+      if (inUse + needed > limit) {
         full.add(
             String.format(
-                "node %s (%d of %d tasks, %d more needed)",
-                MessageText.shortId(node), used, limit, need.getValue()));
-      } else if (used + reservedByNode.getOrDefault(node, 0) + needed > limit) {
+                "node %s (%d of %d %s, %d more needed)",
+                MessageText.shortId(resource.node),
+                inUse,
+                limit,
+                resource.noun(),
+                need.getValue()));
+      } else if (inUse + reserved.getOrDefault(resource, 0) + needed > limit) {
         isBehind = true;
       }
     }
@@ -171,28 +174,28 @@ public final class JobQueue {
       use(job, demand);
       return new Entry(0, "");
     }
-    demand.forEach((node, tasks) -> reservedByNode.merge(node, tasks, Integer::sum));
+    demand.forEach((resource, count) -> reserved.merge(resource, count, Integer::sum));
     return wait(
         full.isEmpty()
             ? "the jobs before it in the queue, which need the same nodes"
             : "room on " + full.get(0) + others(full.size() - 1));
   }
 
-  private Optional<String> overQuota(Job job, Map<String, Integer> demand) {
+  private Optional<String> overQuota(Job job, Map<Resource, Integer> demand) {
     OptionalInt quota = settings.quota(job.getOwner());
-    int used = usedByOwner.getOrDefault(job.getOwner(), 0);
-    int needed = total(demand);
-    return quota.isPresent() && used > 0 && used + needed > quota.getAsInt()
+    int owned = usedByOwner.getOrDefault(job.getOwner(), 0);
+    int needed = tasks(demand);
+    return quota.isPresent() && owned > 0 && owned + needed > quota.getAsInt()
         ? Optional.of(
             String.format(
                 "the quota of '%s' (%d of %d tasks, %d more needed)",
-                job.getOwner(), used, quota.getAsInt(), needed))
+                job.getOwner(), owned, quota.getAsInt(), needed))
         : Optional.empty();
   }
 
-  private void use(Job job, Map<String, Integer> tasksByNode) {
-    tasksByNode.forEach((node, tasks) -> usedByNode.merge(node, tasks, Integer::sum));
-    usedByOwner.merge(job.getOwner(), total(tasksByNode), Integer::sum);
+  private void use(Job job, Map<Resource, Integer> needs) {
+    needs.forEach((resource, count) -> used.merge(resource, count, Integer::sum));
+    usedByOwner.merge(job.getOwner(), tasks(needs), Integer::sum);
   }
 
   private Entry wait(String reason) {
@@ -204,7 +207,10 @@ public final class JobQueue {
     return nodes == 0 ? "" : nodes == 1 ? " and another node" : " and " + nodes + " other nodes";
   }
 
-  private static int total(Map<String, Integer> tasksByNode) {
-    return tasksByNode.values().stream().mapToInt(Integer::intValue).sum();
+  private static int tasks(Map<Resource, Integer> needs) {
+    return needs.entrySet().stream()
+        .filter(need -> !need.getKey().isGpu)
+        .mapToInt(Map.Entry::getValue)
+        .sum();
   }
 }

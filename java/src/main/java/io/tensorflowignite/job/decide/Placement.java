@@ -30,11 +30,13 @@ import java.util.stream.IntStream;
  * service.
  */
 public final class Placement {
+  private final JobSpec spec;
   private final List<Task> tasks;
   private final String digest;
   private final List<Node> members;
 
-  private Placement(List<Task> tasks, String digest, List<Node> members) {
+  private Placement(JobSpec spec, List<Task> tasks, String digest, List<Node> members) {
+    this.spec = spec;
     this.tasks = tasks;
     this.digest = digest;
     this.members = members;
@@ -56,7 +58,7 @@ public final class Placement {
     List<Task> tasks = new ArrayList<>();
     readers.forEach(
         (node, partitions) ->
-            shares(partitions, spec.getWorkersPerNode())
+            shares(partitions, workers(spec, node))
                 .forEach(
                     share ->
                         tasks.add(
@@ -71,7 +73,7 @@ public final class Placement {
       tasks.add(task(ROLE_CLIENT, 0, clientNode).build());
     }
     addNamed(spec, List.copyOf(readers.keySet()), tasks);
-    return new Placement(tasks, digest, members);
+    return new Placement(spec, tasks, digest, members);
   }
 
   /**
@@ -112,9 +114,17 @@ public final class Placement {
     }
   }
 
+  /** The workers of a node: as many as the job requests, or as have the GPUs for it. */
+  private static int workers(JobSpec spec, Node node) {
+    int requested = Math.max(1, spec.getWorkersPerNode());
+    return spec.getGpusPerWorker() == 0
+        ? requested
+        : Math.min(requested, node.getGpusCount() / spec.getGpusPerWorker());
+  }
+
   /** The partitions of each worker of a node: in turn, since neighbours may be of one size. */
-  private static List<List<Integer>> shares(List<Integer> partitions, int workersPerNode) {
-    int workers = Math.min(Math.max(1, workersPerNode), partitions.size());
+  private static List<List<Integer>> shares(List<Integer> partitions, int most) {
+    int workers = Math.min(most, partitions.size());
     return IntStream.range(0, workers)
         .mapToObj(
             worker ->
@@ -133,15 +143,26 @@ public final class Placement {
     return tasks.stream().filter(task -> task.getRole() == ROLE_WORKER).count();
   }
 
-  /** The number of tasks by id of a node. */
-  public Map<String, Integer> tasksByNode() {
-    return tasksByNode(tasks);
+  /** What the tasks need. */
+  public Map<Resource, Integer> needs() {
+    return needs(spec, tasks);
   }
 
-  /** The number of tasks by id of a node, in a map that the caller may change. */
-  static Map<String, Integer> tasksByNode(List<Task> tasks) {
-    return tasks.stream()
-        .collect(Collectors.toMap(Task::getNodeId, task -> 1, Integer::sum, HashMap::new));
+  /** What tasks of a job need, in a map that the caller may change. */
+  static Map<Resource, Integer> needs(JobSpec spec, List<Task> tasks) {
+    Map<Resource, Integer> needs = new HashMap<>();
+    for (Task task : tasks) {
+      needs.merge(Resource.tasks(task.getNodeId()), 1, Integer::sum);
+      if (gpus(spec, task.getRole()) > 0) {
+        needs.merge(Resource.gpus(task.getNodeId()), gpus(spec, task.getRole()), Integer::sum);
+      }
+    }
+    return needs;
+  }
+
+  /** The GPUs of one task. */
+  public static int gpus(JobSpec spec, Role role) {
+    return role == ROLE_WORKER ? spec.getGpusPerWorker() : 0;
   }
 
   /** Identifies the assignment: the cache, and the partitions that each node reads. */

@@ -5,6 +5,7 @@ import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_SUCCEEDED;
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
@@ -23,10 +24,15 @@ import java.util.Random;
 import org.junit.Test;
 
 public class JobQueueTest {
-  private static final Map<String, Integer> LIMITS = Map.of("a", 4, "b", 4);
+  private static final Map<Resource, Integer> LIMITS =
+      Map.of(
+          Resource.tasks("a"), 4,
+          Resource.tasks("b"), 4,
+          Resource.gpus("a"), 2,
+          Resource.gpus("b"), 0);
 
   private final List<Job> jobs = new ArrayList<>();
-  private final Map<String, Map<String, Integer>> demands = new HashMap<>();
+  private final Map<String, Map<Resource, Integer>> demands = new HashMap<>();
   private QueueSettings settings = new QueueSettings(0, Map.of());
 
   @Test
@@ -81,6 +87,30 @@ public class JobQueueTest {
   }
 
   @Test
+  public void noGpuIsPromisedTwice() {
+    waits("first", 10, 0, Map.of("a", 1));
+    demands.get("first").put(Resource.gpus("a"), 2);
+    waits("second", 20, 0, Map.of("a", 1));
+    demands.get("second").put(Resource.gpus("a"), 1);
+    waits("without", 30, 0, Map.of("a", 1));
+    assertAdmitted("first");
+    assertWaits("second", 1, "room on node a (2 of 2 GPUs, 1 more needed)");
+    assertAdmitted("without");
+  }
+
+  @Test
+  public void gpusOfAJobThatRunsAreItsWorkers() {
+    runs("running", "", Map.of("a", 2));
+    Job.Builder running = jobs.get(0).toBuilder();
+    running.getSpecBuilder().setGpusPerWorker(1);
+    running.getAttemptsBuilder(0).getTasksBuilder(0).setRole(ROLE_WORKER);
+    jobs.set(0, running.build());
+    waits("two", 10, 0, Map.of("a", 1));
+    demands.get("two").put(Resource.gpus("a"), 2);
+    assertWaits("two", 1, "room on node a (1 of 2 GPUs, 2 more needed)");
+  }
+
+  @Test
   public void aJobLargerThanANodeIsAdmittedWhenTheNodeIsEmpty() {
     waits("huge", 10, 0, Map.of("a", 9));
     waits("small", 20, 0, Map.of("a", 1));
@@ -119,7 +149,7 @@ public class JobQueueTest {
   public void aJobThatRestartsKeepsRoomOnTheNodesOfItsNextAttempt() {
     runs("restarting", "", Map.of("gone", 4, "b", 1));
     jobs.set(0, jobs.get(0).toBuilder().setState(JOB_STATE_RESTARTING).build());
-    demands.put("restarting", Map.of("a", 4));
+    demands.put("restarting", tasks(Map.of("a", 4)));
     waits("waiting", 10, 0, Map.of("a", 1));
     waits("other", 20, 0, Map.of("b", 4));
     assertWaits("waiting", 1, "room on node a (4 of 4 tasks, 1 more needed)");
@@ -159,13 +189,13 @@ public class JobQueueTest {
       waits(
           "job" + count++, now, JobQueue.MAX_PRIORITY, Map.of(random.nextBoolean() ? "a" : "b", 2));
       Map<String, JobQueue.Entry> entries = decide();
-      Map<String, Integer> used = new HashMap<>();
+      Map<Resource, Integer> used = new HashMap<>();
       jobs.removeIf(job -> job.getState() == JOB_STATE_RUNNING && random.nextInt(3) == 0);
       for (Job job : List.copyOf(jobs)) {
         JobQueue.Entry entry = entries.get(job.getId());
         if (entry != null && entry.isAdmitted()) {
           jobs.remove(job);
-          runs(job.getId(), "", demands.get(job.getId()));
+          runs(job.getId(), "", byNode(demands.get(job.getId())));
         }
       }
       jobs.removeIf(job -> job.getId().equals("last") && job.getState() == JOB_STATE_RUNNING);
@@ -192,7 +222,7 @@ public class JobQueueTest {
             .setCreatedAt(at(second));
     job.getSpecBuilder().setPriority(priority);
     jobs.add(job.build());
-    demands.put(id, demand);
+    demands.put(id, tasks(demand));
   }
 
   private void runs(String id, String owner, Map<String, Integer> tasks) {
@@ -214,6 +244,18 @@ public class JobQueueTest {
 
   private static Timestamp at(long second) {
     return Timestamp.newBuilder().setSeconds(second).build();
+  }
+
+  private static Map<String, Integer> byNode(Map<Resource, Integer> needs) {
+    Map<String, Integer> tasks = new HashMap<>();
+    needs.forEach((resource, count) -> tasks.put(resource.node, count));
+    return tasks;
+  }
+
+  private static Map<Resource, Integer> tasks(Map<String, Integer> byNode) {
+    Map<Resource, Integer> needs = new HashMap<>();
+    byNode.forEach((node, count) -> needs.put(Resource.tasks(node), count));
+    return needs;
   }
 
   private Map<String, JobQueue.Entry> decide() {

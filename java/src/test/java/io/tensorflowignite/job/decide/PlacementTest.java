@@ -8,6 +8,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertNotEquals;
 
 import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.v1.Gpu;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.RoleCount;
@@ -67,6 +68,23 @@ public class PlacementTest {
                 .setKind(JOB_KIND_MULTI_WORKER_MIRRORED)
                 .setWorkersPerNode(2)
                 .build()));
+  }
+
+  @Test
+  public void aNodeHasAsManyWorkersAsItHasGpusForThem() {
+    Node node =
+        node("first").toBuilder().addGpus(gpu("0")).addGpus(gpu("1")).addGpus(gpu("2")).build();
+    JobSpec.Builder spec = JobSpec.newBuilder().setKind(JOB_KIND_MULTI_WORKER_MIRRORED);
+    spec.setWorkersPerNode(3);
+    Map<Node, List<Integer>> readers = Map.of(node, List.of(0, 1, 2, 3));
+    assertEquals(3, place(spec.setGpusPerWorker(1).build(), readers).workers());
+    Placement two = place(spec.setGpusPerWorker(2).build(), readers);
+    assertEquals(1, two.workers());
+    assertEquals(Map.of(Resource.tasks("first"), 1, Resource.gpus("first"), 2), two.needs());
+  }
+
+  private static Gpu gpu(String id) {
+    return Gpu.newBuilder().setId(id).build();
   }
 
   @Test
