@@ -50,14 +50,33 @@ def test_fit_trains_on_rows_as_they_are_put(cluster: LocalCluster) -> None:
     assert len(history.history["loss"]) == 2
 
 
-def test_ctrl_c_ends_a_wait_for_rows(cluster: LocalCluster, tmp_path: Path) -> None:
-    cache = made(cluster, "silent", 10)
+LOOP = """
+for number, row in enumerate(rows):
+    print(number, flush=True)
+"""
+# An operation of a function fails, and TensorFlow makes its exception elsewhere.
+FIT = """
+import keras
+
+class Counted(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        print(batch, flush=True)
+
+model = keras.Sequential([keras.Input([1]), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(rows.map(lambda row: (row["id"][:, None], row["id"])), verbose=0, callbacks=[Counted()])
+"""
+
+
+@pytest.mark.parametrize("reads", [LOOP, FIT], ids=["loop", "fit"])
+def test_ctrl_c_ends_a_wait_for_rows(cluster: LocalCluster, tmp_path: Path, reads: str) -> None:
+    if reads is FIT:
+        pytest.importorskip("keras")
+    cache = made(cluster, f"silent_{tmp_path.name}", 10)
     script = tmp_path / "script.py"
     script.write_text(
         "import tensorflow_ignite as tfi\n"
-        f"rows = tfi.dataset({cache!r}, follow=True, address={cluster.address!r})\n"
-        "for number, row in enumerate(rows.batch(5)):\n"
-        "    print(number, flush=True)\n"
+        f"rows = tfi.dataset({cache!r}, columns=['id'], follow=True, address={cluster.address!r}).batch(5)\n{reads}"
     )
     with subprocess.Popen(
         [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -14,8 +14,9 @@ import threading
 import time
 from types import FrameType
 
-# Here TensorFlow makes the exception of a failed call; whatever is raised meanwhile becomes a RuntimeError.
-_MAKES_EXCEPTIONS = "tensorflow.python.eager.core"
+# Here TensorFlow makes the exception of a failed call, of an operation and of a function; whatever is raised meanwhile
+# becomes a RuntimeError.
+_MAKES_EXCEPTIONS = frozenset({"tensorflow.python.eager.core", "tensorflow.python.framework.errors_impl"})
 
 # Several followers may wait, and a call may come shortly after the signal.
 SECONDS = 0.5
@@ -78,7 +79,7 @@ class Interrupts:
 
 def _handle(number: int, frame: FrameType | None) -> None:
     """Raises KeyboardInterrupt as Python's own handler does, or as soon as TensorFlow has made its exception."""
-    if frame is not None and frame.f_globals.get("__name__") == _MAKES_EXCEPTIONS and sys.getprofile() is None:
+    if frame is not None and frame.f_globals.get("__name__") in _MAKES_EXCEPTIONS and sys.getprofile() is None:
         sys.setprofile(_raise_elsewhere)
     else:
         signal.default_int_handler(number, frame)
@@ -86,7 +87,7 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 def _raise_elsewhere(frame: FrameType, event: str, argument: object) -> None:
     # The handler returns into that code.
-    if frame.f_globals.get("__name__") not in (_MAKES_EXCEPTIONS, __name__):
+    if frame.f_globals.get("__name__") not in _MAKES_EXCEPTIONS | {__name__}:
         sys.setprofile(None)
         raise KeyboardInterrupt
 
