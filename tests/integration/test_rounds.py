@@ -205,3 +205,33 @@ def test_a_continuous_job_whose_script_knows_no_rounds_ends_with_it_and_says_so(
     assert handle.wait(LIMIT).state == "succeeded"
     described = cli("describe", handle.id, address=cluster.address).stdout
     assert "rounds: none; they begin when the script calls tfi.train.rounds()" in described
+
+
+def test_models_of_tf_keras_are_published_by_several_workers(
+    cluster: LocalCluster, client: tfi.Client, tmp_path: Path
+) -> None:
+    pytest.importorskip("tf_keras")
+    put(cluster, "line_of_tf_keras", range(200), backups=1, partitions=PARTITIONS)
+    script = tmp_path / "publishes.py"
+    script.write_text(
+        "import tensorflow_ignite as tfi\n"
+        "strategy = tfi.train.strategy()\n"
+        "import tf_keras as keras\n"
+        "with strategy.scope():\n"
+        "    layers = [keras.Input([1]), keras.layers.BatchNormalization(), keras.layers.Dense(1)]\n"
+        "    model = keras.Sequential(layers)\n"
+        "    model.compile('sgd', 'mse', metrics=['mae'])\n"
+        "def batches(rows):\n"
+        "    return rows.batch(32).map(lambda row, label, *weights: (row['x'][:, None], label, *weights))\n"
+        "for round in tfi.train.rounds(validation_split=0.2):\n"
+        "    model.fit(batches(round.training(columns=['x', 'y'], label='y')), verbose=0)\n"
+        "    def loss(candidate):\n"
+        "        return candidate.evaluate(batches(round.validation(columns=['x', 'y'], label='y')), verbose=0)[0]\n"
+        "    print('published', round.publish(model, 'tf_keras', measure=loss).version, flush=True)\n"
+        "    break\n"
+    )
+    handle = client.submit(script, cache="line_of_tf_keras", continuous=True, max_crashes=0)
+    assert handle.wait(LIMIT).state == "succeeded"
+    assert len(handle.status.attempts[-1].tasks) == 3
+    for index in range(3):
+        assert "published 1" in [line.text for line in handle.logs(role="worker", index=index)]

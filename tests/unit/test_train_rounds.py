@@ -259,20 +259,24 @@ def test_a_job_that_is_not_continuous_has_one_round_also_after_a_restart(cluster
     assert [each.changes for each in cluster.file.rounds] == [1_000]
 
 
-def test_the_chief_publishes_once_and_all_workers_get_the_result(cluster: Cluster) -> None:
+def test_the_chief_publishes_once_while_others_take_part_and_all_workers_get_the_result(cluster: Cluster) -> None:
     found = Publication("trips", 0.25, None, 0.0, 1)
     chief, other = next(cluster.worker()), next(cluster.worker(1))
-    calls = []
+    calls: list[str] = []
 
     def publish() -> Publication:
-        calls.append(1)
+        calls.append("publishes")
         return found
 
-    cluster.waits = iter([lambda: chief._publish_once("trips", publish) and None])
-    assert other._publish_once("trips", publish) == found
+    def take_part() -> None:
+        calls.append("takes part")
+
+    cluster.waits = iter([lambda: chief._publish_once("trips", publish, take_part) and None])
+    assert other._publish_once("trips", publish, take_part) == found
     # The next attempt repeats the round, and its model is published already.
-    assert next(cluster.worker())._publish_once("trips", publish) == found
-    assert len(calls) == 1
+    for index in range(2):
+        assert next(cluster.worker(index))._publish_once("trips", publish, take_part) == found
+    assert calls == ["takes part", "publishes"]
 
 
 def test_an_attempt_that_publishes_in_another_order_publishes_each_model_once(cluster: Cluster) -> None:
@@ -283,7 +287,7 @@ def test_an_attempt_that_publishes_in_another_order_publishes_each_model_once(cl
             names.append(name)
             return Publication(name, 0.25, None, 0.0, 1)
 
-        return chief._publish_once(name, published).model
+        return chief._publish_once(name, published, lambda: None).model
 
     first = next(cluster.worker())
     assert [publish(first, name) for name in ("a", "b")] == ["a", "b"]

@@ -99,6 +99,17 @@ def publish(model: Any, versions: Versions, measure: Measure, better: Better) ->
             # Another job has published the same model meanwhile: that version is compared, too.
 
 
+def take_part(model: Any) -> None:
+    """Does the part of another worker while the first one saves a model to publish it.
+
+    Under several workers some variables of tf_keras, such as those of metrics, are reduced over all workers when they
+    are read. Keras 3 saves the variables of one worker.
+    """
+    if not keras3.is_model(model):
+        with tempfile.TemporaryDirectory(prefix="tensorflow-ignite-model-") as folder:
+            model.save(str(Path(folder, "candidate.keras")))
+
+
 def _measure_published(url: str, package: Any, path: Path, measure: Measure) -> float:
     try:
         model = package.models.load_model(str(path))

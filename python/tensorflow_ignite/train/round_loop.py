@@ -195,7 +195,9 @@ class RoundLoop:
             self._file.write(self._state)
             report_rounds(self._state.rounds)
 
-    def _publish_once(self, name: str, publish: Callable[[], Publication]) -> Publication:
+    def _publish_once(
+        self, name: str, publish: Callable[[], Publication], take_part: Callable[[], None]
+    ) -> Publication:
         """Publishes on the chief, unless an earlier attempt has; returns the result on all workers."""
         index = self._publications[name]
         self._publications[name] += 1
@@ -208,6 +210,7 @@ class RoundLoop:
             _say(f"round {current.number}: {found}")
         elif len(_publications_of(current, name)) <= index:
             number = current.number
+            take_part()
             with Pause() as pause:
                 self._await(pause, lambda last: last.number > number or len(_publications_of(last, name)) > index)
         return Publication.from_proto(_publications_of(self._state.rounds[-1], name)[index])

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tensorflow_ignite.data.cache_position import CachePosition
     from tensorflow_ignite.train.publishing import Better, Measure
 
+#: Its arguments: the name of the model, what the first worker calls, and what the others call meanwhile.
+PublishOnce = Callable[[str, Callable[[], Publication], Callable[[], None]], Publication]
+
 # A measure of a model may take as long as this, in addition to the stall timeout of the job.
 _MEASURE_SECONDS = 600.0
 
@@ -34,7 +37,7 @@ class Round:
         since: CachePosition | None = None,
         validation_split: float | None = None,
         replay: float = 0.0,
-        publish_once: Callable[[str, Callable[[], Publication]], Publication] = lambda name, publish: publish(),
+        publish_once: PublishOnce = lambda name, publish, take_part: publish(),
     ) -> None:
         """Use `rounds`; the last argument has the first worker publish a model, and returns the result on all."""
         self.number = number
@@ -79,8 +82,9 @@ class Round:
         """Publishes a model as the next version, ``ignite:///models/NAME/N.keras``, unless it is worse than the last.
 
         The first worker saves the model, loads it and the last published version, measures both, and publishes the
-        model if its measure is not worse; the others wait. A measure runs in one process, without a strategy. Models
-        need classes that Keras can load: `keras.saving.register_keras_serializable`.
+        model if its measure is not worse; the others wait. All workers save a model of tf_keras, since TensorFlow
+        reduces some of its variables over all of them. A measure runs in one process, without a strategy. Models need
+        classes that Keras can load: `keras.saving.register_keras_serializable`.
 
         Args:
             model: A model of Keras 3 or of tf_keras.
@@ -96,7 +100,7 @@ class Round:
             InvalidRequestError: An argument breaks a rule, or the measure is no number.
         """
         from tensorflow_ignite.storage.files import Files
-        from tensorflow_ignite.train.publishing import Versions, check_better, publish
+        from tensorflow_ignite.train.publishing import Versions, check_better, publish, take_part
 
         check_better(better)
         versions = Versions(name, Files.at(None))
@@ -109,7 +113,7 @@ class Round:
             finally:
                 self._is_measuring = False
 
-        return self._publish_once(name, lambda: publish(model, versions, measured, better))
+        return self._publish_once(name, lambda: publish(model, versions, measured, better), lambda: take_part(model))
 
     def _dataset(self, subset: str, options: dict[str, Any]) -> tf.data.Dataset:
         from tensorflow_ignite.data.dataset import dataset
