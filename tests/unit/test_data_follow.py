@@ -43,6 +43,8 @@ class Cluster:
         self.polls: list[tuple[str, dict[int, Position], int]] = []
         self.sent = 0
         self.knows_positions = True
+        #: Number of the next requests for owners that fail.
+        self.inactive_calls = 0
 
     def put(self, partition: int, *rows: int) -> None:
         with self.lock:
@@ -54,6 +56,9 @@ class Cluster:
 
     def owners(self, partitions: Sequence[int]) -> Mapping[str, Sequence[int]]:
         with self.lock:
+            if self.inactive_calls:
+                self.inactive_calls -= 1
+                raise errors.ClusterNotActiveError("the cluster is not active")
             named: dict[str, list[int]] = {}
             for number in partitions or self.owner:
                 named.setdefault(self.owner[number], []).append(number)
@@ -118,8 +123,11 @@ def follower(cluster: Cluster) -> Iterator[Follower]:
     yield opened
     opened.close()
     opened.join(5)
-    names = [thread.name for thread in threading.enumerate()]
-    assert "tensorflow-ignite-follower" not in names
+    deadline = time.monotonic() + 5
+    # A test may have closed other followers.
+    while any(thread.name == "tensorflow-ignite-follower" for thread in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def batch_of(follower: Follower, positions: Array) -> FollowedBatch:
@@ -215,6 +223,23 @@ def test_the_partitions_of_a_node_that_dies_are_followed_elsewhere(cluster: Clus
     cluster.put(0, 2)
     found, _ = until_seen(follower, positions, 1)
     assert 2 in found[found.index(1) :]
+
+
+def test_rows_are_followed_on_when_a_cluster_that_was_restarted_is_active_again(
+    cluster: Cluster, follower: Follower
+) -> None:
+    cluster.put(0, 1)
+    cluster.put(1, 2)
+    _, positions = taken(follower, BEGIN, 2)
+    with cluster.lock:
+        cluster.dead |= {"a", "b"}
+        cluster.owner = {0: "c", 1: "c"}
+        cluster.inactive_calls = 4
+        cluster.lock.notify_all()
+    while cluster.inactive_calls:
+        positions = follower.take(positions).positions
+    cluster.put(1, 3)
+    assert 3 in until_seen(follower, positions, 3)[0]
 
 
 def test_a_cache_that_has_more_partitions_than_before_is_an_error(

@@ -45,7 +45,13 @@ SECONDS_OF_CALL = 0.2
 # The least time between two warnings that partitions are read whole.
 SECONDS_BETWEEN_WARNINGS = 60.0
 
-_UNREACHED = (errors.ConnectionFailedError, errors.PartitionNotLocalError, errors.RequestTimeoutError)
+# A cluster with data on disk is not active while its nodes are restarted.
+_UNREACHED = (
+    errors.ClusterNotActiveError,
+    errors.ConnectionFailedError,
+    errors.PartitionNotLocalError,
+    errors.RequestTimeoutError,
+)
 # What a node answers to a poll when it stops; whether the cache exists, the request for its owners says.
 _RETRIED = (*_UNREACHED, errors.NoAgentError, errors.CacheNotFoundError)
 
@@ -160,7 +166,8 @@ class Follower:
 
     def _start(self, positions: Array) -> None:
         self._stop()
-        polls = _Polls(self._source, self._layout, as_positions(positions))
+        ending = [] if self._polls is None else self._polls.threads()
+        polls = _Polls(self._source, self._layout, as_positions(positions), ending)
         with self._state:
             if self._closed:
                 raise ReaderClosedError
@@ -199,15 +206,21 @@ class _Item:
 class _Polls:
     """The threads that poll, and the batches that wait for the consumer."""
 
-    def __init__(self, source: Source, layout: tuple[Column, ...], positions: Sequence[Position]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        layout: tuple[Column, ...],
+        positions: Sequence[Position],
+        ending: Sequence[threading.Thread],
+    ) -> None:
         self._source = source
         self._layout = layout
         self._changed = threading.Condition(threading.RLock())
         self._positions = dict(enumerate(positions))
         self._owners: dict[int, str] = {}
         self._threads: dict[str, threading.Thread] = {}
-        # Those that have just ended their work among them.
-        self._started: list[threading.Thread] = []
+        # Those that have just ended their work among them, and those of the polls before these.
+        self._started = list(ending)
         self._streams: dict[str, Poll] = {}
         # When the owner of a partition did not answer for the first time since its last poll.
         self._missed: dict[int, float] = {}
@@ -283,11 +296,14 @@ class _Polls:
 
     def join(self, seconds: float) -> None:
         """Waits until the threads have ended, at most this number of seconds for each."""
-        with self._changed:
-            threads = list(self._started)
-        for thread in threads:
+        for thread in self.threads():
             if thread is not threading.current_thread():
                 thread.join(seconds)
+
+    def threads(self) -> list[threading.Thread]:
+        """The threads that have not ended yet."""
+        with self._changed:
+            return [thread for thread in self._started if thread.is_alive()]
 
     def _run(self, address: str) -> None:
         """Polls one node until it owns none of the partitions."""
