@@ -328,8 +328,10 @@ public final class Guard {
                 task ->
                     "A task "
                         + task.describe(permission).orElse("watches only its own job")
-                        + ". Name more caches when you submit the job (more_caches), or remove this"
-                        + " access from the script.")
+                        + (permission == Permission.READ
+                            ? ". Name more caches when you submit the job (more_caches), or remove"
+                            : ". Remove")
+                        + " this access from the script.")
             .orElseGet(
                 () ->
                     "Permissions come from rules (TensorFlowService.access), and from Ignite's"
