@@ -185,6 +185,8 @@ class JobSpec(Value):
         chief: TF_CONFIG calls the first worker the chief.
         roles: Further tasks of a custom job.
         gpus_per_worker: GPUs that each worker has for itself; 0: tasks use no GPU.
+        more_directories: Further directories of the cluster's files that its tasks may use, in a cluster with
+            authentication.
     """
 
     cache: str
@@ -222,6 +224,7 @@ class JobSpec(Value):
     chief: bool = False
     roles: tuple[RoleCount, ...] = ()
     gpus_per_worker: int = 0
+    more_directories: tuple[str, ...] = ()
 
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""

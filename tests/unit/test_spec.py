@@ -40,6 +40,7 @@ def test_a_specification_survives_the_way_there_and_back() -> None:
         ps_nodes={"rack": "b"},
         role_env=(spec.RoleEnvironment("ps", {"A": "1"}),),
         roles=(spec.RoleCount("actor", 2),),
+        more_directories=("ignite:///models/n",),
     )
     assert spec.JobSpec.from_proto(sent.to_proto()) == sent
 

@@ -159,6 +159,14 @@ def submit(
             autocompletion=complete_cache,
         ),
     ] = None,
+    with_directory: Annotated[
+        list[str] | None,
+        option(
+            "--with-directory",
+            "URL",
+            "Further files of the cluster that its tasks may use: ignite:///models/trips; may be repeated.",
+        ),
+    ] = None,
     allow_plaintext: Annotated[
         bool,
         typer.Option(
@@ -262,6 +270,7 @@ def submit(
             chief=chief,
             roles=_parse_roles(role),
             gpus_per_worker=gpus_per_worker,
+            more_directories=with_directory or [],
         )
         exit_code = 0
         if wait:

@@ -42,12 +42,11 @@ def text(what: str, value: str) -> str:
     return value
 
 
-def names(what: str, given: Sequence[str]) -> tuple[str, ...]:
-    """Checks a list of names of caches."""
+def names(what: str, given: Sequence[str], example: str) -> tuple[str, ...]:
+    """Checks a list of names."""
     if isinstance(given, str) or not all(isinstance(name, str) and name for name in given):
         raise InvalidRequestError(
-            f"{what} {given!r} is not a list of names of caches. A name is text that is not empty. For example: "
-            "['validation']"
+            f"{what} {given!r} is not a list of names. A name is text that is not empty. For example: {[example]}"
         )
     return tuple(text(what, name) for name in given)
 

@@ -146,6 +146,7 @@ class Client:
         chief: bool = False,
         roles: Mapping[str, int] | None = None,
         gpus_per_worker: int = 0,
+        more_directories: Sequence[str] = (),
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -219,6 +220,9 @@ class Client:
             gpus_per_worker: GPUs that each worker has for itself. Workers run on nodes with as many; the partitions of
                 the other nodes are read over the network. The job waits in the queue until they are free. 0: its tasks
                 use no GPU.
+            more_directories: Further directories of the cluster's files that the tasks may use, in a cluster that
+                requires credentials, such as ``ignite:///models/trips``; the caller needs the permission to change
+                them.
 
         Returns:
             The job, which continues when this client is closed.
@@ -270,7 +274,7 @@ class Client:
             on_join=checks.choice("on_join", on_join, ON_JOIN),
             quorum=checks.choice("quorum", quorum, QUORUMS),
             allow_data_loss=bool(allow_data_loss),
-            more_caches=checks.names("more_caches", more_caches),
+            more_caches=checks.names("more_caches", more_caches, "validation"),
             allow_plaintext=bool(allow_plaintext),
             python=checks.interpreter(python or ""),
             priority=checks.priority(priority),
@@ -286,6 +290,7 @@ class Client:
             chief=bool(chief),
             roles=checks.roles(roles, kind),
             gpus_per_worker=checks.count("gpus_per_worker", gpus_per_worker, 0),
+            more_directories=checks.names("more_directories", more_directories, "ignite:///models/trips"),
         )
         if spec.continuous is not None and kind != DEFAULT_KIND:
             raise InvalidRequestError(

@@ -53,6 +53,8 @@ with tfi.connect(context.node_address) as client:
         "jobs": [job.id for job in client.jobs()],
         "salaries": refused(lambda: count("salaries")),
         "salaries joined": refused(lambda: joined("Salaries")),
+        "named directory": refused(lambda: write(f"/models/trips/{context.index}")),
+        "another model": refused(lambda: write("/models/other")),
         "elsewhere": refused(lambda: write("/elsewhere")),
         "stop": refused(lambda: client.job(context.job_id).stop(timeout=1)),
         "submit": refused(lambda: client.submit(__file__, cache=context.cache, allow_plaintext=True)),

@@ -3,6 +3,7 @@ package io.tensorflowignite.api;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.v1.JobSpec;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -30,6 +31,11 @@ final class JobTextRules {
     requireLine("name", spec.getName());
     requireLine("checkpoint directory", spec.getCheckpointDirectory());
     requireNoOuterBlanks(spec.getCheckpointDirectory());
+    for (String directory : spec.getMoreDirectoriesList()) {
+      requireLine("further directory", directory);
+      requireNoOuterBlanks(directory);
+      requireOfTheCluster(directory);
+    }
     requireLine("cache", spec.getCache());
     spec.getMoreCachesList().forEach(cache -> requireLine("cache", cache));
     requireInside("script", spec.getScript());
@@ -57,8 +63,18 @@ final class JobTextRules {
   private static void requireNoOuterBlanks(String directory) {
     if (!directory.equals(directory.strip())) {
       throw invalid(
-          "The job's checkpoint directory '%s' begins or ends with a blank. It must be the same"
+          "The job's directory '%s' begins or ends with a blank. It must be the same"
               + " directory for every program that reads the text. Remove the blank.",
+          directory);
+    }
+  }
+
+  private static void requireOfTheCluster(String directory) {
+    if (JobPaths.path(directory).isEmpty()) {
+      throw invalid(
+          "The job's further directory '%s' is not one of the cluster's files. Its address begins"
+              + " with ignite:///. Set more_directories to such addresses, or leave it out: the"
+              + " cluster does not guard other storage.",
           directory);
     }
   }

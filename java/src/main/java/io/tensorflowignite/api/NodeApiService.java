@@ -102,6 +102,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.ignite.Ignite;
 
 /** The node API over the system caches. All nodes answer alike. */
@@ -235,8 +236,9 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   private void requirePermissions(JobSpec spec) {
     guard.readCache(spec.getCache());
     spec.getMoreCachesList().forEach(guard::readCache);
-    JobPaths.path(spec.getCheckpointDirectory())
-        .ifPresent(
+    Stream.concat(Stream.of(spec.getCheckpointDirectory()), spec.getMoreDirectoriesList().stream())
+        .flatMap(address -> JobPaths.path(address).stream())
+        .forEach(
             path -> guard.writeTree(FilePath.parse(path).toString(), TaskKey.getDefaultInstance()));
   }
 

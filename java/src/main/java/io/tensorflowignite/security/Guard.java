@@ -329,9 +329,9 @@ public final class Guard {
                     "A task "
                         + task.describe(permission).orElse("watches only its own job")
                         + (permission == Permission.READ
-                            ? ". Name more caches when you submit the job (more_caches), or remove"
-                            : ". Remove")
-                        + " this access from the script.")
+                            ? ". Name more caches when you submit the job (--with-cache)"
+                            : ". Name more directories when you submit the job (--with-directory)")
+                        + ", or remove this access from the script.")
             .orElseGet(
                 () ->
                     "Permissions come from rules (TensorFlowService.access), and from Ignite's"

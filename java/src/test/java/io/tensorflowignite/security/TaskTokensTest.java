@@ -80,6 +80,8 @@ public class TaskTokensTest {
     assertFalse(scope.usesFile("/jobs"));
     assertTrue(scope.usesFile("/models/run/a"));
     assertFalse(scope.usesFile("/models/runaway"));
+    assertTrue(scope.usesFile("/exports/digits/1.keras"));
+    assertFalse(scope.usesFile("/exports/digits2"));
     assertTrue(scope.leadsThrough("/"));
     assertTrue(scope.leadsThrough("/models"));
     assertFalse(scope.leadsThrough("/mod"));
@@ -156,7 +158,8 @@ public class TaskTokensTest {
                 JobSpec.newBuilder()
                     .setCache("images")
                     .addMoreCaches("labels")
-                    .setCheckpointDirectory("ignite://host:10820//models//run/"));
+                    .setCheckpointDirectory("ignite://host:10820//models//run/")
+                    .addMoreDirectories("ignite:///exports/digits"));
     for (Attempt attempt : attempts) {
       job.addAttempts(attempt);
     }

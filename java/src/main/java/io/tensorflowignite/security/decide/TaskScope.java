@@ -30,7 +30,10 @@ public final class TaskScope {
     List<String> directories =
         Stream.concat(
                 Stream.of(JobPaths.directory(job.getId())),
-                JobPaths.path(spec.getCheckpointDirectory()).map(Stream::of).orElseGet(Stream::of))
+                Stream.concat(
+                        Stream.of(spec.getCheckpointDirectory()),
+                        spec.getMoreDirectoriesList().stream())
+                    .flatMap(address -> JobPaths.path(address).stream()))
             .collect(Collectors.toList());
     return new TaskScope(task, caches, directories);
   }
