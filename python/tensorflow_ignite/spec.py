@@ -31,6 +31,7 @@ __all__ = [
     "CauseKind",
     "Continuous",
     "EpochProgress",
+    "Evaluator",
     "Event",
     "Gpu",
     "Job",
@@ -67,7 +68,7 @@ JobState = Literal[
     "stopped",
     "unreadable",
 ]
-Role = Literal["client", "worker", "ps", "named"]
+Role = Literal["client", "worker", "ps", "evaluator", "named"]
 TaskState = Literal["placed", "reserved", "running", "succeeded", "failed", "stopped", "lost"]
 AttemptPhase = Literal["reserve", "run", "save", "stop"]
 #: Why an attempt ended; only a crash counts against max_crashes.
@@ -88,7 +89,7 @@ NodeAvailability = Literal["drained", "stopping"]
 OnJoin = Literal["restart", "ignore", "at-checkpoint"]
 Quorum = Literal["majority", "none"]
 
-ROLES: tuple[Role, ...] = ("client", "worker", "ps", "named")
+ROLES: tuple[Role, ...] = ("client", "worker", "ps", "evaluator", "named")
 ON_JOIN: tuple[OnJoin, ...] = ("restart", "ignore", "at-checkpoint")
 QUORUMS: tuple[Quorum, ...] = ("majority", "none")
 
@@ -119,7 +120,7 @@ class RoleEnvironment(Value):
     """Variables of the tasks of one role.
 
     Attributes:
-        role: ``worker``, ``ps``, ``client``, or a role that a custom job has named.
+        role: ``worker``, ``ps``, ``client``, ``evaluator``, or a role that a custom job has named.
         env: The variables.
     """
 
@@ -138,6 +139,19 @@ class RoleCount(Value):
 
     name: str
     count: int
+
+
+@dataclass(frozen=True)
+class Evaluator(Value):
+    """A task that evaluates each checkpoint as it comes.
+
+    Attributes:
+        script: Its script, as a path inside the archive; empty: that of the job.
+        cache: A cache with rows for the evaluation; empty: none.
+    """
+
+    script: str = ""
+    cache: str = ""
 
 
 @dataclass(frozen=True)
@@ -187,6 +201,7 @@ class JobSpec(Value):
         gpus_per_worker: GPUs that each worker has for itself; 0: tasks use no GPU.
         more_directories: Further directories of the cluster's files that its tasks may use, in a cluster with
             authentication.
+        evaluator: A further task that evaluates each checkpoint as it comes; None: there is none.
     """
 
     cache: str
@@ -225,6 +240,7 @@ class JobSpec(Value):
     roles: tuple[RoleCount, ...] = ()
     gpus_per_worker: int = 0
     more_directories: tuple[str, ...] = ()
+    evaluator: Evaluator | None = None
 
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""

@@ -45,7 +45,7 @@ class Task:
         job_id: Id of the job; empty outside.
         job_name: Its name; empty outside.
         attempt: Number of the attempt, from 1; 0 outside.
-        role: ``client``, ``worker``, ``ps``, or a role that a custom job has named; ``worker`` outside.
+        role: ``client``, ``worker``, ``ps``, ``evaluator``, or a role that a custom job has named; ``worker`` outside.
         index: Index within the role.
         incarnation: Number of the process within the attempt.
         kind: Such as ``multi-worker-mirrored``, see `tensorflow_ignite.kinds`; empty outside.
@@ -59,6 +59,7 @@ class Task:
         read_rate: The most that the job's tasks together read from each node in a second, such as ``"200MB"``; empty:
             no limit of the job.
         continuous: How a continuous job trains in rounds; None: it is none.
+        evaluation_cache: The cache with the rows that the evaluator uses; empty: none was named.
         named_index: Of a role that a custom job has named, its index among all tasks with such roles; None otherwise.
     """
 
@@ -79,6 +80,7 @@ class Task:
     allow_data_loss: bool = False
     read_rate: str = ""
     continuous: Continuous | None = None
+    evaluation_cache: str = ""
     named_index: int | None = None
 
     @property
@@ -187,6 +189,7 @@ def _read(path: str) -> tuple[Task, str, str]:
         allow_data_loss=message.allow_data_loss,
         read_rate=message.read_rate,
         continuous=Continuous.from_proto(message.continuous) if message.HasField("continuous") else None,
+        evaluation_cache=message.evaluation_cache,
         named_index=message.index if message.role_name else None,
     )
     return task, message.token, message.node_address

@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pytest
 from jobs import SCRIPTS, await_job, read
@@ -79,6 +80,44 @@ def test_a_script_with_another_strategy_than_its_kind_is_told_so_at_once(
         handle.wait(timeout=120)
 
 
+@pytest.mark.parametrize("kind", ["multi-worker-mirrored", "one"])
+def test_an_evaluator_scores_each_checkpoint_and_the_job_ends_after_the_last_one(
+    client: tfi.Client, line: str, tmp_path: Path, kind: JobKind
+) -> None:
+    test = f"points_for_the_{kind.replace('-', '_')}_evaluator"
+    tfi.load(test, {"x": np.float32([0.1, 0.9]), "y": np.float32([1.2, 2.8])}, address=client.address)
+    job = succeed(
+        client,
+        "train_kind.py",
+        cache=line,
+        kind=kind,
+        args=[str(tmp_path), "keras"],
+        evaluator=True,
+        evaluation_cache=test,
+    )
+    assert job.attempt.tasks[-1].name == "evaluator 0"
+    evaluator = job.attempt.tasks[-1].status
+    assert evaluator.state == "succeeded"
+    assert evaluator.progress.step == job.attempt.tasks[0].status.progress.checkpoint_step
+    assert read(tmp_path, "evaluator-0.json")[0] == [pytest.approx(evaluator.progress.metrics["loss"])]
+    assert evaluator.progress.metrics["loss"] < 0.1
+    curves = fsspec.filesystem("ignite", address=client.address).find(f"/jobs/{job.id}/tensorboard")
+    assert any("/evaluation/" in path for path in curves)
+
+
+def test_a_job_goes_on_without_an_evaluator_that_fails(client: tfi.Client, line: str, tmp_path: Path) -> None:
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "main.py").write_text((SCRIPTS / "train_kind.py").read_text())
+    (folder / "evaluate.py").write_text("raise RuntimeError('broken on purpose')")
+    job = client.submit(folder, cache=line, args=[str(tmp_path), "loop"], max_crashes=0, evaluator="evaluate.py").wait(
+        timeout=120
+    )
+    assert (job.state, len(job.attempts), job.crashes) == ("succeeded", 1, 0)
+    assert "broken on purpose" in job.attempt.tasks[-1].status.error
+    assert "and the training goes on" in " ".join(event.text for event in job.events)
+
+
 def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_by_role(
     client: tfi.Client, line: str, tmp_path: Path
 ) -> None:
@@ -134,6 +173,8 @@ def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_
         ({"ps_nodes": {"rack": "a"}}, "has no parameter servers"),
         ({"nodes": {"rack": "nowhere"}}, "No node has the attribute rack=nowhere"),
         ({"kind": "horovod"}, "custom"),
+        ({"evaluation_cache": LINE}, "without an evaluator"),
+        ({"evaluator": True, "role_env": {"evaluation": {"A": "1"}}}, "evaluator, worker"),
     ],
 )
 def test_what_a_kind_has_not_is_an_error_before_anything_starts(

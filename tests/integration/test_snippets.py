@@ -50,7 +50,7 @@ ASSUMED = {
         "open('train.py', 'w').write('print(7)')\n",
         1: "client = tfi.connect(os.environ['TENSORFLOW_IGNITE_ADDRESS'])\n"
         "def train(epochs):\n    print(epochs, 'epochs')\n",
-        3: "step, total_steps, loss = 1, 2, 0.5\n",
+        4: "step, total_steps, loss = 1, 2, 0.5\n",
     },
     "models.md": {
         0: _DIGITS,

@@ -41,6 +41,7 @@ def test_a_specification_survives_the_way_there_and_back() -> None:
         role_env=(spec.RoleEnvironment("ps", {"A": "1"}),),
         roles=(spec.RoleCount("actor", 2),),
         more_directories=("ignite:///models/n",),
+        evaluator=spec.Evaluator("eval.py", "test"),
     )
     assert spec.JobSpec.from_proto(sent.to_proto()) == sent
 
@@ -76,6 +77,7 @@ def test_every_value_of_every_enum_has_its_text(message, field, texts) -> None:
         (job_pb2.JobSpec, spec.JobSpec),
         (job_pb2.RoleEnvironment, spec.RoleEnvironment),
         (job_pb2.RoleCount, spec.RoleCount),
+        (job_pb2.Evaluator, spec.Evaluator),
         (job_pb2.Job, spec.Job),
         (job_pb2.Event, spec.Event),
         (job_pb2.Attempt, spec.Attempt),

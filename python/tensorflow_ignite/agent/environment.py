@@ -11,6 +11,7 @@ from tensorflow_ignite.agent.gpus import VISIBLE_VARIABLE
 from tensorflow_ignite.agent.inherited import inherited
 from tensorflow_ignite.agent.process import MARK_VARIABLE
 from tensorflow_ignite.base.package import PACKAGE
+from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
@@ -62,7 +63,10 @@ def script_arguments(request: StartTaskRequest, code: Path) -> list[str]:
     Raises:
         BadScriptError: The script is not in the code archive.
     """
-    return [str(_script(request.spec.script, code)), *request.spec.args]
+    script = request.spec.script
+    if request.key.role == job_pb2.ROLE_EVALUATOR:
+        script = request.spec.evaluator.script or script
+    return [str(_script(script, code)), *request.spec.args]
 
 
 def environment(

@@ -52,6 +52,16 @@ def submit(
         option("--role", "NAME=NUMBER", "Further tasks of a custom job, by the name of their role; may be repeated."),
     ] = None,
     chief: Annotated[bool, typer.Option("--chief", help="Let TF_CONFIG call the first worker the chief.")] = False,
+    evaluator: Annotated[
+        bool, typer.Option("--evaluator", help="A further task evaluates each checkpoint; it runs the script too.")
+    ] = False,
+    evaluator_script: Annotated[
+        str | None, option("--evaluator-script", "PATH", "Another script for the evaluator, in the folder or archive.")
+    ] = None,
+    evaluate_cache: Annotated[
+        str,
+        option("--evaluate-cache", "NAME", "A cache with rows for the evaluator.", autocompletion=complete_cache),
+    ] = "",
     script: Annotated[
         str | None, option("--script", "PATH", "The script in a folder or archive; else main.py or train.py.")
     ] = None,
@@ -199,6 +209,7 @@ def submit(
       tensorflow-ignite submit --cache images --kind mirrored --gpus-per-worker 4 train.py
       tensorflow-ignite submit --cache images --nodes rack=a train.py
       tensorflow-ignite submit --cache images --workers-per-node 2 train.py
+      tensorflow-ignite submit --cache images --evaluate-cache test train.py
       tensorflow-ignite submit --cache images --priority 10 train.py
       tensorflow-ignite submit --cache images --read-rate 200MB train.py
       tensorflow-ignite submit --cache trips --continuous --every 10m train.py
@@ -271,6 +282,8 @@ def submit(
             roles=_parse_roles(role),
             gpus_per_worker=gpus_per_worker,
             more_directories=with_directory or [],
+            evaluator=evaluator_script or evaluator or bool(evaluate_cache),
+            evaluation_cache=evaluate_cache,
         )
         exit_code = 0
         if wait:

@@ -15,7 +15,7 @@ from typing import TypeVar
 from tensorflow_ignite.base import rates
 from tensorflow_ignite.errors import InvalidRequestError
 from tensorflow_ignite.kinds import KINDS, JobKind
-from tensorflow_ignite.spec import Continuous, RoleCount
+from tensorflow_ignite.spec import Continuous, Evaluator, RoleCount
 
 _Choice = TypeVar("_Choice", bound=str)
 MAX_JOBS = 100_000
@@ -106,6 +106,19 @@ def roles(given: Mapping[str, int] | None, kind: JobKind) -> tuple[RoleCount, ..
     return tuple(
         RoleCount(text("role", name), count(f"role {name}", number, 1)) for name, number in (given or {}).items()
     )
+
+
+def evaluator(given: bool | str, cache: str) -> Evaluator | None:
+    """Checks the evaluator of a job, which is True, or its script."""
+    if not given:
+        if cache:
+            raise InvalidRequestError(
+                f"evaluation_cache={cache!r} was given without an evaluator. Only an evaluator uses it. Pass "
+                "evaluator=True too."
+            )
+        return None
+    script = "" if given is True else text("evaluator", given)
+    return Evaluator(script, text("evaluation_cache", cache))
 
 
 def attributes(what: str, given: Mapping[str, str] | None) -> dict[str, str]:

@@ -147,6 +147,8 @@ class Client:
         roles: Mapping[str, int] | None = None,
         gpus_per_worker: int = 0,
         more_directories: Sequence[str] = (),
+        evaluator: bool | str = False,
+        evaluation_cache: str = "",
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -223,6 +225,10 @@ class Client:
             more_directories: Further directories of the cluster's files that the tasks may use, in a cluster that
                 requires credentials, such as ``ignite:///models/trips``; the caller needs the permission to change
                 them.
+            evaluator: A further task evaluates each checkpoint as it comes (`tensorflow_ignite.train.evaluate`). True:
+                it runs the script too, with the role ``evaluator``; a text: another script inside the folder or
+                archive. The training does not wait for it, and goes on if it fails.
+            evaluation_cache: A cache with rows for the evaluator, which the tasks may read.
 
         Returns:
             The job, which continues when this client is closed.
@@ -290,6 +296,7 @@ class Client:
             chief=bool(chief),
             roles=checks.roles(roles, kind),
             gpus_per_worker=checks.count("gpus_per_worker", gpus_per_worker, 0),
+            evaluator=checks.evaluator(evaluator, evaluation_cache),
             more_directories=checks.names("more_directories", more_directories, "ignite:///models/trips"),
         )
         if spec.continuous is not None and kind != DEFAULT_KIND:

@@ -8,6 +8,7 @@ from tensorflow_ignite.train.callback import CheckpointCallback
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, checkpoint
 from tensorflow_ignite.train.context import Context, context
 from tensorflow_ignite.train.distribution import strategy
+from tensorflow_ignite.train.evaluation import checkpoints, evaluate
 from tensorflow_ignite.train.progress import busy, report
 from tensorflow_ignite.train.rounds import rounds
 from tensorflow_ignite.train.training_round import Round
@@ -20,7 +21,9 @@ __all__ = [
     "WorkerAssignment",
     "busy",
     "checkpoint",
+    "checkpoints",
     "context",
+    "evaluate",
     "report",
     "rounds",
     "strategy",

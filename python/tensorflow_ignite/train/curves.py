@@ -215,11 +215,11 @@ _curves: dict[str, Curves] = {}
 
 
 def of_this_process(run: str) -> Curves | None:
-    """The curves of a run of this process; None outside a job, and for a task that is not the chief."""
+    """The curves of a run of this process; None outside a job, and for a task that is neither chief nor evaluator."""
     with _lock:
         if run not in _curves:
             here = task.current()
-            if not here.in_job or not here.is_chief:
+            if not here.in_job or not (here.is_chief or here.role == "evaluator"):
                 return None
             name = f"events.out.tfevents.{here.attempt:010d}.{here.incarnation:06d}"
             _curves[run] = Curves(f"{paths.parse(here.log_directory).path}/{run}/{name}", _open_writer)

@@ -31,8 +31,9 @@ def strategy() -> tf.distribute.Strategy:
     In a ``multi-worker-mirrored`` job a ``tf.distribute.MultiWorkerMirroredStrategy``, in the client process of a
     ``parameter-server`` job a ``tf.distribute.ParameterServerStrategy``, in a ``mirrored`` job a
     ``tf.distribute.MirroredStrategy``, in a ``central-storage`` job a
-    ``tf.distribute.experimental.CentralStorageStrategy``; in the other kinds, and outside a job, TensorFlow's default
-    strategy. Every call returns the same object. The first call waits until all tasks of the job answer.
+    ``tf.distribute.experimental.CentralStorageStrategy``; in the other kinds, in an evaluator, and outside a job,
+    TensorFlow's default strategy. Every call returns the same object. The first call waits until all tasks of the job
+    answer.
 
     Raises:
         TensorFlowIgniteError: TensorFlow was used before, or this task runs no script.
@@ -55,6 +56,8 @@ def _create() -> Any:
     here = task.current()
     if here.rules is None:
         return tf.distribute.get_strategy()
+    if here.role == "evaluator":
+        return _default(tf)
     if here.rules.parameter_servers and not here.is_chief:
         raise TensorFlowIgniteError(
             f"{here.task} has no strategy. In a job of kind {here.kind!r} only the client process runs the script. "

@@ -65,7 +65,7 @@ class Store:
         # Only the variables of a coordinator are on other machines.
         self._coordinated = isinstance(strategy, tf.distribute.ParameterServerStrategy)
         self._options = tf.train.CheckpointOptions(experimental_io_device=_COORDINATOR if self._coordinated else None)
-        self._files = _GFiles(tf)
+        self._files = GFiles(tf)
         self._saver: CheckpointSaver | None = None
         if self._is_chief:
             with self._translated_errors():
@@ -243,7 +243,7 @@ def _first_line(error: BaseException) -> str:
     return re.sub(r"\s+", " ", str(error).strip()).rstrip(".")[:400]
 
 
-class _GFiles:
+class GFiles:
     """`DirectoryFiles` through TensorFlow, for any storage that TensorFlow supports."""
 
     def __init__(self, tf: Any) -> None:

@@ -102,6 +102,7 @@ class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROLE_CLIENT: _ClassVar[Role]
     ROLE_WORKER: _ClassVar[Role]
     ROLE_PS: _ClassVar[Role]
+    ROLE_EVALUATOR: _ClassVar[Role]
     ROLE_NAMED: _ClassVar[Role]
 
 class TaskState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
@@ -208,6 +209,7 @@ ROLE_UNSPECIFIED: Role
 ROLE_CLIENT: Role
 ROLE_WORKER: Role
 ROLE_PS: Role
+ROLE_EVALUATOR: Role
 ROLE_NAMED: Role
 TASK_STATE_UNSPECIFIED: TaskState
 TASK_STATE_PLACED: TaskState
@@ -230,7 +232,7 @@ NODE_AVAILABILITY_DRAINED: NodeAvailability
 NODE_AVAILABILITY_STOPPING: NodeAvailability
 
 class JobSpec(_message.Message):
-    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext", "first_step_timeout", "stall_timeout", "max_restarts", "requirements", "wheels", "python", "priority", "read_rate", "continuous", "workers_per_node", "nodes", "ps_nodes", "role_env", "chief", "roles", "gpus_per_worker", "more_directories")
+    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext", "first_step_timeout", "stall_timeout", "max_restarts", "requirements", "wheels", "python", "priority", "read_rate", "continuous", "workers_per_node", "nodes", "ps_nodes", "role_env", "chief", "roles", "gpus_per_worker", "more_directories", "evaluator")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -288,6 +290,7 @@ class JobSpec(_message.Message):
     ROLES_FIELD_NUMBER: _ClassVar[int]
     GPUS_PER_WORKER_FIELD_NUMBER: _ClassVar[int]
     MORE_DIRECTORIES_FIELD_NUMBER: _ClassVar[int]
+    EVALUATOR_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: JobKind
     cache: str
@@ -324,7 +327,16 @@ class JobSpec(_message.Message):
     roles: _containers.RepeatedCompositeFieldContainer[RoleCount]
     gpus_per_worker: int
     more_directories: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_restarts: _Optional[int] = ..., requirements: _Optional[str] = ..., wheels: _Optional[_Iterable[str]] = ..., python: _Optional[str] = ..., priority: _Optional[int] = ..., read_rate: _Optional[str] = ..., continuous: _Optional[_Union[Continuous, _Mapping]] = ..., workers_per_node: _Optional[int] = ..., nodes: _Optional[_Mapping[str, str]] = ..., ps_nodes: _Optional[_Mapping[str, str]] = ..., role_env: _Optional[_Iterable[_Union[RoleEnvironment, _Mapping]]] = ..., chief: bool = ..., roles: _Optional[_Iterable[_Union[RoleCount, _Mapping]]] = ..., gpus_per_worker: _Optional[int] = ..., more_directories: _Optional[_Iterable[str]] = ...) -> None: ...
+    evaluator: Evaluator
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_restarts: _Optional[int] = ..., requirements: _Optional[str] = ..., wheels: _Optional[_Iterable[str]] = ..., python: _Optional[str] = ..., priority: _Optional[int] = ..., read_rate: _Optional[str] = ..., continuous: _Optional[_Union[Continuous, _Mapping]] = ..., workers_per_node: _Optional[int] = ..., nodes: _Optional[_Mapping[str, str]] = ..., ps_nodes: _Optional[_Mapping[str, str]] = ..., role_env: _Optional[_Iterable[_Union[RoleEnvironment, _Mapping]]] = ..., chief: bool = ..., roles: _Optional[_Iterable[_Union[RoleCount, _Mapping]]] = ..., gpus_per_worker: _Optional[int] = ..., more_directories: _Optional[_Iterable[str]] = ..., evaluator: _Optional[_Union[Evaluator, _Mapping]] = ...) -> None: ...
+
+class Evaluator(_message.Message):
+    __slots__ = ("script", "cache")
+    SCRIPT_FIELD_NUMBER: _ClassVar[int]
+    CACHE_FIELD_NUMBER: _ClassVar[int]
+    script: str
+    cache: str
+    def __init__(self, script: _Optional[str] = ..., cache: _Optional[str] = ...) -> None: ...
 
 class RoleEnvironment(_message.Message):
     __slots__ = ("role", "env")

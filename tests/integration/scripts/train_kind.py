@@ -26,10 +26,14 @@ here = tfi.train.context()
 steps = here.steps_per_epoch(BATCH)
 
 
-def dataset(local: int) -> tf.data.Dataset:
-    """Batches of x and y; of `local` rows on each replica."""
-    rows = tfi.dataset(here.cache, columns=["x", "y"], label="y", shuffle=True, seed=1)
-    return rows.repeat().batch(local).map(lambda features, label: (features["x"][:, None], label[:, None]))
+def batches(rows: tf.data.Dataset) -> tf.data.Dataset:
+    """Columns of x and y."""
+    return rows.batch(BATCH).map(lambda features, label: (features["x"][:, None], label[:, None]))
+
+
+def dataset(_: object = None) -> tf.data.Dataset:
+    """Batches without an end."""
+    return batches(tfi.dataset(here.cache, columns=["x", "y"], label="y", shuffle=True, seed=1).repeat())
 
 
 def fit(keras: Any) -> list[float]:
@@ -37,8 +41,11 @@ def fit(keras: Any) -> list[float]:
     with strategy.scope():
         model = keras.Sequential([keras.layers.Input([1]), keras.layers.Dense(1)])
         model.compile(keras.optimizers.SGD(0.25), "mse")
+    if here.role == "evaluator":
+        metrics = tfi.train.evaluate(model, batches(tfi.dataset(here.evaluation_cache, label="y")))
+        return [metrics["loss"]]
     callback = tfi.train.CheckpointCallback()
-    model.fit(dataset(BATCH), epochs=EPOCHS, steps_per_epoch=steps, verbose=0, callbacks=[callback])
+    model.fit(dataset(), epochs=EPOCHS, steps_per_epoch=steps, verbose=0, callbacks=[callback])
     return [float(weight.numpy().ravel()[0]) for weight in model.trainable_variables]
 
 
@@ -60,7 +67,7 @@ def loop() -> list[float]:
 
     if here.rules.parameter_servers:
         coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
-        iterator = iter(coordinator.create_per_worker_dataset(lambda: dataset(BATCH)))
+        iterator = iter(coordinator.create_per_worker_dataset(dataset))
         worker_step = tf.function(lambda iterator: strategy.run(step, args=(next(iterator),)))
         for done in range(checkpoint.resumed_from_step, EPOCHS * steps, steps):
             for _ in range(steps):
@@ -68,7 +75,7 @@ def loop() -> list[float]:
             coordinator.join()
             checkpoint.save(done + steps)
     else:
-        iterator = iter(strategy.experimental_distribute_dataset(dataset(BATCH)))
+        iterator = iter(strategy.experimental_distribute_dataset(dataset()))
         run = tf.function(lambda batch: strategy.run(step, args=(batch,)))
         for _ in checkpoint.steps(EPOCHS * steps):
             run(next(iterator))

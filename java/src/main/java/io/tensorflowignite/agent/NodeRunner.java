@@ -7,6 +7,7 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_INVALID;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_NOT_FOUND;
 import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_DRAINED;
+import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 
 import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.ListenableFuture;
@@ -400,6 +401,16 @@ public final class NodeRunner implements AutoCloseable {
     local.reached = ATTEMPT_PHASE_RUN;
   }
 
+  private void addTimeouts(StartTaskRequest.Builder request, JobSpec spec) {
+    request
+        .setFirstStepTimeout(
+            spec.hasFirstStepTimeout()
+                ? spec.getFirstStepTimeout()
+                : duration(settings.firstStepTimeout))
+        .setStallTimeout(
+            spec.hasStallTimeout() ? spec.getStallTimeout() : duration(settings.stallTimeout));
+  }
+
   private void start(Job job, Attempt attempt, Task task, LocalAttempt local) {
     TaskKey key = LocalAttempt.key(local.jobId, local.number, task);
     AgentConnection agent = supervisor.agent().orElse(null);
@@ -429,17 +440,15 @@ public final class NodeRunner implements AutoCloseable {
               .setGpus(Placement.gpus(spec, task.getRole()))
               .setLeaseUntilNanos(leaseEnd.getAsLong())
               .addAllPeers(peers.get())
-              .setFirstStepTimeout(
-                  spec.hasFirstStepTimeout()
-                      ? spec.getFirstStepTimeout()
-                      : duration(settings.firstStepTimeout))
-              .setStallTimeout(
-                  spec.hasStallTimeout() ? spec.getStallTimeout() : duration(settings.stallTimeout))
               .putAllEnv(TaskEnvironment.of(job, attempt, task, nodeAddress))
               .putAllEnv(tlsEnvironment.get())
               .setContext(
                   TaskEnvironment.context(job, attempt, task, nodeAddress).toBuilder()
                       .setToken(local.token(key).text()));
+      if (task.getRole() != ROLE_EVALUATOR) {
+        // An evaluator waits for checkpoints.
+        addTimeouts(request, spec);
+      }
       settings.tasks.addTo(request, taskNice);
       agent.startTask(request.build());
       local.markStarted(key);

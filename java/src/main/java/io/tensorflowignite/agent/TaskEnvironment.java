@@ -1,5 +1,6 @@
 package io.tensorflowignite.agent;
 
+import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 
 import com.google.gson.JsonArray;
@@ -68,6 +69,7 @@ final class TaskEnvironment {
             .setNodeAddress(nodeAddress)
             .setCheckpointDirectory(job.getSpec().getCheckpointDirectory())
             .setAllowDataLoss(job.getSpec().getAllowDataLoss())
+            .setEvaluationCache(job.getSpec().getEvaluator().getCache())
             .setReadRate(job.getSpec().getReadRate())
             .setAssignmentDigest(attempt.getAssignmentDigest());
     if (job.getSpec().hasContinuous()) {
@@ -92,7 +94,15 @@ final class TaskEnvironment {
     JsonObject cluster = new JsonObject();
     JsonArray workers = new JsonArray();
     JsonObject self = new JsonObject();
+    if (task.getRole() == ROLE_EVALUATOR) {
+      self.addProperty("type", MessageText.role(ROLE_EVALUATOR));
+      self.addProperty("index", 0);
+    }
     for (Task member : attempt.getTasksList()) {
+      if (member.getRole() == ROLE_EVALUATOR) {
+        // As a member of the cluster it would be waited for.
+        continue;
+      }
       String type = type(job, member);
       if (!cluster.has(type)) {
         cluster.add(type, new JsonArray());

@@ -80,6 +80,9 @@ final class JobTaskRules {
     if (KindRules.of(spec).hasParameterServers()) {
       roles.addAll(List.of("ps", "client"));
     }
+    if (spec.hasEvaluator()) {
+      roles.add("evaluator");
+    }
     checkVariables(spec.getEnvMap());
     for (RoleEnvironment role : spec.getRoleEnvList()) {
       require(

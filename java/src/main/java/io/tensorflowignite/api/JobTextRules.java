@@ -39,6 +39,8 @@ final class JobTextRules {
     requireLine("cache", spec.getCache());
     spec.getMoreCachesList().forEach(cache -> requireLine("cache", cache));
     requireInside("script", spec.getScript());
+    requireInside("script of the evaluator", spec.getEvaluator().getScript());
+    requireLine("cache for the evaluation", spec.getEvaluator().getCache());
     requireInside("file of requirements", spec.getRequirements());
     spec.getWheelsList().forEach(wheel -> requireInside("wheel", wheel));
     requireLine("interpreter", spec.getPython());

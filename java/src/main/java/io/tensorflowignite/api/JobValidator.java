@@ -58,6 +58,10 @@ final class JobValidator {
     checkPlaintext(spec);
     checkExists(spec.getCache());
     spec.getMoreCachesList().forEach(this::checkExists);
+    if (!spec.getEvaluator().getCache().isEmpty()) {
+      checkExists(spec.getEvaluator().getCache());
+      checkRows(spec.getEvaluator().getCache());
+    }
     if (!spec.getAllowDataLoss()) {
       losses.requireWhole(spec.getCache());
       spec.getMoreCachesList().forEach(losses::requireWhole);

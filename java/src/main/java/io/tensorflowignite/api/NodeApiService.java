@@ -229,6 +229,11 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
         spec.toBuilder().setCache(CacheNames.resolve(ignite, spec.getCache())).clearMoreCaches();
     spec.getMoreCachesList()
         .forEach(cache -> named.addMoreCaches(CacheNames.resolve(ignite, cache)));
+    if (!spec.getEvaluator().getCache().isEmpty()) {
+      named
+          .getEvaluatorBuilder()
+          .setCache(CacheNames.resolve(ignite, spec.getEvaluator().getCache()));
+    }
     return named.build();
   }
 
@@ -236,6 +241,9 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   private void requirePermissions(JobSpec spec) {
     guard.readCache(spec.getCache());
     spec.getMoreCachesList().forEach(guard::readCache);
+    if (!spec.getEvaluator().getCache().isEmpty()) {
+      guard.readCache(spec.getEvaluator().getCache());
+    }
     Stream.concat(Stream.of(spec.getCheckpointDirectory()), spec.getMoreDirectoriesList().stream())
         .flatMap(address -> JobPaths.path(address).stream())
         .forEach(

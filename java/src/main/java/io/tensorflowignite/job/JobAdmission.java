@@ -11,6 +11,7 @@ import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.settings.QueueSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
+import io.tensorflowignite.v1.Evaluator;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
@@ -123,6 +124,10 @@ public final class JobAdmission {
         .putAllNodes(spec.getNodesMap())
         .putAllPsNodes(spec.getPsNodesMap())
         .addAllRoles(spec.getRolesList())
+        .mergeFrom(
+            spec.hasEvaluator()
+                ? JobSpec.newBuilder().setEvaluator(Evaluator.getDefaultInstance()).build()
+                : JobSpec.getDefaultInstance())
         .build();
   }
 }

@@ -2,6 +2,7 @@ package io.tensorflowignite.job.decide;
 
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
+import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.MessageText;
@@ -26,6 +27,9 @@ import java.util.stream.Collectors;
  * back-off after each failure, and failures that a retry cannot help.
  */
 final class CrashBudget {
+  /** Further incarnations of an evaluator, whose failures are not those of the job. */
+  private static final int MAX_EVALUATOR_REPLACEMENTS = 3;
+
   private static final int DEFAULT_MAX_CRASHES = 3;
   private static final int DEFAULT_MAX_RESTARTS = 20;
   private static final long FIRST_PAUSE_MS = 1_000;
@@ -198,6 +202,10 @@ final class CrashBudget {
 
   /** Whether the failed task may be started again while the other tasks continue. */
   static boolean allowsReplacement(Job job, Task failed) {
+    if (failed.getRole() == ROLE_EVALUATOR) {
+      return !failed.getStatus().getFailedPermanently()
+          && failed.getIncarnation() < MAX_EVALUATOR_REPLACEMENTS;
+    }
     if (failed.getStatus().getNodeFailed()) {
       return job.getNodeFailures() + 1 < MAX_NODE_FAILURES;
     }

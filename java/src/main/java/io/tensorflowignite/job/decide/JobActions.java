@@ -18,6 +18,7 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STOP_REQUEST;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_FAILED;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_STOPPED;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_SUCCEEDED;
+import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_PLACED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
 
@@ -95,12 +96,13 @@ final class JobActions {
 
   static void replaceTask(Job.Builder job, JobEvent event, Timestamp now) {
     boolean nodeFailed = event.task().getStatus().getNodeFailed();
-    if (nodeFailed) {
+    boolean isEvaluator = event.task().getRole() == ROLE_EVALUATOR;
+    if (nodeFailed && !isEvaluator) {
       countNodeFailure(job);
-    } else {
+    } else if (!isEvaluator) {
       countCrash(job, event.task());
+      job.setTraceback(event.task().getStatus().getTraceback());
     }
-    job.setTraceback(event.task().getStatus().getTraceback());
     for (Task.Builder task : current(job).getTasksBuilderList()) {
       if (task.getRole() == event.task().getRole() && task.getIndex() == event.task().getIndex()) {
         TaskStatus failed = task.getStatus();
@@ -119,11 +121,13 @@ final class JobActions {
         String.format(
             "%s is started again at its address, %s: %s",
             MessageText.name(event.task()),
-            nodeFailed
-                ? "since its node failed"
-                : String.format(
-                    "since crashes (%d) <= max_crashes (%d)",
-                    job.getCrashes(), CrashBudget.maxCrashes(job.getSpec())),
+            isEvaluator
+                ? "and the training goes on"
+                : nodeFailed
+                    ? "since its node failed"
+                    : String.format(
+                        "since crashes (%d) <= max_crashes (%d)",
+                        job.getCrashes(), CrashBudget.maxCrashes(job.getSpec())),
             event.cause()));
   }
 

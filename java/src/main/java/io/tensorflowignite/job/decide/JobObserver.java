@@ -23,6 +23,7 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
 import static io.tensorflowignite.v1.OnJoin.ON_JOIN_AT_CHECKPOINT;
 import static io.tensorflowignite.v1.OnJoin.ON_JOIN_IGNORE;
+import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_PLACED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
@@ -230,6 +231,8 @@ public final class JobObserver {
   private Optional<JobEvent> lostNode() {
     return tasks().stream()
         .filter(task -> hasFailed(task) || state(task) != TASK_STATE_SUCCEEDED)
+        // The training needs no evaluator.
+        .filter(task -> task.getRole() != ROLE_EVALUATOR)
         .filter(task -> !observation.nodes.contains(task.getNodeId()))
         .findFirst()
         .map(
@@ -305,6 +308,8 @@ public final class JobObserver {
     Optional<Task> failed =
         tasks().stream()
             .filter(this::hasFailed)
+            // The job goes on without an evaluator that fails again and again.
+            .filter(task -> task.getRole() != ROLE_EVALUATOR || isReplaceable(task))
             .min(
                 Comparator.comparing((Task task) -> !task.getStatus().getNodeFailed())
                     .thenComparing(CrashBudget::mayBeOfAnother)
@@ -371,12 +376,20 @@ public final class JobObserver {
   }
 
   private Optional<JobEvent> success() {
-    return eventIf(
+    boolean trained =
         tasks().stream()
             .filter(task -> kind.runsScript(task.getRole()))
-            .allMatch(task -> state(task) == TASK_STATE_SUCCEEDED),
-        TASKS_SUCCEEDED,
-        "");
+            .allMatch(task -> state(task) == TASK_STATE_SUCCEEDED);
+    // The evaluator evaluates the last checkpoint, and ends then.
+    boolean evaluated =
+        tasks().stream()
+            .filter(task -> task.getRole() == ROLE_EVALUATOR)
+            .allMatch(
+                task ->
+                    state(task) == TASK_STATE_SUCCEEDED
+                        || hasFailed(task)
+                        || !observation.nodes.contains(task.getNodeId()));
+    return eventIf(trained && evaluated, TASKS_SUCCEEDED, "");
   }
 
   private Optional<JobEvent> startTimedOut() {

@@ -7,6 +7,7 @@ import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_ONE;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 import static io.tensorflowignite.v1.Role.ROLE_NAMED;
 import static io.tensorflowignite.v1.Role.ROLE_PS;
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
@@ -89,10 +90,10 @@ public final class KindRules {
   /**
    * Whether TensorFlow accepts a restarted task of this role while the others run. The variables of
    * a lost parameter server cannot be restored, and the other kinds have no task that can be
-   * missing.
+   * missing but the evaluator.
    */
   public boolean isReplaceable(Role role) {
-    return hasParameterServers() && role != ROLE_PS;
+    return role == ROLE_EVALUATOR || (hasParameterServers() && role != ROLE_PS);
   }
 
   /** Whether the job has one worker, which reads the whole cache. */

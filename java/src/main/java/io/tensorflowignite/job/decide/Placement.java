@@ -1,6 +1,7 @@
 package io.tensorflowignite.job.decide;
 
 import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 import static io.tensorflowignite.v1.Role.ROLE_NAMED;
 import static io.tensorflowignite.v1.Role.ROLE_PS;
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
@@ -72,7 +73,12 @@ public final class Placement {
       }
       tasks.add(task(ROLE_CLIENT, 0, clientNode).build());
     }
-    addNamed(spec, List.copyOf(readers.keySet()), tasks);
+    List<Node> nodes = List.copyOf(readers.keySet());
+    addNamed(spec, nodes, tasks);
+    if (spec.hasEvaluator()) {
+      // The chief, which has more to do than the other workers, is on the first node.
+      tasks.add(task(ROLE_EVALUATOR, 0, nodes.get(nodes.size() - 1)).build());
+    }
     return new Placement(spec, tasks, digest, members);
   }
 

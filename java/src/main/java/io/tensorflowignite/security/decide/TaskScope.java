@@ -27,6 +27,9 @@ public final class TaskScope {
     JobSpec spec = job.getSpec();
     Set<String> caches = new HashSet<>(spec.getMoreCachesList());
     caches.add(spec.getCache());
+    if (!spec.getEvaluator().getCache().isEmpty()) {
+      caches.add(spec.getEvaluator().getCache());
+    }
     List<String> directories =
         Stream.concat(
                 Stream.of(JobPaths.directory(job.getId())),

@@ -1,0 +1,150 @@
+"""Evaluating checkpoints while the training goes on: each one as it comes, until the training has ended."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tensorflow_ignite import task
+from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.train.checkpoint import find_directory
+from tensorflow_ignite.train.directory import CheckpointDirectory
+from tensorflow_ignite.train.progress import report_figures
+from tensorflow_ignite.train.store import GFiles
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tensorflow_ignite.jobs.client import Client
+
+#: The run of the curves.
+RUN = "evaluation"
+_POLL_SECONDS = 1.0
+_STEP = "step/.ATTRIBUTES/VARIABLE_VALUE"
+
+_log = logging.getLogger(__name__)
+
+
+def checkpoints(*, directory: str | None = None, **trackables: Any) -> Iterator[int]:
+    """Restores each checkpoint of a training as it comes, and yields its step.
+
+        for step in tfi.train.checkpoints(model=model):
+            tfi.train.report(step, accuracy=accuracy_of(model))
+
+    Of several new checkpoints it takes the newest. In the evaluator of a job (``submit --evaluator``) it waits for the
+    next one, and ends after the last one, when the training has ended; outside a job it ends when there is no newer
+    one. The checkpoints are those of `CheckpointCallback` and `checkpoint`.
+
+    Args:
+        directory: Directory of the checkpoints, as of :func:`tensorflow_ignite.train.checkpoint`.
+        **trackables: Objects to restore, under the names under which they were saved; `CheckpointCallback` saves
+            ``model``. What else is in a checkpoint is left out.
+
+    Yields:
+        Number of finished steps of the restored checkpoint.
+
+    Raises:
+        TensorFlowIgniteError: No directory is given, the training has ended without a checkpoint, or a checkpoint does
+            not match the objects.
+    """
+    found = find_directory(directory)
+    if not found:
+        raise TensorFlowIgniteError(
+            "checkpoints() knows no directory. Outside a job a script names the one in which its training saves. Use "
+            "checkpoints(directory=...)"
+        )
+    import tensorflow as tf
+
+    from tensorflow_ignite.jobs.client import connect
+
+    restored = 0
+    here = task.current()
+    with connect(here.node_address) if here.in_job else contextlib.nullcontext() as client:
+        while True:
+            # Asked before the directory is listed: what was saved until then is in the list.
+            is_last = client is None or _has_ended(client, here)
+            number = _newest(tf, found, restored)
+            if number:
+                restored = number
+                step = _restore(tf, found, number, trackables)
+                if step is not None:
+                    yield step
+                    continue
+            if is_last:
+                break
+            time.sleep(_POLL_SECONDS)
+    if not restored:
+        raise TensorFlowIgniteError(
+            f"{task.current().task} has nothing to evaluate: the training has ended, and {found} has no checkpoint. An "
+            "evaluator restores what the script saves. Use tfi.train.CheckpointCallback() or tfi.train.checkpoint() in "
+            "the training"
+        )
+
+
+def evaluate(model: Any, data: tf.data.Dataset, *, directory: str | None = None, **options: Any) -> dict[str, float]:
+    """Evaluates a Keras model at each checkpoint as it comes, and reports the metrics to the job.
+
+        if tfi.train.context().role == "evaluator":
+            tfi.train.evaluate(model, rows_of(context.evaluation_cache))
+
+    ``describe`` shows the last metrics beside the evaluator, ``tensorflow-ignite tensorboard JOB`` their curves. See
+    :func:`checkpoints` for when it ends.
+
+    Args:
+        model: A compiled model of Keras 3 or tf_keras, built as in the training.
+        data: The rows to evaluate on, as for ``model.evaluate``.
+        directory: Directory of the checkpoints; None: that of the job.
+        **options: Further arguments of ``model.evaluate``.
+
+    Returns:
+        The metrics of the last checkpoint.
+
+    Raises:
+        TensorFlowIgniteError: As of :func:`checkpoints`.
+    """
+    figures: dict[str, float] = {}
+    for step in checkpoints(directory=directory, model=model):
+        metrics = model.evaluate(data, return_dict=True, **{"verbose": 0, **options})
+        figures = {name: float(value) for name, value in metrics.items()}
+        report_figures(step, None, figures, force=True, run=RUN)
+        print(f"step {step}: " + " ".join(f"{name}={value:.4g}" for name, value in figures.items()), flush=True)
+    return figures
+
+
+def _newest(tf: Any, directory: str, after: int) -> int:
+    """The number of the newest whole checkpoint after another one; 0: there is none."""
+    if not tf.io.gfile.isdir(directory):
+        return 0
+    found = CheckpointDirectory(directory, GFiles(tf))
+    # A checkpoint that is being removed is not whole any more.
+    return next((number for number in found.numbers if number > after and not found.fault(number)), 0)
+
+
+def _restore(tf: Any, directory: str, number: int, trackables: dict[str, Any]) -> int | None:
+    """Restores a checkpoint, and returns its step; None: it was removed meanwhile."""
+    path = f"{directory.rstrip('/')}/ckpt-{number}"
+    try:
+        step = int(tf.train.load_variable(path, _STEP))
+        tf.train.Checkpoint(**trackables).restore(path).expect_partial().assert_existing_objects_matched()
+    except (tf.errors.NotFoundError, tf.errors.DataLossError) as error:
+        if tf.io.gfile.exists(f"{path}.index"):
+            raise
+        _log.info("tensorflow_ignite: %s was removed before it was evaluated: %s", path, error)
+        return None
+    except (AssertionError, ValueError) as error:
+        raise TensorFlowIgniteError(
+            f"{task.current().task} cannot restore {path}: {str(error).strip().splitlines()[0]}. The evaluation needs "
+            "the objects that the training saves, under the same names and with the same shapes. Build the model as in "
+            "the training"
+        ) from error
+    return step
+
+
+def _has_ended(client: Client, here: task.Task) -> bool:
+    """Whether no further checkpoint comes: the tasks of the job that train have ended."""
+    attempt = client.job(here.job_id).status.attempt
+    roles = {"named", here.rules.script_role if here.rules else ""}
+    return attempt is not None and all(each.status.state == "succeeded" for each in attempt.tasks if each.role in roles)
