@@ -24,7 +24,7 @@ COPIED = ("*.md", "docs/*.md", "examples/*", "java/config/*", "LICENSE")
 # The public names, by the modules that define them.
 PYTHON = {
     "Jobs": ("jobs.client.connect", "jobs.client.Client", "jobs.client.JobHandle", "jobs.archive.pack"),
-    "Rows": ("data.dataset.dataset", "data.table.read_table", "data.loading.load.load"),
+    "Rows": ("data.dataset.dataset", "data.batches.batches", "data.table.read_table", "data.loading.load.load"),
     "In a task": (
         "train.context.context",
         "train.distribution.strategy",

@@ -4,6 +4,7 @@
 
     tfi.load("images", {"pixels": pixels, "label": labels}, backups=1)
     ds = tfi.dataset("images", columns=["pixels", "label"])     # inside a job: this worker's partitions
+    rows = tfi.batches("images", batch_size=64)                 # the same as arrays of numpy, without TensorFlow
     with tfi.connect("localhost:10820") as client:
         job = client.submit("train.py", cache="images")
         job.wait()
@@ -24,6 +25,7 @@ from tensorflow_ignite.storage.tf import hook
 
 if TYPE_CHECKING:
     from tensorflow_ignite import errors, spec, testing, train
+    from tensorflow_ignite.data.batches import batches
     from tensorflow_ignite.data.cache_position import CachePosition
     from tensorflow_ignite.data.dataset import dataset
     from tensorflow_ignite.data.loading.load import load
@@ -38,6 +40,7 @@ __all__ = [
     "Credentials",
     "JobHandle",
     "__version__",
+    "batches",
     "connect",
     "dataset",
     "errors",
@@ -55,6 +58,7 @@ _NAMES = {
     "Client": "tensorflow_ignite.jobs.client",
     "Credentials": "tensorflow_ignite.net.credentials",
     "JobHandle": "tensorflow_ignite.jobs.client",
+    "batches": "tensorflow_ignite.data.batches",
     "connect": "tensorflow_ignite.jobs.client",
     "dataset": "tensorflow_ignite.data.dataset",
     "load": "tensorflow_ignite.data.loading.load",
@@ -74,8 +78,9 @@ def __getattr__(name: str) -> Any:
                 raise
             raise ModuleNotFoundError(
                 "tensorflow_ignite.dataset() needs TensorFlow, which is not installed here: it makes a "
-                "tf.data.Dataset. connect(), load() and read_table(), which returns rows as an Arrow table, work "
-                "without. Install TensorFlow: pip install 'tensorflow-ignite[cpu]' (or [gpu])",
+                "tf.data.Dataset. connect(), load(), batches(), which returns rows as arrays, and read_table(), which "
+                "returns them as an Arrow table, work without. Install TensorFlow: "
+                "pip install 'tensorflow-ignite[cpu]' (or [gpu])",
                 name="tensorflow",
             ) from missing
     if name == "__version__":

@@ -17,6 +17,7 @@ from thin_client import thin_client
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import identified, pyfunc
+from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
 from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.testing import LocalCluster
@@ -58,7 +59,7 @@ class Rows:
 
     def close(self) -> None:
         """As when the dataset is collected."""
-        pyfunc.forget(self.request.name)
+        readers.forget(self.request.name)
 
 
 def made(cluster: LocalCluster, name: str, rows: int = ROWS, **options: Any) -> str:

@@ -17,6 +17,7 @@ from flight_cluster import BecomeTask, Cluster, tasks  # noqa: E402
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
 from tensorflow_ignite.data import pyfunc  # noqa: E402
+from tensorflow_ignite.data.epoch_readers import readers  # noqa: E402
 from tensorflow_ignite.data.loading.columns import table_of  # noqa: E402
 
 ROWS = 1000
@@ -41,7 +42,7 @@ def cluster() -> Iterator[Cluster]:
     cluster.stop()
     gc.collect()
     assert pyfunc.open_readers() == 0
-    assert pyfunc.snapshot_bytes() == 0
+    assert readers.snapshot_bytes() == 0
 
 
 @pytest.fixture(autouse=True)
@@ -145,7 +146,7 @@ def test_later_epochs_make_no_calls_and_end_with_the_dataset(cluster: Cluster) -
     assert [labels(dataset.batch(70)), labels(dataset.repeat(2).batch(250))] == [first, first * 2]
     assert labels(dataset.batch(10).take(3)) == first[:30]
     assert len(cluster.sent) == sent
-    assert pyfunc.snapshot_bytes() > ROWS * 64
+    assert readers.snapshot_bytes() > ROWS * 64
     iterator = iter(dataset.batch(100))
     next(iterator)
     del dataset
@@ -272,5 +273,5 @@ def test_it_may_be_made_and_run_in_a_function(cluster: Cluster) -> None:
 
     assert [int(total()) for _ in range(3)] == [ROWS * (ROWS - 1) // 2] * 3
     # What lives in a graph lives as long as its process.
-    for name in list(pyfunc._epochs._datasets):
-        pyfunc.forget(name)
+    for name in list(readers._datasets):
+        readers.forget(name)

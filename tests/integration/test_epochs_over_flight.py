@@ -13,6 +13,7 @@ from flight_cluster import BecomeTask, Cluster, tasks
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import pyfunc
+from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.data.loading.columns import table_of
 from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
 from tensorflow_ignite.data.request import make_request
@@ -72,7 +73,7 @@ class Dataset:
 
     def close(self) -> None:
         """As when the dataset dies."""
-        pyfunc.forget(self.request.name)
+        readers.forget(self.request.name)
 
 
 def restored(state: State) -> State:
@@ -88,15 +89,15 @@ def own(index: int) -> set[int]:
 
 def test_a_snapshot_is_read_once_and_goes_with_its_dataset(cluster: Cluster) -> None:
     dataset = Dataset(cluster, snapshot="frozen")
-    before = pyfunc.snapshot_bytes()
+    before = readers.snapshot_bytes()
     first = dataset.epoch()
     assert sorted(first) == list(range(ROWS))
     sent = len(cluster.sent)
     assert dataset.epoch() == dataset.epoch() == first
     assert len(cluster.sent) == sent
-    assert pyfunc.snapshot_bytes() - before == ROWS * 9
+    assert readers.snapshot_bytes() - before == ROWS * 9
     dataset.close()
-    assert pyfunc.snapshot_bytes() == before
+    assert readers.snapshot_bytes() == before
 
 
 @pytest.mark.parametrize("kept", ["", "frozen", "refresh"], ids=["fresh", "frozen", "refreshed"])

@@ -40,7 +40,8 @@ ASSUMED = {
         4: 'segments = {"segment": np.arange(4), "discount": np.zeros(4)}\n'
         'customers = {"customer": np.arange(9), "segment": np.arange(9) % 4}\n'
         'payments = {"id": np.arange(30), "customer": np.arange(30) % 9, "amount": np.ones(30)}\n',
-        6: "os.mkdir('trips')\n"
+        6: 'tfi.load("digits", {"pixels": pixels, "label": labels}, if_exists="replace")\n',
+        7: "os.mkdir('trips')\n"
         "trips = pa.table({'id': range(9), 'driver': [1, 2, 3] * 3, 'fare': [1.0] * 9})\n"
         "pa.parquet.write_table(trips, 'trips/may.parquet')\n",
     },

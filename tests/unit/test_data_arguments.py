@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tensorflow_ignite import errors
@@ -41,6 +42,19 @@ def test_a_window_is_a_number_of_rows_or_a_wish(given: Any, window: int | None) 
 def test_other_windows_are_refused(wrong: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match="shuffle="):
         arguments.window(wrong)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.0, True, "x"])
+def test_batches_and_iterations_have_something_in_them(wrong: Any) -> None:
+    assert arguments.batch_size(np.int32(3)) == 3
+    assert arguments.epochs(1) == 1
+    assert arguments.epochs(None) is None
+    with pytest.raises(errors.InvalidRequestError, match=r"batch_size=.* at least one row\. Use a whole number"):
+        arguments.batch_size(wrong)
+    with pytest.raises(errors.InvalidRequestError, match=r"epochs=.* at least one epoch\. Use a whole number"):
+        arguments.epochs(wrong)
+    with pytest.raises(errors.InvalidRequestError, match="batch_size="):
+        arguments.batch_size(None)
 
 
 @pytest.mark.parametrize("wrong", [-1, 2**63, 1.0, True, "x"])

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from tensorflow_ignite.base import rates
 from tensorflow_ignite.errors import InvalidRequestError
 
@@ -74,6 +76,23 @@ def window(shuffle: Any) -> int | None:
             f"shuffle={shuffle!r} is not a number of rows to shuffle together; it is True, or at least 1"
         )
     return shuffle
+
+
+def batch_size(value: Any) -> int:
+    """Number of rows of a batch."""
+    return _at_least_one("batch_size", value, "A batch has at least one row. Use a whole number of rows, such as 32")
+
+
+def epochs(value: Any) -> int | None:
+    """Number of epochs of one iteration; None: without an end."""
+    rule = "An iteration has at least one epoch. Use a whole number, or None for epochs without an end"
+    return None if value is None else _at_least_one("epochs", value, rule)
+
+
+def _at_least_one(name: str, value: Any, rule: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidRequestError(f"{name}={value!r} is not a whole number from 1 on. {rule}")
+    return int(value)
 
 
 def seed(value: Any) -> int | None:

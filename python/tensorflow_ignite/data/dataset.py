@@ -8,16 +8,16 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from tensorflow_ignite.data import arguments, cache_position, changes_rules, pyfunc, queries
+from tensorflow_ignite.data import cache_position, pyfunc
 from tensorflow_ignite.data.cache_position import CachePosition
-from tensorflow_ignite.data.epochs.rows_per_worker import ROWS_OF_NOW, UNEVEN, Uneven
+from tensorflow_ignite.data.epoch_readers import readers
+from tensorflow_ignite.data.epochs.rows_per_worker import ROWS_OF_NOW, Uneven
 from tensorflow_ignite.data.epochs.tensor_schema import pack, types_of
 from tensorflow_ignite.data.follow.interrupts import interrupts
 from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
-from tensorflow_ignite.data.request import WEIGHT_COLUMN, Request, make_request
+from tensorflow_ignite.data.request import Request
 from tensorflow_ignite.data.row_dataset import RowDataset
-from tensorflow_ignite.data.schema_argument import parse_schema
-from tensorflow_ignite.net import credentials as net_credentials
+from tensorflow_ignite.data.rows import Rows, requested_rows
 
 # More batches than any cache has; the reader returns an empty batch at the end.
 _BATCHES = 2**62
@@ -176,74 +176,70 @@ def dataset(
     """
     # Inside a tf.function AutoGraph would try to rewrite all functions that this function calls, also those of Arrow.
     plain = tf.autograph.experimental.do_not_convert
-    labels = plain(arguments.labels)(label, columns, key)
-    condition, select, values = plain(queries.checked)(where, sql, parameters, columns, key)
-    request = plain(make_request)(
+    rows = plain(requested_rows)(
         cache,
         columns=columns,
         key=key,
+        label=label,
+        schema=schema,
+        where=where,
+        sql=sql,
+        parameters=parameters,
         partitions=partitions,
+        shuffle=shuffle,
+        seed=seed,
+        nulls=nulls,
+        on_mismatch=on_mismatch,
+        uneven=uneven,
+        snapshot=snapshot,
+        exact=exact,
+        since=since,
+        follow=follow,
+        deletions=deletions,
+        replay=replay,
+        validation_split=validation_split,
+        subset=subset,
+        memory=memory,
+        transport=transport,
         address=address,
+        credentials=credentials,
         batch_bytes=batch_bytes,
-        window=arguments.window(shuffle),
-        seed=arguments.seed(seed),
-        nulls=arguments.one_of("nulls", nulls, ("error", "default", "mask")),
-        on_mismatch=arguments.one_of("on_mismatch", on_mismatch, ("error", "skip")),
-        uneven=arguments.one_of("uneven", uneven, UNEVEN),
-        snapshot=arguments.snapshot(snapshot),
-        exact=bool(arguments.flag("exact", exact)),
-        memory=arguments.memory(memory),
-        transport=arguments.one_of("transport", transport, ("auto", "shared", "tcp", "flight", "thin")),
-        where=condition,
-        sql=select,
-        parameters=values,
-        schema=plain(parse_schema)(schema),
-        credentials=plain(_store)(credentials),
-        accept_data_loss=arguments.flag("accept_data_loss", accept_data_loss),
-        read_rate=arguments.read_rate(read_rate),
-        since=plain(changes_rules.parse)(since),
-        follow=bool(arguments.flag("follow", follow)),
-        deletions=bool(arguments.flag("deletions", deletions)),
-        replay=arguments.replay(replay),
-        keys=arguments.key_range(validation_split, subset),
+        accept_data_loss=accept_data_loss,
+        read_rate=read_rate,
     )
     pyfunc.register()
-    if request.follow:
+    if rows.request.follow:
         plain(interrupts.notice)()
-    return plain(_rows)(request, labels)
+    return plain(_dataset)(rows)
 
 
-def _store(credentials: Any) -> str:
-    """Stores credentials in this process, under a random name for the graph."""
-    return net_credentials.store(net_credentials.from_argument(credentials))
-
-
-def _rows(request: Request, labels: str | tuple[str, ...] | None) -> tf.data.Dataset:
-    arguments.check_labels(labels, [column.name for column in request.layout], request.cache)
+def _dataset(rows: Rows) -> tf.data.Dataset:
+    request = rows.request
     numbers = tf.data.Dataset.range(_BATCHES)
     if tf.executing_eagerly():
         # Every dataset that is derived from this one holds this object; in a graph it lives as long as the graph.
-        pyfunc.forget_on_collect(numbers, request.name)
+        readers.forget_on_collect(numbers, request.name)
 
     setattr(numbers, ROWS_OF_NOW, request.rows < 0 and not request.follow)
-    plain = _batches(numbers, request, labels)
+    plain = _batches(numbers, rows)
 
-    def batches_for(rows: int) -> tf.data.Dataset:
-        resized = request.in_batches_of(rows) if rows else request
-        return plain if resized is request else _batches(numbers, resized, labels)
+    def batches_for(size: int) -> tf.data.Dataset:
+        resized = request.in_batches_of(size) if size else request
+        return plain if resized is request else _batches(numbers, rows._replace(request=resized))
 
     if request.follow:
-        rows = tf.data.INFINITE_CARDINALITY
+        cardinality = tf.data.INFINITE_CARDINALITY
     else:
-        rows = request.rows if request.rows >= 0 else tf.data.UNKNOWN_CARDINALITY
-    return RowDataset(batches_for, rows)
+        cardinality = request.rows if request.rows >= 0 else tf.data.UNKNOWN_CARDINALITY
+    return RowDataset(batches_for, cardinality)
 
 
-def _batches(numbers: tf.data.Dataset, request: Request, labels: str | tuple[str, ...] | None) -> tf.data.Dataset:
+def _batches(numbers: tf.data.Dataset, rows: Rows) -> tf.data.Dataset:
     """Whole batches. The state is the position of a row, so that an iterator can be saved and restored.
 
     Each function in a dataset costs milliseconds for every new iterator, so there are only two.
     """
+    request = rows.request
     layout, text = request.layout, request.to_json()
     begin = _begin(request)
     types = [tf.int64, tf.int64, *([tf.bool] * request.follow), *([tf.float32] * request.weighted)]
@@ -265,7 +261,7 @@ def _batches(numbers: tf.data.Dataset, request: Request, labels: str | tuple[str
         weights = arrays.pop(0) if request.weighted else None
         if weights is not None:
             weights.set_shape([None])
-        return _element(pack(layout, arrays, _tensor), labels, weights)
+        return rows.element(pack(layout, arrays, _tensor), weights)
 
     no_handle = np.zeros(HANDLE_NUMBERS, np.int64)
     batches = numbers.scan((no_handle, begin), batch)
@@ -287,15 +283,6 @@ def _any_row(*batch: Any) -> tf.Tensor:
     column = tf.nest.flatten(batch)[0]
     rows = column.nrows() if isinstance(column, tf.RaggedTensor) else tf.shape(column)[0]
     return rows > 0
-
-
-def _element(row: dict[str, Any], labels: str | tuple[str, ...] | None, weights: tf.Tensor | None) -> Any:
-    if labels is None:
-        return row if weights is None else {**row, WEIGHT_COLUMN: weights}
-    names = (labels,) if isinstance(labels, str) else labels
-    targets = {name: row.pop(name) for name in names}
-    label = targets[labels] if isinstance(labels, str) else targets
-    return (row, label) if weights is None else (row, label, weights)
 
 
 def _tensor(values: tf.Tensor, shape: tuple[int, ...], splits: list[tf.Tensor]) -> Any:

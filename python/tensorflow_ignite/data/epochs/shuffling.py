@@ -8,6 +8,8 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from tensorflow_ignite.data.epochs.cutting import groups
+
 # Limits of a window whose number of rows the caller does not give.
 WINDOW_BYTES = 64 << 20
 WINDOW_ROWS = 65_536
@@ -36,22 +38,14 @@ def windows(batches: Iterable[pa.RecordBatch], rows: int, seed: int, *numbers: i
         Batches of at most about PIECE_BYTES, each in new memory.
     """
     random = _random(seed, *numbers)
-    held: list[pa.RecordBatch] = []
-    count = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        rows = rows or max(1, min(WINDOW_ROWS, WINDOW_BYTES // _row_bytes(batch)))
-        begin = 0
-        while batch.num_rows - begin >= rows - count:
-            end = begin + rows - count
-            yield from _permuted([*held, batch.slice(begin, end - begin)], random)
-            held, count, begin = [], 0, end
-        if begin < batch.num_rows:
-            held.append(batch.slice(begin))
-            count += batch.num_rows - begin
-    if held:
+
+    def window(first: pa.RecordBatch) -> int:
+        return rows or max(1, min(WINDOW_ROWS, WINDOW_BYTES // _row_bytes(first)))
+
+    for held in groups(batches, window):
         yield from _permuted(held, random)
+        # Its memory is free while the next window is read.
+        del held
 
 
 def _permuted(held: list[pa.RecordBatch], random: np.random.Generator) -> Iterator[pa.RecordBatch]:

@@ -109,8 +109,8 @@ def columns_like(schema: pa.Schema, layout: Sequence[Column]) -> tuple[Column, .
     Raises:
         TensorFlowIgniteError: As :func:`columns_of`.
     """
-    requested = {path: RequestedTensor(leaf.dtype, leaf.shape) for path, leaf in _leaves(layout)}
-    nulls = {leaf.nulls for _, leaf in _leaves(layout)}
+    requested = {path: RequestedTensor(leaf.dtype, leaf.shape) for path, leaf in leaves(layout)}
+    nulls = {leaf.nulls for _, leaf in leaves(layout)}
     return _columns(schema, _Builder(nulls.pop() if len(nulls) == 1 else "error", requested, strict=False))
 
 
@@ -144,7 +144,7 @@ def layout_of(columns: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
 def types_of(layout: Sequence[Column]) -> list[str]:
     """Names of the types of the arrays that `tensors.arrays_of` returns, in their order."""
     names: list[str] = []
-    for _, leaf in _leaves(layout):
+    for _, leaf in leaves(layout):
         names += [leaf.dtype, *(["bool"] * leaf.masked), *(["int64"] * leaf.ragged)]
     return names
 
@@ -189,10 +189,11 @@ def describe(layout: Sequence[Column]) -> str:
     )
 
 
-def _leaves(layout: Sequence[Column], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Column]]:
+def leaves(layout: Sequence[Column], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Column]]:
+    """The columns that are no dict, in their order, each with its path."""
     for column in layout:
         if column.children:
-            yield from _leaves(column.children, (*path, column.name))
+            yield from leaves(column.children, (*path, column.name))
         else:
             yield (*path, column.name), column
 

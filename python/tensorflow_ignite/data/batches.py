@@ -1,0 +1,220 @@
+"""Rows of a cache as batches of arrays, for any program; imports no TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from itertools import count
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tensorflow_ignite.data import arguments
+from tensorflow_ignite.data.cache_position import CachePosition
+from tensorflow_ignite.data.epoch_readers import readers
+from tensorflow_ignite.data.epochs.cutting import ArrayBatch, groups
+from tensorflow_ignite.data.epochs.rows_per_worker import Uneven
+from tensorflow_ignite.data.epochs.tensor_schema import Column, pack
+from tensorflow_ignite.data.epochs.tensors import Array
+from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
+from tensorflow_ignite.data.request import WEIGHT_COLUMN
+from tensorflow_ignite.data.rows import Rows, requested_rows
+
+
+class Ragged(NamedTuple):
+    """The lists of a column whose rows have lists of any length.
+
+    Attributes:
+        values: The elements of all lists, one after another, ``[elements, ...]``.
+        splits: Where lists begin and end, int64: list ``i`` has the elements ``splits[i]`` to ``splits[i + 1]``. Of
+            lists of lists one array for each level, the outermost first: its elements are numbers of lists.
+    """
+
+    values: Array
+    splits: tuple[Array, ...]
+
+
+class Batches:
+    """The batches of a cache; :func:`tensorflow_ignite.batches` makes it. Each ``iter()`` reads the next epoch."""
+
+    def __init__(self, rows: Rows, batch_size: int, epochs: int | None, drop_remainder: bool) -> None:
+        """Reads nothing."""
+        self._rows = rows._replace(request=rows.request.in_batches_of(batch_size))
+        self._batch_size = batch_size
+        self._epochs = epochs
+        self._drop_remainder = drop_remainder
+        request = self._rows.request
+        self._layout = (*[Column(WEIGHT_COLUMN, "float32")] * request.weighted, *request.layout)
+        readers.forget_on_collect(self, request.name)
+
+    def __iter__(self) -> Generator[Any, None, None]:
+        """Yields the batches of one epoch, or of ``epochs=``.
+
+        Raises:
+            TensorFlowIgniteError: If a node fails, or other rows arrive than were expected.
+        """
+        for held in groups(self._read(), lambda _: self._batch_size):
+            batch = ArrayBatch.of(held)
+            if batch.num_rows == self._batch_size or not self._drop_remainder:
+                yield self._element(batch)
+            # Its memory is free while the next batch is read, unless the caller holds it.
+            del held, batch
+
+    def _read(self) -> Iterator[ArrayBatch]:
+        for _ in count() if self._epochs is None else range(self._epochs):
+            handle: Array = np.zeros(HANDLE_NUMBERS, np.int64)
+            offset = 0
+            while True:
+                handle, following, *arrays = readers.read(self._rows.request, handle, offset)
+                if following < 0:
+                    break
+                offset = int(following)
+                yield ArrayBatch(self._layout, arrays)
+                del arrays
+            if not offset and self._epochs is None:
+                # As tf.data.Dataset.repeat: epochs without rows would follow each other without an end.
+                return
+
+    def _element(self, batch: ArrayBatch) -> Any:
+        row = pack(batch.layout, batch.arrays, _value)
+        weights = row.pop(WEIGHT_COLUMN) if self._rows.request.weighted else None
+        return self._rows.element(row, weights)
+
+
+def _value(values: Array, shape: tuple[int, ...], splits: list[Array]) -> Array | Ragged:
+    return Ragged(_read_only(values), tuple(map(_read_only, splits))) if splits else _read_only(values)
+
+
+def _read_only(values: Array) -> Array:
+    """The same memory: a snapshot may have it for later epochs."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def batches(
+    cache: str,
+    *,
+    batch_size: int,
+    columns: Sequence[str] | None = None,
+    key: bool = False,
+    label: str | Sequence[str] | None = None,
+    schema: Any = None,
+    where: str | None = None,
+    sql: str | None = None,
+    parameters: Sequence[Any] = (),
+    partitions: Sequence[int] | Literal["all"] | None = None,
+    shuffle: bool | int | None = None,
+    seed: int | None = None,
+    epochs: int | None = 1,
+    drop_remainder: bool = False,
+    nulls: Literal["error", "default", "mask"] = "error",
+    on_mismatch: Literal["error", "skip"] = "error",
+    uneven: Uneven = "repeat",
+    snapshot: Literal["refresh", "frozen"] | bool | None = None,
+    since: CachePosition | str | None = None,
+    deletions: bool = False,
+    replay: float = 0.0,
+    validation_split: float | None = None,
+    subset: Literal["training", "validation"] | None = None,
+    memory: int | str | None = None,
+    transport: Literal["auto", "shared", "tcp", "flight", "thin"] = "auto",
+    address: str | None = None,
+    credentials: Any = None,
+    batch_bytes: int = 0,
+    accept_data_loss: bool | None = None,
+    read_rate: str | None = None,
+) -> Batches:
+    """The rows of a cache as batches of numpy arrays, for JAX, PyTorch, scikit-learn and others, without TensorFlow.
+
+    A batch is a dict from column names to arrays ``[batch, ...]``, and with ``label=`` a pair of that dict and the
+    label::
+
+        rows = tfi.batches("images", batch_size=256, columns=["pixels", "label"], label="label", shuffle=True)
+        for epoch in range(10):
+            for features, label in rows:
+                step(features["pixels"], label)
+
+    The batches are those of ``tfi.dataset(cache, ...).repeat(epochs).batch(batch_size, drop_remainder)`` with the same
+    arguments: the same rows in the same order, of the same types. So a worker of a job reads the partitions that are
+    assigned to it, and in a job whose workers take equal steps each has the same number of rows in an epoch
+    (``uneven``). Each ``iter()`` reads the next epoch, in another order with ``shuffle``. Threads prefetch.
+
+    Arrays are read-only, because they may share memory with the rows that are cached for later epochs, and stay valid
+    as long as they are used. Numbers and booleans are arrays of their type, lists of a fixed length arrays of one more
+    dimension, other lists :class:`Ragged`, text (UTF-8) and bytes object arrays of ``bytes``, nested objects dicts.
+
+    Args:
+        cache: Name of the cache.
+        batch_size: Number of rows of each batch; only the last one may have fewer.
+        columns: Columns to read, in this order; None: all.
+        key: Read the cache's key too, as column ``_key``.
+        label: The column to predict: batches become ``(features, label)``. Several columns: the label is a dict of
+            them.
+        schema: As for :func:`tensorflow_ignite.dataset`, such as ``{"pixels": pyarrow.list_(pyarrow.uint8(), 784)}``.
+        where: Condition in SQL over the columns, with a ``?`` for each of ``parameters``; only rows that meet it.
+        sql: SELECT over the cache's table, whose rows are read instead; it may join tables that lie with it.
+        parameters: Values for the question marks of ``where`` or ``sql``.
+        partitions: Numbers of partitions to read, or ``"all"``; None: those of this worker in a job, else all.
+        shuffle: Number of rows that are shuffled together; True: about 64 MB of rows, at most 65,536.
+        seed: Seed of the order; None: a random one.
+        epochs: Number of epochs of one iteration, without a new batch between them; None: without an end.
+        drop_remainder: Leave out a last batch with fewer rows.
+        nulls: As for :func:`tensorflow_ignite.dataset`.
+        on_mismatch: As for :func:`tensorflow_ignite.dataset`.
+        uneven: As for :func:`tensorflow_ignite.dataset`. With ``"pad"`` batches have a weight for each row, float32: a
+            column ``_weight``, or with ``label`` a third component.
+        snapshot: As for :func:`tensorflow_ignite.dataset`.
+        since: As for :func:`tensorflow_ignite.dataset`.
+        deletions: As for :func:`tensorflow_ignite.dataset`.
+        replay: As for :func:`tensorflow_ignite.dataset`.
+        validation_split: As for :func:`tensorflow_ignite.dataset`.
+        subset: As for :func:`tensorflow_ignite.dataset`.
+        memory: As for :func:`tensorflow_ignite.dataset`.
+        transport: As for :func:`tensorflow_ignite.dataset`.
+        address: ``host:port[,host:port]`` of any nodes; None: as for :func:`tensorflow_ignite.dataset`.
+        credentials: As for :func:`tensorflow_ignite.dataset`.
+        batch_bytes: As for :func:`tensorflow_ignite.dataset`.
+        accept_data_loss: As for :func:`tensorflow_ignite.dataset`.
+        read_rate: As for :func:`tensorflow_ignite.dataset`.
+
+    Returns:
+        The batches, of which an iteration reads the rows. Errors of nodes are raised as they are.
+
+    Raises:
+        InvalidRequestError: If an argument breaks a rule.
+        CacheEmptyError: If a worker of a job whose workers take equal steps has no row where it needs one.
+        DataLossError: If partitions of the cache have lost all their copies.
+        TensorFlowIgniteError: CacheNotFoundError and other errors of a node; if no node answers.
+    """
+    size, number = arguments.batch_size(batch_size), arguments.epochs(epochs)
+    drops = bool(arguments.flag("drop_remainder", drop_remainder))
+    rows = requested_rows(
+        cache,
+        columns=columns,
+        key=key,
+        label=label,
+        schema=schema,
+        where=where,
+        sql=sql,
+        parameters=parameters,
+        partitions=partitions,
+        shuffle=shuffle,
+        seed=seed,
+        nulls=nulls,
+        on_mismatch=on_mismatch,
+        uneven=uneven,
+        snapshot=snapshot,
+        since=since,
+        deletions=deletions,
+        replay=replay,
+        validation_split=validation_split,
+        subset=subset,
+        memory=memory,
+        transport=transport,
+        address=address,
+        credentials=credentials,
+        batch_bytes=batch_bytes,
+        accept_data_loss=accept_data_loss,
+        read_rate=read_rate,
+    )
+    return Batches(rows, size, number, drops)

@@ -1,0 +1,190 @@
+"""The epochs that iterators of this process read, whoever iterates: a graph of TensorFlow, or Python.
+
+The state of an iterator is a handle and the position of its next batch: the number of rows before it. A handle of zeros
+opens a reader (:mod:`open_readers`). A handle that was restored from a checkpoint, perhaps by another process, only has
+numbers: that of the epoch, and a digest of its plan. If the reader of that epoch still exists, it continues; otherwise
+a new reader finds the row. If the plan is different now, the call is an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from typing import NamedTuple
+
+import numpy as np
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.epoch_source import DatasetState, EpochSource
+from tensorflow_ignite.data.epochs import snapshots
+from tensorflow_ignite.data.epochs.epoch import RowOrder
+from tensorflow_ignite.data.epochs.prefetch import EpochReader, ReaderClosedError
+from tensorflow_ignite.data.epochs.rows_per_worker import EpochStart
+from tensorflow_ignite.data.epochs.tensors import Array, empty_arrays
+from tensorflow_ignite.data.open_readers import Handle, Key, OpenReaders, two_numbers
+from tensorflow_ignite.data.plan import Plan, make_plan
+from tensorflow_ignite.data.request import Request
+
+
+class _EpochPosition(NamedTuple):
+    """The content of a handle, in 64-bit numbers."""
+
+    name: tuple[int, int]
+    epoch: int
+    base: int
+    seed: int
+    digest: tuple[int, int]
+    start: int
+
+    def numbers(self) -> tuple[int, ...]:
+        return (*self.name, self.epoch, self.base, self.seed, *self.digest, self.start)
+
+    @classmethod
+    def of(cls, handle: Array) -> _EpochPosition:
+        name, other, epoch, base, seed, digest, more, start = (int(number) for number in handle[:8])
+        return cls((name, other), epoch, base, seed, (digest, more), start)
+
+
+class EpochReaders:
+    """The epochs that iterators of this process read. Any thread may call."""
+
+    def __init__(self) -> None:
+        """Has none."""
+        self._lock = threading.Lock()
+        self._datasets: dict[str, DatasetState] = {}
+        self._snapshots = snapshots.Snapshots()
+        self.open: OpenReaders[EpochReader] = OpenReaders(lambda: bool(self._snapshots.size))
+
+    def read(self, request: Request, handle: Array, offset: int) -> list[Array]:
+        """The next batch of an iterator.
+
+        Args:
+            request: The dataset.
+            handle: int64, shape [HANDLE_NUMBERS]; zeros begin the next epoch of the dataset.
+            offset: Number of rows before the batch; 0 at the beginning.
+
+        Returns:
+            The handle, which keeps the reader open; the offset of the following batch, int64, below 0 after the last
+            row; float32 weights, if the request has them; and the arrays of the batch.
+
+        Raises:
+            TensorFlowIgniteError: If a node fails, or other rows arrive than were expected.
+            ReaderClosedError: If the process ends.
+        """
+        with self.open.call():
+            return self._read(request, handle, offset)
+
+    def _read(self, request: Request, handle: Array, offset: int) -> list[Array]:
+        if self.open.ending:
+            self.open.notify_once(Key(request.name, _EpochPosition.of(handle).name))
+            return _end(request, handle)
+        begins = not handle.any()
+        # The reader stays open while this variable refers to the handle object.
+        handle_object, position = self._begin(request) if begins else (None, _EpochPosition.of(handle))
+        while True:
+            handle_object, reader = self._find(request, position)
+            idle = reader.idle
+            try:
+                batch = reader.take(offset)
+                break
+            except ReaderClosedError:
+                # Closed with the iterator that started it, while an iterator that was restored from it continues.
+                self.open.require_time()
+            except BaseException:
+                if begins:
+                    self._undo_begin(request, position, reader)
+                # TensorFlow may release the handle only after its next call; a thread closes the reader then.
+                self.open.finalizers.ensure_running()
+                raise
+        if idle:
+            self.open.finalizers.ensure_running()
+        if batch is None:
+            self.open.close(Key(request.name, position.name), reader)
+            return _end(request, handle_object.tensor())
+        weights = [np.full(batch.rows, batch.real, np.float32)] * request.weighted
+        assert batch.arrays is not None
+        return [handle_object.tensor(), np.array(offset + batch.rows, np.int64), *weights, *batch.arrays]
+
+    def _begin(self, request: Request) -> tuple[Handle, _EpochPosition]:
+        """Opens a reader of the dataset's next epoch."""
+        self.open.finalizers.drain()
+        snapshot = self._snapshots.get(request.name)
+        plan = _plan(request, snapshot)
+        base = snapshot.epoch if snapshot and request.window is not None else -1
+        with self._lock:
+            dataset = self._datasets.setdefault(request.name, DatasetState())
+            epoch, dataset.epochs = dataset.epochs, dataset.epochs + 1
+            seed = dataset.seed if request.seed is None else request.seed
+            start = dataset.start.number() if request.window is None else 0
+            position = _EpochPosition(
+                two_numbers(os.urandom(16)), epoch, base, seed, two_numbers(plan.digest(request)), start
+            )
+        return self._opened(request, plan, position)[0], position
+
+    def _undo_begin(self, request: Request, position: _EpochPosition, reader: EpochReader) -> None:
+        """Undoes the start of an epoch that failed before its first row; the next call starts it again."""
+        with self._lock:
+            dataset = self._datasets.get(request.name)
+            if dataset is not None and dataset.epochs == position.epoch + 1:
+                dataset.epochs = position.epoch
+        self.open.close(Key(request.name, position.name), reader)
+
+    def _find(self, request: Request, position: _EpochPosition) -> tuple[Handle, EpochReader]:
+        """The reader of a position; a new reader for a restored iterator."""
+        return self.open.find(Key(request.name, position.name)) or self._restore(request, position)
+
+    def _restore(self, request: Request, position: _EpochPosition) -> tuple[Handle, EpochReader]:
+        plan = _plan(request, self._snapshots.get(request.name))
+        if two_numbers(plan.digest(request)) != position.digest:
+            raise errors.AssignmentChangedError(
+                f"the iterator of {plan.subject} cannot continue from its checkpoint: it reads other partitions, "
+                f"another number of rows ({request.rows} an epoch now) or with other options. The state of an iterator "
+                f"is valid for the same rows in the same order. Start with a new iterator"
+            )
+        with self._lock:
+            dataset = self._datasets.setdefault(request.name, DatasetState())
+            dataset.epochs = max(dataset.epochs, position.epoch + 1)
+            dataset.seed = position.seed
+        return self._opened(request, plan, position)
+
+    def _opened(self, request: Request, plan: Plan, position: _EpochPosition) -> tuple[Handle, EpochReader]:
+        def make() -> EpochReader:
+            start = EpochStart.of(position.start)
+            order = RowOrder(position.epoch, position.seed, request.window, position.base, start)
+            return EpochReader(EpochSource(request, plan, state, order).epoch(self._snapshots).batches, request.layout)
+
+        with self._lock:
+            state = self._datasets.setdefault(request.name, DatasetState())
+        return self.open.open(Key(request.name, position.name), position.numbers(), make)
+
+    def forget(self, name: str) -> None:
+        """Removes the state and the snapshot of a dataset; its open iterators continue."""
+        with self._lock:
+            self._datasets.pop(name, None)
+        self._snapshots.drop(name)
+        self.open.finalizers.ensure_running()
+
+    def forget_on_collect(self, obj: object, name: str) -> None:
+        """Removes a dataset soon after the object was collected that all users of the dataset refer to."""
+        self.open.finalizers.on_collect(obj, functools.partial(self.forget, name))
+
+    def snapshot_bytes(self) -> int:
+        """Bytes of all snapshots of this process."""
+        self.open.finalizers.drain()
+        return self._snapshots.size
+
+
+def _plan(request: Request, snapshot: snapshots.Snapshot | None) -> Plan:
+    """The plan of a new epoch; with a snapshot, its plan, without a call to the cluster."""
+    plan: Plan = snapshot.plan if snapshot else make_plan(request)
+    return plan
+
+
+def _end(request: Request, handle: Array) -> list[Array]:
+    """The result after the last row."""
+    weights = [np.empty(0, np.float32)] * request.weighted
+    return [handle, np.array(-1, np.int64), *weights, *empty_arrays(request.layout)]
+
+
+readers = EpochReaders()

@@ -1,0 +1,190 @@
+"""Batches of arrays: the rows of tfi.dataset in its order, without TensorFlow."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jobs import LIMIT, PARTITIONS, SCRIPTS, environment, partition_of, read, workers
+from waiting import await_true
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.batches import Ragged
+from tensorflow_ignite.data.epoch_readers import readers
+from tensorflow_ignite.testing import LocalCluster
+
+CACHE, ROWS = "batches", 1_000
+
+
+@pytest.fixture(scope="module")
+def cache(cluster: LocalCluster) -> str:
+    """Rows of every kind of column."""
+    numbers = np.arange(ROWS)
+    columns = {
+        "id": numbers,
+        "pixels": np.repeat(numbers, 6).astype(np.float32).reshape(ROWS, 2, 3),
+        "even": numbers % 2 == 0,
+        "name": [f"row {number}" for number in numbers],
+        "words": [["w"] * (number % 3) for number in numbers],
+        "some": [None if number % 5 else number for number in range(ROWS)],
+    }
+    tfi.load(CACHE, columns, backups=1, partitions=PARTITIONS, address=cluster.address)
+    return CACHE
+
+
+@pytest.fixture(autouse=True)
+def _no_open_reader() -> Iterator[None]:
+    """Every test ends its streams."""
+    yield
+    gc.collect()
+    await_true(lambda: readers.open.count() == 0, "a reader is open")
+
+
+def ids(batches: Any) -> list[list[int]]:
+    """The column ``id`` of each batch."""
+    return [batch["id"].tolist() for batch in batches]
+
+
+def assert_equal(found: Any, expected: Any) -> None:
+    """Asserts that a batch has the values and types of one of TensorFlow."""
+    if isinstance(found, tuple) and not isinstance(found, Ragged):
+        for one, other in zip(found, expected, strict=True):
+            assert_equal(one, other)
+    elif isinstance(found, dict):
+        assert list(found) == list(expected)
+        for name in found:
+            assert_equal(found[name], expected[name])
+    elif isinstance(found, Ragged):
+        assert_equal(found.values, expected.flat_values)
+        for one, other in zip(found.splits, expected.nested_row_splits, strict=True):
+            assert_equal(one, other)
+    else:
+        assert found.dtype == expected.numpy().dtype
+        np.testing.assert_array_equal(found, expected.numpy())
+        assert not found.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"key": True, "label": "even", "uneven": "pad", "shuffle": True, "seed": 5},
+        {"columns": ["id", "words", "name"], "label": ["name"], "shuffle": 100, "seed": 7},
+        {"nulls": "mask", "snapshot": "refresh", "batch_bytes": 2048},
+        {"columns": ["pixels", "id"], "snapshot": "frozen", "shuffle": 64, "seed": 3, "transport": "flight"},
+        {"columns": ["id", "name"], "where": "id < ?", "parameters": [400], "transport": "tcp", "uneven": "pad"},
+        {"sql": "SELECT id, id * 2 AS twice FROM Batches WHERE even", "shuffle": True, "seed": 1},
+        {"columns": ["id"], "validation_split": 0.2, "subset": "validation"},
+    ],
+    ids=str,
+)
+def test_batches_are_those_of_a_dataset(cluster: LocalCluster, cache: str, options: dict[str, Any]) -> None:
+    pytest.importorskip("tensorflow")
+    options = {"nulls": "default", "address": cluster.address, **options}
+    rows, batches = tfi.dataset(cache, **options), tfi.batches(cache, batch_size=96, **options)
+    for _ in range(3):
+        sizes = []
+        for found, expected in itertools.zip_longest(batches, rows.batch(96)):
+            assert_equal(found, expected)
+            sizes.append(len(found[0]["id"]) if isinstance(found, tuple) else len(found["id"]))
+        assert set(sizes[:-1]) <= {96}
+
+
+@pytest.mark.parametrize("shuffle", [None, 100], ids=["plain", "shuffled"])
+def test_epochs_follow_each_other_in_one_iteration_as_in_repeat(
+    cluster: LocalCluster, cache: str, shuffle: int | None
+) -> None:
+    pytest.importorskip("tensorflow")
+    options: dict[str, Any] = {"nulls": "default", "address": cluster.address, "shuffle": shuffle, "seed": 2}
+    batches = tfi.batches(cache, batch_size=96, epochs=3, drop_remainder=True, **options)
+    rows = tfi.dataset(cache, **options).repeat(3).batch(96, drop_remainder=True)
+    for found, expected in itertools.zip_longest(batches, rows):
+        assert_equal(found, expected)
+
+
+def test_each_iteration_is_an_epoch_and_each_row_comes_once(cluster: LocalCluster, cache: str) -> None:
+    def made(**options: Any) -> Any:
+        return tfi.batches(cache, columns=["id"], address=cluster.address, shuffle=True, seed=4, **options)
+
+    batches, again = made(batch_size=96), made(batch_size=96)
+    epochs = [ids(batches) for _ in range(3)]
+    for epoch in epochs:
+        assert [len(batch) for batch in epoch] == [96] * 10 + [40]
+        assert sorted(itertools.chain(*epoch)) == list(range(ROWS))
+    assert epochs[0] != epochs[1] != epochs[2]
+    assert [ids(again) for _ in range(3)] == epochs
+    assert [len(batch) for batch in ids(made(batch_size=96, drop_remainder=True))] == [96] * 10
+    assert [len(batch) for batch in ids(made(batch_size=900, epochs=3))] == [900] * 3 + [300]
+    assert len(list(itertools.islice(made(batch_size=ROWS, epochs=None), 4))) == 4
+
+
+def test_batches_that_are_kept_do_not_change_and_share_memory_where_they_can(cluster: LocalCluster, cache: str) -> None:
+    batches = tfi.batches(cache, batch_size=10, columns=["id", "pixels"], address=cluster.address, snapshot="frozen")
+    kept = [batch for _ in range(3) for batch in batches]
+    for batch in kept:
+        assert (batch["pixels"] == batch["id"][:, None, None]).all()
+        with pytest.raises(ValueError, match="read-only"):
+            batch["pixels"][0] = 0
+    # Later epochs are views of the snapshot.
+    pairs = zip(kept[100:200], kept[200:], strict=True)
+    assert sum(np.shares_memory(first["id"], second["id"]) for first, second in pairs) > 50
+
+
+def test_an_iteration_that_is_dropped_ends_its_streams_and_another_one_begins(
+    cluster: LocalCluster, cache: str
+) -> None:
+    batches = tfi.batches(cache, batch_size=3, columns=["id"], address=cluster.address)
+    for _ in range(3):
+        next(iter(batches))
+    assert sorted(itertools.chain(*ids(batches))) == list(range(ROWS))
+
+
+def test_bad_arguments_and_other_errors_are_ours(cluster: LocalCluster, cache: str) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="batch_size=0 is not a whole number from 1 on"):
+        tfi.batches(cache, batch_size=0, address=cluster.address)
+    with pytest.raises(errors.InvalidRequestError, match="label='nothing' is not among the columns"):
+        tfi.batches(cache, batch_size=1, label="nothing", address=cluster.address)
+    with pytest.raises(errors.CacheNotFoundError):
+        tfi.batches("batches_of_nothing", batch_size=1, address=cluster.address)
+    with pytest.raises(errors.RowMismatchError, match="column some is null"):
+        list(tfi.batches(cache, batch_size=1, address=cluster.address))
+
+
+def test_a_program_that_reads_batches_imports_no_tensorflow(cluster: LocalCluster, cache: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "read_batches.py", tmp_path, cache, "2", "repeat"],
+        env=environment(cluster.address),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for epoch in range(2):
+        assert sorted(read(tmp_path, f"worker-0-{epoch}.json")) == list(range(ROWS))
+
+
+@pytest.mark.parametrize("uneven", ["repeat", "drop", "pad"])
+def test_workers_read_their_own_partitions_and_equal_numbers_of_rows(
+    cluster: LocalCluster, client: tfi.Client, cache: str, tmp_path: Path, uneven: str
+) -> None:
+    handle = client.submit(SCRIPTS / "read_batches.py", cache=cache, args=[str(tmp_path), cache, "2", uneven])
+    job = handle.wait(LIMIT)
+    owner, shares = partition_of(cache, PARTITIONS, cluster.address), workers(job)
+    counts = [sum(owner[number] in share for number in range(ROWS)) for share in shares]
+    for epoch in range(2):
+        found = [read(tmp_path, f"worker-{index}-{epoch}.json") for index in range(len(shares))]
+        for share, numbers in zip(shares, found, strict=True):
+            assert {owner[number] for number in numbers} <= set(share)
+        if uneven == "pad":
+            assert sorted(itertools.chain(*found)) == list(range(ROWS))
+        else:
+            assert {len(numbers) for numbers in found} == {max(counts) if uneven == "repeat" else min(counts)}
