@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
 # Far more than an example needs on a busy machine.
 SECONDS = 240
 
@@ -31,11 +33,17 @@ def digits(cluster: LocalCluster) -> str:
     return "digits"
 
 
-def run(example: str | Path, cluster: LocalCluster | None = None, *arguments: str | Path) -> list[str]:
+def run(
+    example: str | Path,
+    cluster: LocalCluster | None = None,
+    *arguments: str | Path,
+    python: str | Path = sys.executable,
+    **variables: str,
+) -> list[str]:
     """The lines that an example prints; some start what they need."""
-    env = {**os.environ, **({"TENSORFLOW_IGNITE_ADDRESS": cluster.address} if cluster else {})}
+    env = {**os.environ, **({"TENSORFLOW_IGNITE_ADDRESS": cluster.address} if cluster else {}), **variables}
     done = subprocess.run(
-        [sys.executable, EXAMPLES / example, *arguments],
+        [python, EXAMPLES / example, *arguments],
         env=env,
         capture_output=True,
         text=True,
@@ -102,6 +110,32 @@ def test_a_keras_script_trains_in_a_job_and_the_one_of_the_readme_also_outside(
     assert float(accuracy[1]) > 0.9
     # What is as it should be prints nothing that asks to be understood.
     assert "WARNING" not in printed
+
+
+@pytest.fixture(scope="module")
+def jax_python() -> Path:
+    """The interpreter of an environment with JAX and this package, and without TensorFlow; made once, in build/."""
+    requirements = Path(__file__).with_name("jax-requirements.txt")
+    environment = ROOT / "build" / "jax"
+    python, stamp = environment / "bin" / "python", environment / "installed.txt"
+    if not stamp.exists() or stamp.read_text() != requirements.read_text():
+        shutil.rmtree(environment, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True, timeout=SECONDS)
+        pip = [sys.executable, "-m", "pip", "--quiet", "--python", python, "install", "--requirement", requirements]
+        subprocess.run(pip, check=True, timeout=SECONDS)
+        (packages,) = environment.glob("lib/python*/site-packages")
+        (packages / "tensorflow_ignite.pth").write_text(f"{ROOT / 'python'}\n")
+        stamp.write_text(requirements.read_text())
+    return python
+
+
+def test_keras_on_jax_trains_on_two_devices_without_tensorflow(
+    cluster: LocalCluster, digits: str, jax_python: Path
+) -> None:
+    devices = "--xla_force_host_platform_device_count=2"
+    lines = run("jax_digits.py", cluster, python=jax_python, XLA_FLAGS=devices)
+    assert [lines[0], lines[2]] == ["2 devices", "TensorFlow is imported: False"]
+    assert float(lines[1].removeprefix("test accuracy=")) > 0.9
 
 
 def test_models_takes_a_model_out_and_writes_predictions_back(cluster: LocalCluster, digits: str) -> None:
