@@ -39,9 +39,13 @@ public final class EpochTable {
   public Optional<List<Long>> add(
       String epoch, int worker, long count, int workers, List<Long> others) {
     Optional<List<Long>> agreed = agreed(read(epoch), workers);
-    if (agreed.isPresent()) {
-      return agreed;
-    }
+    return agreed.isPresent()
+        ? agreed
+        : Rows.repeated(() -> inTransaction(epoch, worker, count, workers, others));
+  }
+
+  private Optional<List<Long>> inTransaction(
+      String epoch, int worker, long count, int workers, List<Long> others) {
     try (Transaction transaction = rows.begin()) {
       EpochRows known = read(epoch);
       EpochRows next = known;

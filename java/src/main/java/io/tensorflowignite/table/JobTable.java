@@ -1,6 +1,5 @@
 package io.tensorflowignite.table;
 
-import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.region.MemoryReserve;
@@ -8,17 +7,13 @@ import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.region.Reservation;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.cluster.ClusterTopologyException;
-import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.Transaction;
 
 /**
@@ -26,11 +21,6 @@ import org.apache.ignite.transactions.Transaction;
  * that are over as summaries. {@link JobHistory} has the rest.
  */
 public final class JobTable {
-  /** More than nodes leave at once, each with the primary copy of the row. */
-  private static final int ATTEMPTS = 5;
-
-  private static final Duration PAUSE = Duration.ofMillis(50);
-
   private final MemoryReserve memory;
   private final Rows rows;
   private final Rows finished;
@@ -121,7 +111,7 @@ public final class JobTable {
    * @return the job after the change; empty when there is no such job, or its row is unreadable.
    */
   public Optional<Job> update(String id, UnaryOperator<Job> change) {
-    return repeated(
+    return Rows.repeated(
         () ->
             inTransaction(
                 id,
@@ -133,7 +123,7 @@ public final class JobTable {
 
   /** Writes a row of the earlier layout in the current one, which every node must know. */
   public void convert(String id) {
-    repeated(() -> inTransaction(id, before -> write(before, withLayout(before))));
+    Rows.repeated(() -> inTransaction(id, before -> write(before, withLayout(before))));
   }
 
   /**
@@ -143,7 +133,7 @@ public final class JobTable {
    * @return whether the job existed
    */
   public boolean finish(String id, UnaryOperator<Job> change) {
-    return repeated(
+    return Rows.repeated(
             () ->
                 inTransaction(
                     id,
@@ -167,19 +157,6 @@ public final class JobTable {
       Optional<Job> after = row(id).filter(JobTable::isReadable).map(change);
       tx.commit();
       return after;
-    }
-  }
-
-  private static <R> R repeated(Supplier<R> transaction) {
-    for (int attempt = 1; ; attempt++) {
-      try {
-        return transaction.get();
-      } catch (RuntimeException e) {
-        if (attempt == ATTEMPTS || !X.hasCause(e, ClusterTopologyException.class)) {
-          throw e;
-        }
-      }
-      Uninterruptibles.sleepUninterruptibly(PAUSE.multipliedBy(attempt));
     }
   }
 

@@ -3,19 +3,26 @@ package io.tensorflowignite.table;
 import static org.apache.ignite.transactions.TransactionConcurrency.PESSIMISTIC;
 import static org.apache.ignite.transactions.TransactionIsolation.REPEATABLE_READ;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.region.MemoryReserve;
 import io.tensorflowignite.region.Purpose;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CachePeekMode;
+import org.apache.ignite.cluster.ClusterTopologyException;
+import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.Transaction;
+import org.apache.ignite.transactions.TransactionRollbackException;
+import org.apache.ignite.transactions.TransactionTimeoutException;
 
 /**
  * The rows of one system cache, each on its own. Every client of Ignite can write into the cache,
@@ -23,6 +30,11 @@ import org.apache.ignite.transactions.Transaction;
  */
 final class Rows {
   private static final long TRANSACTION_TIMEOUT_MS = 10_000;
+
+  /** More than nodes leave at once, each with the primary copy of the row. */
+  private static final int ATTEMPTS = 5;
+
+  private static final Duration PAUSE = Duration.ofMillis(50);
 
   private final Ignite ignite;
   private final MemoryReserve memory;
@@ -42,6 +54,28 @@ final class Rows {
   /** Begins a transaction that changes one row: a row that it reads is locked until it ends. */
   Transaction begin() {
     return ignite.transactions().txStart(PESSIMISTIC, REPEATABLE_READ, TRANSACTION_TIMEOUT_MS, 1);
+  }
+
+  /**
+   * Runs a transaction, and again if Ignite has rolled it back: when the node with the primary copy
+   * leaves, or when the entry of a new row was removed from memory while it was being locked.
+   *
+   * @param transaction may run more than once
+   */
+  static <R> R repeated(Supplier<R> transaction) {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return transaction.get();
+      } catch (RuntimeException e) {
+        boolean isRolledBack =
+            X.hasCause(e, ClusterTopologyException.class, TransactionRollbackException.class)
+                && !X.hasCause(e, TransactionTimeoutException.class);
+        if (attempt == ATTEMPTS || !isRolledBack) {
+          throw e;
+        }
+      }
+      Uninterruptibles.sleepUninterruptibly(PAUSE.multipliedBy(attempt));
+    }
   }
 
   /** The value of a key; null: there is none. */
