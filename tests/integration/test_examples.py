@@ -138,6 +138,22 @@ def test_keras_on_jax_trains_on_two_devices_without_tensorflow(
     assert float(lines[1].removeprefix("test accuracy=")) > 0.9
 
 
+def test_dtensor_splits_a_model_over_the_devices_of_a_process(cluster: LocalCluster, digits: str) -> None:
+    first, second = run("dtensor_digits.py", cluster)
+    assert first == "2 of 2 devices; each has 48 of 96 columns"
+    assert float(second.rpartition("=")[2]) > 0.9
+
+
+def test_dtensor_splits_a_model_over_the_workers_of_a_job(
+    cluster: LocalCluster, client: tfi.Client, digits: str
+) -> None:
+    job = client.submit(EXAMPLES / "dtensor_digits.py", cache=digits, args=["--devices", "1"])
+    job.wait(SECONDS)
+    first, second = [line.text for line in job.logs(role="worker", index=0)][-2:]
+    assert first == "1 of 3 devices; each has 32 of 96 columns"
+    assert float(second.rpartition("=")[2]) > 0.9
+
+
 def test_models_takes_a_model_out_and_writes_predictions_back(cluster: LocalCluster, digits: str) -> None:
     lines = run("models.py", cluster)
     assert lines[:4] == [
