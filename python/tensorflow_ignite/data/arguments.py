@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, TypeVar
-
-import numpy as np
 
 from tensorflow_ignite.base import rates
 from tensorflow_ignite.errors import InvalidRequestError
@@ -90,7 +89,7 @@ def epochs(value: Any) -> int | None:
 
 
 def _at_least_one(name: str, value: Any, rule: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise InvalidRequestError(f"{name}={value!r} is not a whole number from 1 on. {rule}")
     return int(value)
 
