@@ -497,8 +497,14 @@ def test_functions_that_set_variables_of_the_import_are_known_in_whichever_cell_
     assert sets_early_variables(tmp_path) == "KERAS_BACKEND"
 
 
-def test_examples_may_take_spares() -> None:
-    assert sets_early_variables(Path(__file__).parents[2] / "examples") == ""
+def test_examples_may_take_spares_and_the_one_without_tensorflow_does_not(tmp_path: Path) -> None:
+    found = {}
+    for script in (Path(__file__).parents[2] / "examples").glob("*.py"):
+        # A script is sent alone.
+        (tmp_path / "script.py").write_bytes(script.read_bytes())
+        found[script.name] = sets_early_variables(tmp_path)
+    assert found.pop("jax_digits.py")
+    assert set(found.values()) == {""}
 
 
 def test_available_memory_is_that_of_the_host_or_less() -> None:
