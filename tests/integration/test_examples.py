@@ -138,6 +138,15 @@ def test_keras_on_jax_trains_on_two_devices_without_tensorflow(
     assert float(lines[1].removeprefix("test accuracy=")) > 0.9
 
 
+def test_keras_on_jax_trains_over_the_workers_of_a_job(client: tfi.Client, digits: str, jax_python: Path) -> None:
+    job = client.submit(EXAMPLES / "jax_digits.py", cache=digits, kind="custom", python=str(jax_python))
+    job.wait(SECONDS)
+    lines = [line.text for line in job.logs(role="worker", index=0)]
+    devices, accuracy, imported = lines[-3:]
+    assert [devices, imported] == ["3 devices", "TensorFlow is imported: False"]
+    assert float(accuracy.removeprefix("test accuracy=")) > 0.9
+
+
 def test_dtensor_splits_a_model_over_the_devices_of_a_process(cluster: LocalCluster, digits: str) -> None:
     first, second = run("dtensor_digits.py", cluster)
     assert first == "2 of 2 devices; each has 48 of 96 columns"
@@ -147,7 +156,7 @@ def test_dtensor_splits_a_model_over_the_devices_of_a_process(cluster: LocalClus
 def test_dtensor_splits_a_model_over_the_workers_of_a_job(
     cluster: LocalCluster, client: tfi.Client, digits: str
 ) -> None:
-    job = client.submit(EXAMPLES / "dtensor_digits.py", cache=digits, args=["--devices", "1"])
+    job = client.submit(EXAMPLES / "dtensor_digits.py", cache=digits, kind="custom", args=["--devices", "1"])
     job.wait(SECONDS)
     first, second = [line.text for line in job.logs(role="worker", index=0)][-2:]
     assert first == "1 of 3 devices; each has 32 of 96 columns"
