@@ -125,6 +125,15 @@ class Task:
         return self.rules is not None and self.rules.equal_steps
 
 
+_adopted: Task | None = None
+
+
+def adopt(adopted: Task | None) -> None:
+    """Makes this process, which no job has started, the client process of a job; None: not any more."""
+    global _adopted
+    _adopted = adopted
+
+
 def current() -> Task:
     """Returns the task that this process is; outside a job, a single worker.
 
@@ -132,7 +141,7 @@ def current() -> Task:
         TensorFlowIgniteError: The context file cannot be read.
     """
     path = os.environ.get(CONTEXT_VARIABLE)
-    return _read(path)[0] if path else Task()
+    return _read(path)[0] if path else _adopted or Task()
 
 
 def task_token() -> tuple[str, str]:

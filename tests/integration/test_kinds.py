@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -233,3 +235,22 @@ def test_nodes_of_an_attribute_run_the_tasks_and_read_what_the_others_own(
             )
             assert [task.node_address for task in job.attempt.tasks] == [nodes.addresses[2]]
             assert read(tmp_path, "worker-0.json")["partitions"] == list(range(8))
+
+
+def test_a_client_outside_the_cluster_has_servers_beside_the_rows_for_as_long_as_it_lives(
+    cluster: LocalCluster, client: tfi.Client
+) -> None:
+    tfi.load("rows_of_an_outside_client", {"id": np.arange(90)}, partitions=PARTITIONS, address=cluster.address)
+    command = [sys.executable, SCRIPTS / "outside_client.py", cluster.address, "rows_of_an_outside_client"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    job, rows = (line.split()[1:] for line in done.stdout.splitlines() if line.startswith(("job", "rows")))
+    assert int(rows[0]) >= 60 * 10
+    assert rows[1:] == ["90", "3"]
+    assert client.job(job[0]).status.state == "succeeded"
+    with subprocess.Popen([*command, "wait"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline().split() for _ in range(2)]
+        handle = client.job(lines[0][1])
+        assert handle.status.state == "running"
+        process.kill()
+        assert handle.wait(timeout=30).state == "succeeded"

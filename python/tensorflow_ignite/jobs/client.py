@@ -321,6 +321,36 @@ class Client:
         response = self._connection.call("SubmitJob", lambda: request, timeout=max(self._timeout, _SUBMIT_TIMEOUT))
         return JobHandle(self._connection, Job.from_proto(response.job))
 
+    def parameter_servers(
+        self, cache: str, *, ps: int = 1, **options: Any
+    ) -> contextlib.AbstractContextManager[JobHandle]:
+        """Starts workers and parameter servers beside the rows of a cache, for this process as their client process.
+
+            with client.parameter_servers("clicks", ps=2):
+                strategy = tfi.train.strategy()
+                coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+                rows = coordinator.create_per_worker_dataset(lambda: tfi.dataset("clicks").batch(64))
+
+        As long as the context lasts, `tensorflow_ignite.train` and `tensorflow_ignite.dataset` behave as in the client
+        process of a job of kind ``"parameter-server"``, and TF_CONFIG is set. The servers end with the context, and
+        within seconds after this process, however it ends; they are not started again if one is lost. Nodes and this
+        process must reach each other's ports. A process does this once, before its first use of TensorFlow.
+
+        Args:
+            cache: The cache whose partitions are split over the workers.
+            ps: Number of parameter servers.
+            **options: Further arguments of `submit`.
+
+        Returns:
+            A context with the job of the servers.
+
+        Raises:
+            TensorFlowIgniteError: As of `submit`; or the servers do not start.
+        """
+        from tensorflow_ignite.jobs.parameter_servers import held
+
+        return held(self, cache, ps=ps, **options)
+
     def jobs(self, *, states: Sequence[JobState] = (), since: datetime | None = None, limit: int = 1000) -> list[Job]:
         """Returns summaries of jobs, newest first: without tasks, history and environment, which `job` has.
 
