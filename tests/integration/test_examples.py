@@ -147,6 +147,16 @@ def test_keras_on_jax_trains_over_the_workers_of_a_job(client: tfi.Client, digit
     assert float(accuracy.removeprefix("test accuracy=")) > 0.9
 
 
+def test_an_evaluator_reports_the_accuracy_on_other_rows(client: tfi.Client, digits: str) -> None:
+    job = client.submit(EXAMPLES / "evaluator.py", cache=digits, evaluator=True, evaluation_cache=f"{digits}_test")
+    status = job.wait(SECONDS)
+    evaluator = status.attempt.tasks[-1].status
+    assert evaluator.progress.step == status.attempt.tasks[0].status.progress.checkpoint_step
+    assert evaluator.progress.metrics["accuracy"] > 0.9
+    printed = [line.text for line in job.logs(role="evaluator")]
+    assert printed[-1] == f"test accuracy={evaluator.progress.metrics['accuracy']:.4f}"
+
+
 def test_dtensor_splits_a_model_over_the_devices_of_a_process(cluster: LocalCluster, digits: str) -> None:
     first, second = run("dtensor_digits.py", cluster)
     assert first == "2 of 2 devices; each has 48 of 96 columns"
