@@ -1,13 +1,16 @@
 """train_kind.py FOLDER LIBRARY [STRATEGY]: learns the line y = 2 x + 1 under the strategy of its job's kind.
 
 LIBRARY is keras, tf_keras or loop. Each task that runs the script writes its weights to FOLDER/ROLE-INDEX.json.
-STRATEGY is ``none`` or the name of a class of tf.distribute: it is used in place of that of the kind.
+STRATEGY is ``none`` or the name of a class of tf.distribute: it is used in place of that of the kind. With
+TEST_STEP_SECONDS each step takes so long at least.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ import tensorflow as tf  # noqa: E402
 if other:
     strategy = tf.distribute.get_strategy() if other == "none" else getattr(tf.distribute, other)()
 EPOCHS, BATCH = 8, 32
+PAUSE = float(os.environ.get("TEST_STEP_SECONDS", "0"))
 here = tfi.train.context()
 steps = here.steps_per_epoch(BATCH)
 
@@ -44,8 +48,10 @@ def fit(keras: Any) -> list[float]:
     if here.role == "evaluator":
         metrics = tfi.train.evaluate(model, batches(tfi.dataset(here.evaluation_cache, label="y")))
         return [metrics["loss"]]
-    callback = tfi.train.CheckpointCallback()
-    model.fit(dataset(), epochs=EPOCHS, steps_per_epoch=steps, verbose=0, callbacks=[callback])
+    # Callbacks for each batch are not possible under parameter servers.
+    pause = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: time.sleep(PAUSE * steps))
+    callbacks = [tfi.train.CheckpointCallback(), pause]
+    model.fit(dataset(), epochs=EPOCHS, steps_per_epoch=steps, verbose=0, callbacks=callbacks)
     return [float(weight.numpy().ravel()[0]) for weight in model.trainable_variables]
 
 
@@ -74,11 +80,13 @@ def loop() -> list[float]:
                 coordinator.schedule(worker_step, args=(iterator,))
             coordinator.join()
             checkpoint.save(done + steps)
+            time.sleep(PAUSE * steps)
     else:
         iterator = iter(strategy.experimental_distribute_dataset(dataset()))
         run = tf.function(lambda batch: strategy.run(step, args=(batch,)))
         for _ in checkpoint.steps(EPOCHS * steps):
             run(next(iterator))
+            time.sleep(PAUSE)
     return [float(slope.numpy()), float(intercept.numpy())]
 
 

@@ -1,0 +1,81 @@
+"""Every kind of job, in each way to train, loses a node once and goes on from a checkpoint: a part of `make chaos`.
+
+``FAULTS=30`` runs nearly all of them, `make test` one; SEED says with which they begin.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.testing import LocalCluster
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
+
+from jobs import SCRIPTS, await_job
+
+CACHE = "points"
+KINDS = ("multi-worker-mirrored", "parameter-server", "mirrored", "one")
+CELLS = [
+    (kind, library)
+    for kind in KINDS
+    for library in ("keras", "tf_keras", "loop")
+    if (kind, library) != ("parameter-server", "keras")
+]
+SEED, FAULTS = int(os.environ.get("SEED", "1")), int(os.environ.get("FAULTS", "30"))
+FIRST = SEED % len(CELLS)
+CHOSEN = [*CELLS[FIRST:], *CELLS[:FIRST]][: max(1, FAULTS // 3)]
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[LocalCluster]:
+    with LocalCluster(nodes=3) as started:
+        x = np.random.default_rng(0).random(480, np.float32)
+        tfi.load(CACHE, {"x": x, "y": 2 * x + 1}, partitions=24, backups=2, address=started.addresses[0])
+        yield started
+
+
+def saved_step(handle: JobHandle) -> int:
+    """The step of the newest checkpoint."""
+    tasks = handle.refresh().attempt.tasks if handle.status.attempt else ()
+    return max((task.status.progress.checkpoint_step or 0 for task in tasks if task.status.progress), default=0)
+
+
+@pytest.mark.parametrize(("kind", "library"), CHOSEN)
+def test_a_job_of_each_kind_goes_on_after_it_has_lost_a_node(
+    nodes: LocalCluster, tmp_path: Path, kind: str, library: str
+) -> None:
+    with tfi.connect(",".join(nodes.addresses)) as client:
+        handle = client.submit(
+            SCRIPTS / "train_kind.py",
+            cache=CACHE,
+            kind=kind,
+            args=[str(tmp_path), library],
+            env={"TEST_STEP_SECONDS": "0.1"},
+            stop_grace=1,
+        )
+        await_job(handle, lambda job: job.state == "running")
+        deadline = time.monotonic() + 90
+        while not saved_step(handle):
+            assert time.monotonic() < deadline, handle.status.to_dict()
+            time.sleep(0.2)
+        # The last task: the client process of parameter servers, else a worker.
+        lost = handle.status.attempt.tasks[-1].node_id
+        nodes.kill_node(next(node for node in nodes.nodes if node.node_id == lost))
+        nodes.start_node()
+        job = handle.wait(timeout=180)
+        assert job.state == "succeeded"
+        resumed = [task.status.progress.resumed_from_step for task in job.attempt.tasks if task.status.progress]
+        assert any(resumed), job.to_dict()
+        for path in tmp_path.glob("*.json"):
+            weights, _ = json.loads(path.read_text())
+            np.testing.assert_allclose(weights, [2, 1], atol=0.3)
