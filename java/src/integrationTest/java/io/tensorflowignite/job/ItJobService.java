@@ -73,7 +73,7 @@ public class ItJobService {
       String expected =
           "node "
               + MessageText.shortId(here.getId())
-              + ", which owns partitions of cache 'digits', to leave its quarantine: the end of"
+              + " to leave its quarantine: the end of"
               + " attempt 2 of job before is not proven there";
       Await.until(
           "the job waits",
