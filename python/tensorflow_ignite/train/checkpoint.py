@@ -62,8 +62,8 @@ def checkpoint(
         InvalidRequestError: An argument breaks a rule.
         DataLossError: The directory has checkpoints, and none of them can be read whole by all workers. Training never
             begins anew in a directory that has checkpoints.
-        TensorFlowIgniteError: The newest checkpoint does not match the trackables, or a later attempt of the job writes
-            there.
+        TensorFlowIgniteError: The newest checkpoint does not match the trackables, a later attempt of the job writes
+            there, or the caller is the evaluator of a job.
     """
     return TrainCheckpoint(
         trackables, CheckpointSchedule.of(every_steps, every_seconds), keep=keep, directory=find_directory(directory)
@@ -92,6 +92,12 @@ class TrainCheckpoint:
         strategy: tf.distribute.Strategy | None = None,
     ) -> None:
         """Restores the newest checkpoint; use :func:`checkpoint`."""
+        if directory and current().role == "evaluator":
+            raise TensorFlowIgniteError(
+                f"{current().task} would save checkpoints in {directory}. An evaluator saves none: it would take the "
+                "directory from the training. Where tfi.train.context().role is 'evaluator', use "
+                "tfi.train.evaluate(model, rows) in place of the training"
+            )
         import tensorflow as tf
 
         if not trackables:
