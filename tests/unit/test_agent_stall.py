@@ -113,8 +113,10 @@ class Clock:
         return int(self.seconds * 1e9)
 
 
-def monitor(clock: Clock, *, is_server: bool = False) -> StallMonitor:
-    message = agent_pb2.StartTaskRequest(key=agent_pb2.TaskKey(role=job_pb2.ROLE_WORKER), is_server=is_server)
+def monitor(
+    clock: Clock, *, is_server: bool = False, role: job_pb2.Role.ValueType = job_pb2.ROLE_WORKER
+) -> StallMonitor:
+    message = agent_pb2.StartTaskRequest(key=agent_pb2.TaskKey(role=role), is_server=is_server)
     message.first_step_timeout.FromSeconds(300)
     message.stall_timeout.FromSeconds(600)
     return StallMonitor("worker 0", message, clock)
@@ -158,3 +160,20 @@ def test_a_restored_checkpoint_is_not_the_first_step_and_the_same_step_is_no_pro
     assert "no step after step 41 for 600.0 s" in str(watched.stall(os.getpid()))
     watched.observe_progress(job_pb2.Progress(step=41, resumed_from_step=40, checkpoint_step=41))
     assert watched.stall(os.getpid()) is None
+
+
+def test_an_evaluator_makes_progress_while_it_computes_prints_or_waits_for_a_checkpoint() -> None:
+    clock = Clock()
+    watched = monitor(clock, role=job_pb2.ROLE_EVALUATOR)
+    watched.observe_progress(job_pb2.Progress(step=10))
+    clock.seconds += 599
+    watched.observe_output()
+    clock.seconds += 599
+    watched.observe_processor_time(60)
+    clock.seconds += 599
+    waits = job_pb2.Progress(step=10, busy_until_nanos=clock() + int(300e9))
+    watched.observe_progress(waits)
+    clock.seconds += 899
+    assert watched.stall(os.getpid()) is None
+    clock.seconds += 1
+    assert "no step, no output and no work for 600.0 s (stall timeout 600 s)" in str(watched.stall(os.getpid()))

@@ -31,8 +31,11 @@ class StallMonitor:
         self._task_name = task_name
         self._clock = clock
         runs_script = not request.is_server
-        self._first_step = request.first_step_timeout.ToNanoseconds() if runs_script else 0
+        # How long an evaluation takes is not known, so output and processor time count between its steps too.
+        self._evaluates = request.key.role == job_pb2.ROLE_EVALUATOR
         self._stall = request.stall_timeout.ToNanoseconds() if runs_script else 0
+        first_step = self._stall if self._evaluates else request.first_step_timeout.ToNanoseconds()
+        self._first_step = first_step if runs_script else 0
         self._last = clock()
         self._busy_until = 0
         self._position = (0, 0)
@@ -61,7 +64,8 @@ class StallMonitor:
         position = (progress.step, progress.checkpoint_step)
         if position != self._position:
             self._position = position
-            self._has_stepped |= progress.step > progress.resumed_from_step or progress.checkpoint_step > 0
+            has_stepped = progress.step > progress.resumed_from_step or progress.checkpoint_step > 0
+            self._has_stepped |= has_stepped and not self._evaluates
             self._last = self._clock()
         self._busy_until = progress.busy_until_nanos
 
@@ -78,6 +82,8 @@ class StallMonitor:
             return None
         if self._has_stepped:
             event = f"no step after step {self._position[0]} for {silent / 1e9:.1f} s (stall timeout {limit / 1e9:g} s)"
+        elif self._evaluates:
+            event = f"no step, no output and no work for {silent / 1e9:.1f} s (stall timeout {limit / 1e9:g} s)"
         else:
             event = (
                 f"no first step, no output and no work for {silent / 1e9:.1f} s (first-step timeout {limit / 1e9:g} s)"

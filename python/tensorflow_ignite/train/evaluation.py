@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from tensorflow_ignite import task
 from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.train import fits
 from tensorflow_ignite.train.checkpoint import find_directory
 from tensorflow_ignite.train.directory import CheckpointDirectory
-from tensorflow_ignite.train.progress import report_figures
+from tensorflow_ignite.train.progress import announce, report_figures
 from tensorflow_ignite.train.store import GFiles
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 #: The run of the curves.
 RUN = "evaluation"
 _POLL_SECONDS = 1.0
+# Of a pass over the directory, which may wait for files of nodes that fail.
+_WAIT_SECONDS = 300.0
 _STEP = "step/.ATTRIBUTES/VARIABLE_VALUE"
 
 _log = logging.getLogger(__name__)
@@ -39,7 +42,8 @@ def checkpoints(*, directory: str | None = None, **trackables: Any) -> Iterator[
     one. The checkpoints are those of `CheckpointCallback` and `checkpoint`.
 
     Args:
-        directory: Directory of the checkpoints, as of :func:`tensorflow_ignite.train.checkpoint`.
+        directory: Directory of the checkpoints, as of :func:`tensorflow_ignite.train.checkpoint`. None: that of the
+            job, and in a continuous job that of its rounds.
         **trackables: Objects to restore, under the names under which they were saved; `CheckpointCallback` saves
             ``model``. What else is in a checkpoint is left out.
 
@@ -50,7 +54,9 @@ def checkpoints(*, directory: str | None = None, **trackables: Any) -> Iterator[
         TensorFlowIgniteError: No directory is given, the training has ended without a checkpoint, or a checkpoint does
             not match the objects.
     """
+    here = task.current()
     found = find_directory(directory)
+    rounds = f"{found.rstrip('/')}/{fits.ROUNDS}" if found and directory is None and here.continuous else ""
     if not found:
         raise TensorFlowIgniteError(
             "checkpoints() knows no directory. Outside a job a script names the one in which its training saves. Use "
@@ -61,20 +67,24 @@ def checkpoints(*, directory: str | None = None, **trackables: Any) -> Iterator[
     from tensorflow_ignite.jobs.client import connect
 
     restored = 0
-    here = task.current()
     with connect(here.node_address) if here.in_job else contextlib.nullcontext() as client:
         while True:
             # Asked before the directory is listed: what was saved until then is in the list.
             is_last = client is None or _has_ended(client, here)
+            if rounds and tf.io.gfile.isdir(rounds):
+                found = rounds
             number = _newest(tf, found, restored)
             if number:
                 restored = number
+                announce(0, force=True)
                 step = _restore(tf, found, number, trackables)
                 if step is not None:
                     yield step
                     continue
             if is_last:
                 break
+            # A process that does nothing for long counts as stalled.
+            announce(_WAIT_SECONDS, force=True)
             time.sleep(_POLL_SECONDS)
     if not restored:
         raise TensorFlowIgniteError(

@@ -6,6 +6,8 @@ trainings of the round before.
 
 from __future__ import annotations
 
+#: Where the trainings of rounds have their checkpoints, below the directory of the job.
+ROUNDS = "rounds"
 #: Number of the round that this process trains; 0: none.
 _round = 0
 _count = 0
@@ -26,5 +28,5 @@ def next_place() -> str:
     """The directory of the next training below that of the job; empty: the job's own."""
     global _count
     _count += 1
-    parts = ["rounds"] if _round else []
+    parts = [ROUNDS] if _round else []
     return "/".join([*parts, *([f"fit-{_count}"] if _count > 1 else [])])

@@ -7,7 +7,6 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_INVALID;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_NOT_FOUND;
 import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_DRAINED;
-import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 
 import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.ListenableFuture;
@@ -445,10 +444,7 @@ public final class NodeRunner implements AutoCloseable {
               .setContext(
                   TaskEnvironment.context(job, attempt, task, nodeAddress).toBuilder()
                       .setToken(local.token(key).text()));
-      if (task.getRole() != ROLE_EVALUATOR) {
-        // An evaluator waits for checkpoints.
-        addTimeouts(request, spec);
-      }
+      addTimeouts(request, spec);
       settings.tasks.addTo(request, taskNice);
       agent.startTask(request.build());
       local.markStarted(key);

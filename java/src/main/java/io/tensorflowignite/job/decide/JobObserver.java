@@ -347,7 +347,8 @@ public final class JobObserver {
     return kind.isReplaceable(task.getRole())
         && job.getState() == JOB_STATE_RUNNING
         && !task.getStatus().getAgentLost()
-        && !task.getStatus().getStalled()
+        // The other tasks wait for one that has stalled, but not for an evaluator.
+        && (task.getRole() == ROLE_EVALUATOR || !task.getStatus().getStalled())
         && tasks().stream()
             .noneMatch(other -> !kind.isReplaceable(other.getRole()) && hasFailed(other))
         && CrashBudget.allowsReplacement(job, task);

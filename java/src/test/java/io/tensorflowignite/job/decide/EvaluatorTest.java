@@ -13,6 +13,7 @@ import static org.junit.Assert.assertEquals;
 
 import io.tensorflowignite.v1.Evaluator;
 import io.tensorflowignite.v1.Task;
+import io.tensorflowignite.v1.TaskStatus;
 import org.junit.Test;
 
 /** A job with an evaluator: the training does not wait for it, and does not end with it. */
@@ -49,6 +50,18 @@ public class EvaluatorTest {
     story.task(ROLE_WORKER, 0, TASK_STATE_SUCCEEDED).task(ROLE_WORKER, 1, TASK_STATE_SUCCEEDED);
     story.is(JOB_STATE_ENDING);
     assertEquals(JOB_STATE_SUCCEEDED, story.job.getOutcome());
+  }
+
+  @Test
+  public void anEvaluatorThatStallsIsStartedAgainToo() {
+    JobStory story = running();
+    story.task(
+        ROLE_EVALUATOR,
+        0,
+        TaskStatus.newBuilder().setState(TASK_STATE_FAILED).setStalled(true).setError("stalled"));
+    story.is(JOB_STATE_RUNNING);
+    assertEquals(1, story.find(ROLE_EVALUATOR, 0).getIncarnation());
+    assertEquals(0, story.job.getCrashes());
   }
 
   @Test
