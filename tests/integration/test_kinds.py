@@ -131,20 +131,25 @@ def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_
         args=[str(tmp_path)],
         workers_per_node=2,
         chief=True,
-        roles={"actor": 2},
+        roles={"reader": 1, "actor": 2},
         env={"TEST_ALL": "1"},
         role_env={"actor": {"TEST_ROLE": "actor"}, "worker": {"TEST_ROLE": "worker"}},
     )
-    names = [f"worker {index}" for index in range(6)] + ["actor 0", "actor 1"]
+    names = [f"worker {index}" for index in range(6)] + ["reader 0", "actor 0", "actor 1"]
     assert [task.name for task in job.attempt.tasks] == names
     found = {name: read(tmp_path, f"{name.replace(' ', '-')}.json") for name in names}
     partitions = [found[name]["partitions"] for name in names[:6]]
     assert sorted(chain.from_iterable(partitions)) == list(range(PARTITIONS))
     assert len({found[name]["node"] for name in names[:6]}) == 3
-    assert [found[name]["partitions"] for name in names[6:]] == [None, None]
+    assert [found[name]["partitions"] for name in names[6:]] == [None] * 3
     cluster = found["actor 1"]["config"]["cluster"]
-    assert {role: len(addresses) for role, addresses in cluster.items()} == {"chief": 1, "worker": 5, "actor": 2}
-    assert len(set(chain.from_iterable(cluster.values()))) == 8
+    assert {role: len(addresses) for role, addresses in cluster.items()} == {
+        "chief": 1,
+        "worker": 5,
+        "reader": 1,
+        "actor": 2,
+    }
+    assert len(set(chain.from_iterable(cluster.values()))) == 9
     tasks = [found[name]["config"]["task"] for name in ("worker 0", "worker 1", "actor 1")]
     assert tasks == [{"type": "chief", "index": 0}, {"type": "worker", "index": 0}, {"type": "actor", "index": 1}]
     assert [name for name in names if found[name]["chief"]] == ["worker 0"]
@@ -153,6 +158,12 @@ def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_
         {"TEST_ALL": "1", "TEST_ROLE": "actor"},
     ]
     assert not any(found[name]["tensorflow"] for name in names)
+    handle = client.job(job.id)
+    assert {line.task for line in handle.logs()} == set(names)
+    assert {line.task for line in handle.logs(role="actor")} == {"actor 0", "actor 1"}
+    assert {str(line) for line in handle.logs(role="actor", index=1)} == {"[actor 1] done"}
+    with pytest.raises(InvalidRequestError, match=r"role 'actors' does not exist.*actor"):
+        handle.logs(role="actors")
     earlier = found["worker 2"]["earlier"]
     assert json.loads(earlier[0]) == cluster
     assert json.loads(earlier[1])[:2] == ["/job:chief/task:0", "/job:worker/task:0"]

@@ -54,6 +54,16 @@ def test_a_task_that_is_silent_before_its_first_step_is_ended_with_the_stacks_of
     assert "in waits_for_a_peer" in status.traceback
 
 
+def test_an_error_of_a_task_has_the_name_that_the_job_gave_its_role(agent: Agent) -> None:
+    task = agent.key()
+    task.role, task.index = job_pb2.ROLE_NAMED, 3
+    message = request(task, archive(agent.directory / "code.zip", {"main.py": "raise SystemExit(3)"}))
+    message.context.role_name, message.context.role_index = "actor", 1
+    agent.reserve(task)
+    agent.call("StartTask", message)
+    assert agent.ended(task).error.startswith("actor 1 exited with code 3")
+
+
 def test_a_task_that_makes_no_further_step_is_ended_although_it_prints(agent: Agent) -> None:
     source = HANGS + "tfi.train.report(7, force=True)\nwhile True:\n    print('waiting')\n    time.sleep(0.1)\n"
     status = agent.ended(start(agent, source, first_step=60, stall=1))

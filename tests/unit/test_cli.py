@@ -145,7 +145,7 @@ def test_without_a_node_no_job_is_completed(complete, monkeypatch) -> None:
         (["submit", "--cache", "x", "--ps", "two", "train.py"], "Invalid value for '--ps'"),
         (["ps", "--address", "a:b"], "address 'a:b' cannot be read"),
         (["--address", "a:b", "ps"], "address 'a:b' cannot be read"),
-        (["logs", "--task", "boss:0", "7f3a"], "--task 'boss:0' names no task"),
+        (["logs", "--task", "Boss:0", "7f3a"], "--task 'Boss:0' names no task"),
         (["logs", "--task", "worker:x", "7f3a"], "--task 'worker:x' names no task"),
         (["logs", "--attempt", "0", "7f3a"], "Attempts count from 1"),
         (["stop", "--timeout", "0", "7f3a"], "--timeout 0 is not a time"),

@@ -490,7 +490,8 @@ def test_logs_are_printed_from_the_first_line_also_after_the_end(cli, node) -> N
     assert cli("logs", "--task", "worker:0", "--no-prefix", "7f3a")[1] == "one\nno end\n"
     assert cli("logs", "--attempt", "2", "--task", "worker", "7f3a")[1].count("two") == 1
     lines = [json.loads(line) for line in cli("logs", "--json", "-f", "7f3a")[1].splitlines()]
-    assert lines[0] == {"attempt": 1, "role": "worker", "index": 0, "text": "one", "dropped_bytes": 0, "incarnation": 0}
+    task = {"role": "worker", "index": 0, "role_name": "", "role_index": 0}
+    assert lines[0] == {"attempt": 1, **task, "text": "one", "dropped_bytes": 0, "incarnation": 0}
     assert len(lines) == 3
 
 

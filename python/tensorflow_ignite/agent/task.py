@@ -95,6 +95,9 @@ class Task:
         self.is_final = False
         self.end_reported = False
         self.is_listed = True
+        context = request.context
+        named = f"{context.role_name} {context.role_index}"
+        self._name = named if context.role_name else names.task(self.key)
         path = names.task_path(self.key)
         self.mark = names.mark(work, path)
         self.request = request
@@ -150,16 +153,16 @@ class Task:
         except (BadArchiveError, BadScriptError, PackagesError) as error:
             # The next attempt gets the same code.
             self.status.failed_permanently = True
-            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{names.task(self.key)} could not be started: {error}", "")
+            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {error}", "")
             return
         except OSError as error:
             self.status.node_failed = True
-            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{names.task(self.key)} could not be started: {error}", "")
+            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {error}", "")
             return
         except Exception as error:
             _log.exception("task %s could not be started", names.task_path(self.key))
             self.status.node_failed = True
-            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{names.task(self.key)} could not be started: {error!r}", "")
+            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {error!r}", "")
             return
         if self.keeper is None:
             assert self._ending is not None
@@ -171,7 +174,7 @@ class Task:
             _log.exception("task %s could not be attended to", names.task_path(self.key))
             self._ending = Ending(
                 job_pb2.TASK_STATE_FAILED,
-                f"{names.task(self.key)} was killed, its agent failed: {error!r}",
+                f"{self._name} was killed, its agent failed: {error!r}",
                 node_failed=True,
             )
             exit_code = await self._end_tree(self.keeper)
@@ -300,8 +303,8 @@ class Task:
     async def _supervise(self, running: Keeper) -> int:
         next_progress = 0.0
         output_at = time.monotonic()
-        monitor = LimitMonitor(names.task(self.key), self.request.limits, lambda: keeper.below([running]))
-        stalls = StallMonitor(names.task(self.key), self.request)
+        monitor = LimitMonitor(self._name, self.request.limits, lambda: keeper.below([running]))
+        stalls = StallMonitor(self._name, self.request)
         while True:
             # Read before the output, so that the output is read once more after the end.
             ended = _exit_code(running) is not None
@@ -398,7 +401,7 @@ class Task:
             self._finish_by(Ending(job_pb2.TASK_STATE_FAILED, error, node_failed=True), exit_code)
         elif ended.was_killed:
             error = (
-                f"{names.task(self.key)} was killed, since its keeper (process {ended.pid}) was killed: no process of "
+                f"{self._name} was killed, since its keeper (process {ended.pid}) was killed: no process of "
                 "a task runs without its keeper; the script, another program or the kernel killed it"
             )
             self._finish_by(Ending(job_pb2.TASK_STATE_FAILED, error), exit_code)
@@ -406,7 +409,7 @@ class Task:
             self._finish(job_pb2.TASK_STATE_SUCCEEDED, 0, "", "")
         else:
             tail = self.output.tail(failure.TAIL_BYTES)
-            error, traceback = failure.describe(names.task(self.key), exit_code, tail)
+            error, traceback = failure.describe(self._name, exit_code, tail)
             limit = limits.explanation(self.request.limits, exit_code, f"{error}\n{traceback}")
             self.status.failed_permanently = bool(limit) and limits.is_cpu_time(exit_code)
             self._finish(job_pb2.TASK_STATE_FAILED, exit_code, f"{error}; {limit}" if limit else error, traceback)

@@ -79,7 +79,7 @@ def log_text(line: LogLine, stream: TextIO, *, prefix: bool = True) -> str:
         attempt = f" attempt {line.attempt}" if line.attempt > 1 else ""
         incarnation = f" incarnation {line.incarnation}" if line.incarnation else ""
         colour = _PREFIX_COLOURS[(line.index + len(line.role)) % len(_PREFIX_COLOURS)]
-        mark = paint(f"[{line.role} {line.index}{attempt}{incarnation}]", colour, stream) + " "
+        mark = paint(f"[{line.task}{attempt}{incarnation}]", colour, stream) + " "
     if line.dropped_bytes:
         gap = f"(here {line.dropped_bytes:,} bytes of output were dropped or lost)"
         text = f"{gap}\n{mark}{text}" if text else gap
@@ -218,7 +218,8 @@ def _headline(job: Job) -> str:
     if job.attempt and job.state in ("reserving", "starting", "running", "restarting"):
         roles: dict[str, int] = {}
         for task in job.attempt.tasks:
-            roles[task.role] = roles.get(task.role, 0) + 1
+            role = task.role_name or task.role
+            roles[role] = roles.get(role, 0) + 1
         tasks = ", ".join(count(number, role) for role, number in roles.items())
         text += f", attempt {job.attempt.number}" + (f": {tasks}" if tasks else "")
     return f"{text}, waiting for {job.waiting_for}" if job.waiting_for else text

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 import typer
 
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, JobId, Json, option, session
 from tensorflow_ignite.spec import ROLES
-
-if TYPE_CHECKING:
-    from tensorflow_ignite.spec import Role
 
 
 def logs(
@@ -80,13 +77,13 @@ def attach(context: typer.Context, job_id: JobId, address: Address = None, json_
     raise typer.Exit(code)
 
 
-def _parse_task(task: str | None) -> tuple[Role | None, int | None]:
+def _parse_task(task: str | None) -> tuple[str | None, int | None]:
     if task is None:
         return None, None
-    match = re.fullmatch(r"([a-z]+)(?:[: ]([0-9]{1,9}))?", task)
-    if match is None or match.group(1) not in ROLES:
+    match = re.fullmatch(r"([a-z][a-z0-9_]*)(?:[: ]([0-9]{1,9}))?", task)
+    if match is None:
         raise CommandLineError(
-            f"--task {task!r} names no task. A task is ROLE:INDEX, the role one of {', '.join(ROLES)}. "
-            "For example: --task worker:0"
+            f"--task {task!r} names no task. A task is ROLE:INDEX, the role one of {', '.join(ROLES)}, or one that a "
+            "custom job has named. For example: --task worker:0"
         )
-    return cast("Role", match.group(1)), int(match.group(2)) if match.group(2) else None
+    return match.group(1), int(match.group(2)) if match.group(2) else None

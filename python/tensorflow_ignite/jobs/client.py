@@ -15,6 +15,7 @@ import contextlib
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from types import TracebackType
 from typing import Any, cast
@@ -554,7 +555,7 @@ class JobHandle:
         self,
         *,
         follow: bool = False,
-        role: Role | None = None,
+        role: str | None = None,
         index: int | None = None,
         attempt: int | None = None,
     ) -> Iterator[LogLine]:
@@ -563,7 +564,7 @@ class JobHandle:
         Args:
             follow: Continue until the job is in a final state and its output is complete; otherwise end with the output
                 so far.
-            role: Only tasks of this role.
+            role: Only tasks of this role, also of one that a custom job has named.
             index: Only tasks of this index.
             attempt: Only this attempt, counted from 1.
 
@@ -573,10 +574,18 @@ class JobHandle:
         Raises:
             InvalidRequestError: There is no such role or index.
         """
+        # The cluster counts the tasks of all named roles together.
+        named = [(each.name, number) for each in self._status.spec.roles for number in range(each.count)]
         if role is not None:
-            checks.choice("role", role, ROLES)
+            checks.choice("role", role, (*ROLES, *(each.name for each in self._status.spec.roles)))
         if index is not None:
             checks.count("index", index, 0)
+        name = role if role not in ROLES else None
+        if name is not None:
+            role = "named"
+            if index is not None:
+                # One that is not there has no output, as of other roles.
+                index = named.index((name, index)) if (name, index) in named else len(named)
         if attempt is not None:
             checks.count("attempt", attempt, 1)
         request = job_pb2.StreamLogsRequest(
@@ -586,7 +595,8 @@ class JobHandle:
             index=index,
             attempt=attempt or 0,
         )
-        return self._lines(request)
+        lines = (_with_name(line, named) for line in self._lines(request))
+        return (line for line in lines if name in (None, line.role_name))
 
     def events(self, *, follow: bool = False) -> Iterator[Event]:
         """Yields the job's history, oldest first; the cluster keeps the newest 500 events of a job.
@@ -694,3 +704,10 @@ def _failure(job: Job) -> JobFailedError:
     text = f"job {job.id} {how} (exit code {job.exit_code}): {job.cause or 'no cause was reported'}"
     text += f"\nSee: tensorflow-ignite describe {job.id}"
     return kind(f"{text}\n\n{job.traceback.rstrip()}" if job.traceback else text, job=job)
+
+
+def _with_name(line: LogLine, named: Sequence[tuple[str, int]]) -> LogLine:
+    if line.role != "named" or line.index >= len(named):
+        return line
+    name, index = named[line.index]
+    return replace(line, role_name=name, role_index=index)

@@ -22,6 +22,8 @@ class LogLine:
         text: The line without its end; bytes that are not UTF-8 are replaced.
         dropped_bytes: Output of this task that was dropped or lost before this line.
         incarnation: Incarnation of the task: 0 is its first process in the attempt.
+        role_name: The name that a custom job has given the role; empty: the role has none.
+        role_index: Position among the tasks of that name, from 0.
     """
 
     attempt: int
@@ -30,10 +32,17 @@ class LogLine:
     text: str
     dropped_bytes: int = 0
     incarnation: int = 0
+    role_name: str = ""
+    role_index: int = 0
+
+    @property
+    def task(self) -> str:
+        """Name of the task, as people see it: ``worker 0``."""
+        return f"{self.role_name} {self.role_index}" if self.role_name else f"{self.role} {self.index}"
 
     def __str__(self) -> str:
         """The line with its task before it: ``"[worker 0] text"``."""
-        return f"[{self.role} {self.index}] {self.text}"
+        return f"[{self.task}] {self.text}"
 
 
 @dataclass

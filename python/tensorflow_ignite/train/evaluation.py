@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RUN = "evaluation"
 _POLL_SECONDS = 1.0
 # Of a pass over the directory, which may wait for files of nodes that fail.
-_WAIT_SECONDS = 300.0
+_WAIT_SECONDS = 60.0
 _STEP = "step/.ATTRIBUTES/VARIABLE_VALUE"
 
 _log = logging.getLogger(__name__)
