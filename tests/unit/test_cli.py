@@ -142,6 +142,8 @@ def test_without_a_node_no_job_is_completed(complete, monkeypatch) -> None:
         (["submit", "--cache", "x", "--kind", "solo", "train.py"], "Kinds are multi-worker-mirrored, parameter-server"),
         (["submit", "--cache", "x", "--on-join", "dance", "train.py"], "--on-join 'dance' does not exist"),
         (["submit", "--cache", "x", "--env", "A", "train.py"], "--env 'A' is not NAME=VALUE"),
+        (["submit", "--cache", "x", "--nodes", "rack=a", "--nodes", "rack=b", "train.py"], "'rack' is given twice"),
+        (["submit", "--cache", "x", "--role", "actor=1", "--role", "actor=2", "train.py"], "'actor' is given twice"),
         (["submit", "--cache", "x", "--ps", "two", "train.py"], "Invalid value for '--ps'"),
         (["ps", "--address", "a:b"], "address 'a:b' cannot be read"),
         (["--address", "a:b", "ps"], "address 'a:b' cannot be read"),

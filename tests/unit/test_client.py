@@ -240,6 +240,7 @@ def test_the_node_refuses_in_our_classes(client, script) -> None:
         ({"args": [3]}, "argument 1 3 is a int"),
         ({"env": {"1A": "x"}}, "env '1A' is not the name of a variable"),
         ({"env": {"A": 3}}, "env A 3 is a int"),
+        ({"role_env": {"worker": "A=3"}}, "env='A=3' is no mapping"),
         ({"start_timeout": 0}, "start_timeout 0 is not a valid duration"),
         ({"max_crashes": -1}, "max_crashes -1 is not a possible number"),
         ({"min_workers": 0}, "min_workers 0 is not a possible number"),
@@ -266,6 +267,13 @@ def test_the_node_refuses_in_our_classes(client, script) -> None:
 def test_wrong_arguments_are_refused_before_anything_is_sent(client, node, script, options, fault) -> None:
     with pytest.raises(errors.InvalidRequestError, match=fault):
         client.submit(script, **{"cache": "images", **options})
+    assert node.calls == ["ListNodes"]
+
+
+@pytest.mark.parametrize("evaluator", ["evaluate.py", "../train.py"])
+def test_a_script_of_the_evaluator_that_the_code_has_not_is_told_at_once(client, node, script, evaluator) -> None:
+    with pytest.raises(errors.CodeNotFoundError, match=rf"no script '{evaluator}' for the evaluator.*: train\.py"):
+        client.submit(script, cache="images", evaluator=evaluator)
     assert node.calls == ["ListNodes"]
 
 

@@ -236,6 +236,8 @@ def submit(
         variable, value = _parse_pair("--env", item, "SEED=7, or for parameter servers: ps:SEED=7")
         of_role, colon, variable_name = variable.rpartition(":")
         (role_variables.setdefault(of_role, {}) if colon else variables)[variable_name] = value
+    attributes, ps_attributes = _parse_attributes("--nodes", nodes), _parse_attributes("--ps-nodes", ps_nodes)
+    roles = _parse_roles(role)
 
     # Before the first call: a script with a syntax error is reported also where no node answers.
     from tensorflow_ignite.jobs.archive import pack
@@ -275,11 +277,11 @@ def submit(
             when_rows=when_rows,
             replay=replay,
             workers_per_node=workers_per_node,
-            nodes=_parse_attributes("--nodes", nodes),
-            ps_nodes=_parse_attributes("--ps-nodes", ps_nodes),
+            nodes=attributes,
+            ps_nodes=ps_attributes,
             role_env=role_variables,
             chief=chief,
-            roles=_parse_roles(role),
+            roles=roles,
             gpus_per_worker=gpus_per_worker,
             more_directories=with_directory or [],
             evaluator=evaluator_script or evaluator or bool(evaluate_cache),
@@ -304,12 +306,24 @@ def _parse_pair(name: str, item: str, example: str) -> tuple[str, str]:
     return key, value
 
 
+def _parse_pairs(name: str, items: list[str] | None, example: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for item in items or []:
+        key, value = _parse_pair(name, item, example)
+        if pairs.setdefault(key, value) != value:
+            raise CommandLineError(
+                f"{name} {key!r} is given twice: {pairs[key]!r} and {value!r}. Each name has one value, and all of "
+                f"them count together. Give {name} {key}=VALUE once."
+            )
+    return pairs
+
+
 def _parse_attributes(name: str, items: list[str] | None) -> dict[str, str]:
-    return dict(_parse_pair(name, item, "rack=a") for item in items or [])
+    return _parse_pairs(name, items, "rack=a")
 
 
 def _parse_roles(items: list[str] | None) -> dict[str, int]:
-    pairs = dict(_parse_pair("--role", item, "reader=2") for item in items or [])
+    pairs = _parse_pairs("--role", items, "reader=2")
     for role, number in pairs.items():
         if not number.isdecimal():
             raise CommandLineError(f"--role {role}={number} has no number of tasks. For example: --role {role}=2")

@@ -1,6 +1,6 @@
 """Checks of arguments before any call; each function returns the valid value.
 
-Each raises InvalidRequestError, which names the argument, its value and the rule.
+Each raises an InvalidRequestError or another error of a request, which names the argument, its value and the rule.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import numbers
 import os
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from tensorflow_ignite.base import rates
-from tensorflow_ignite.errors import InvalidRequestError
+from tensorflow_ignite.errors import CodeNotFoundError, InvalidRequestError
 from tensorflow_ignite.kinds import KINDS, JobKind
 from tensorflow_ignite.spec import Continuous, Evaluator, RoleCount
 
@@ -121,6 +122,16 @@ def evaluator(given: bool | str, cache: str) -> Evaluator | None:
     return Evaluator(script, text("evaluation_cache", cache))
 
 
+def evaluator_script(script: str, files: Sequence[str]) -> None:
+    """Checks that the files of the code have the script of the evaluator, if it is one of its own."""
+    if script and posixpath.normpath(script) not in files:
+        some = ", ".join(files[:10]) + (", …" if len(files) > 10 else "")
+        raise CodeNotFoundError(
+            f"the code has no script {script!r} for the evaluator. It is a path inside the folder or archive, as of: "
+            f"{some}. Submit the folder that has both scripts, and name one of its files."
+        )
+
+
 def attributes(what: str, given: Mapping[str, str] | None) -> dict[str, str]:
     """Checks attributes of nodes, with their values as texts."""
     if given is not None and not isinstance(given, Mapping):
@@ -133,6 +144,11 @@ def attributes(what: str, given: Mapping[str, str] | None) -> dict[str, str]:
 
 def variables(env: Mapping[str, str] | None) -> dict[str, str]:
     """Checks environment variables."""
+    if env is not None and not isinstance(env, Mapping):
+        raise InvalidRequestError(
+            f"env={env!r} is no mapping. It has the values of variables by their names. Pass a dict such as "
+            '{"SEED": "7"}.'
+        )
     return {variable(key): text(f"env {key}", value) for key, value in (env or {}).items()}
 
 

@@ -309,6 +309,8 @@ class Client:
             raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")
         if archive is None:
             archive = pack(code, script, requirements=requirements, wheels=wheels)  # type: ignore[arg-type]
+        if spec.evaluator is not None:
+            checks.evaluator_script(spec.evaluator.script, archive.files)
         message = spec.to_proto()
         message.code_digest = archive.digest
         message.script = archive.script
