@@ -252,6 +252,29 @@ def test_describe_shows_everything_about_a_job(cli, node) -> None:
     assert re.search(r"worker 1 +11b2c3d4 +failed +4001 +3 +1,234 +127\.0\.0\.1:5001 +3 ", out)
 
 
+def test_describe_shows_the_tasks_that_a_job_has_beside_those_of_its_kind(cli, node) -> None:
+    job = running_job()
+    job.spec.MergeFrom(
+        job_pb2.JobSpec(
+            kind=job_pb2.JOB_KIND_CUSTOM,
+            workers_per_node=2,
+            gpus_per_worker=1,
+            nodes={"rack": "a"},
+            chief=True,
+            roles=[job_pb2.RoleCount(name="actor", count=3)],
+            role_env=[job_pb2.RoleEnvironment(role="actor", env={"A": "1"})],
+            more_directories=["ignite:///models/digits"],
+            evaluator=job_pb2.Evaluator(script="evaluate.py", cache="test"),
+        )
+    )
+    node.state.add(job)
+    out = " ".join(cli("describe", "7f3a")[1].split())
+    assert "tasks: 2 workers a node, 1 GPU for each worker, workers on nodes with rack=a, worker 0 is the chief" in out
+    assert "3 actor, an evaluator runs evaluate.py on cache test" in out
+    assert "env: SEED=7 actor:A=1" in out
+    assert "directories: ignite:///models/digits" in out
+
+
 def test_describe_shows_until_when_a_finished_job_is_kept(cli, node) -> None:
     job = running_job(state=job_pb2.JOB_STATE_SUCCEEDED)
     node.state.add(job)

@@ -21,7 +21,7 @@ from tensorflow_ignite.cli.render import (
     table,
     timestamp,
 )
-from tensorflow_ignite.spec import Attempt, Continuous, EpochProgress, Job, Task
+from tensorflow_ignite.spec import Attempt, Continuous, EpochProgress, Job, JobSpec, Task
 
 # How many of a job's newest events are shown.
 _ATTEMPTS = 20
@@ -77,10 +77,12 @@ def _facts(job: Job) -> list[tuple[str, str]]:
         ("node failures", f"{job.node_failures} in a row; after 5 the job fails" if job.node_failures else ""),
         ("data lost", f"all copies of {count(len(job.lost_partitions), 'partition')}" if job.lost_partitions else ""),
         ("kind", spec.kind + (f", {count(spec.ps_count, 'ps')}" if spec.ps_count else "")),
+        ("tasks", escaped(", ".join(_tasks(spec)))),
         ("cache", ", ".join([spec.cache, *spec.more_caches])),
         ("script", escaped(shlex.join([spec.script, *spec.args]))),
-        ("env", escaped(shlex.join(f"{name}={value}" for name, value in sorted(spec.env.items())))),
+        ("env", escaped(shlex.join(_variables(spec)))),
         ("packages", escaped(" ".join(filter(None, [spec.requirements, *spec.wheels])))),
+        ("directories", escaped(" ".join(spec.more_directories))),
         ("interpreter", escaped(spec.python)),
         ("checkpoints", spec.checkpoint_directory),
         ("rules", _rules(job)),
@@ -116,6 +118,26 @@ def _back_off(job: Job) -> str:
     if job.is_over or job.not_before is None or job.not_before <= now:
         return ""
     return f"not before {job.not_before.astimezone():%H:%M:%S} (in {duration(now, job.not_before)})"
+
+
+def _tasks(spec: JobSpec) -> list[str]:
+    """Which tasks the job has beside those of its kind, and on which nodes."""
+    tasks = [f"{spec.workers_per_node} workers a node"] if spec.workers_per_node > 1 else []
+    tasks += [f"{count(spec.gpus_per_worker, 'GPU')} for each worker"] if spec.gpus_per_worker else []
+    tasks += [f"workers on nodes with {name}={value}" for name, value in sorted(spec.nodes.items())]
+    tasks += [f"ps on nodes with {name}={value}" for name, value in sorted(spec.ps_nodes.items())]
+    tasks += ["worker 0 is the chief in TF_CONFIG"] if spec.chief else []
+    tasks += [f"{each.count} {each.name}" for each in spec.roles]
+    if spec.evaluator is not None:
+        script = f" runs {spec.evaluator.script}" if spec.evaluator.script else ""
+        tasks.append(f"an evaluator{script}" + (f" on cache {spec.evaluator.cache}" if spec.evaluator.cache else ""))
+    return tasks
+
+
+def _variables(spec: JobSpec) -> list[str]:
+    """The variables of all tasks, then those of roles, as they are given to submit."""
+    of_roles = [f"{each.role}:{name}={value}" for each in spec.role_env for name, value in sorted(each.env.items())]
+    return [f"{name}={value}" for name, value in sorted(spec.env.items())] + of_roles
 
 
 def _rules(job: Job) -> str:
