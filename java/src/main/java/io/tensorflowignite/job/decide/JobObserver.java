@@ -381,7 +381,8 @@ public final class JobObserver {
         tasks().stream()
             .filter(task -> kind.runsScript(task.getRole()))
             .allMatch(task -> state(task) == TASK_STATE_SUCCEEDED);
-    // The evaluator evaluates the last checkpoint, and ends then.
+    // The evaluator evaluates the last checkpoint, and ends then. No node waits for that, and a
+    // training that is done is not repeated for it.
     boolean evaluated =
         tasks().stream()
             .filter(task -> task.getRole() == ROLE_EVALUATOR)
@@ -389,6 +390,7 @@ public final class JobObserver {
                 task ->
                     state(task) == TASK_STATE_SUCCEEDED
                         || hasFailed(task)
+                        || !task.getStatus().getEndRequested().isEmpty()
                         || !observation.nodes.contains(task.getNodeId()));
     return eventIf(trained && evaluated, TASKS_SUCCEEDED, "");
   }

@@ -8,6 +8,7 @@ import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_SUCCEEDED;
 import static org.junit.Assert.assertEquals;
 
@@ -68,6 +69,18 @@ public class EvaluatorTest {
   public void aWorkerThatFailsBesideAnEvaluatorRestartsTheAttempt() {
     JobStory story = running().withSpec(spec -> spec.setMaxCrashes(3));
     story.crashes(ROLE_WORKER, 0).is(JOB_STATE_RESTARTING);
+  }
+
+  @Test
+  public void aTrainingThatIsDoneIsNotRepeatedSinceTheEvaluatorsNodeIsDrainedOrStopped() {
+    JobStory story = running();
+    story.task(ROLE_WORKER, 0, TASK_STATE_SUCCEEDED).task(ROLE_WORKER, 1, TASK_STATE_SUCCEEDED);
+    story.task(
+        ROLE_EVALUATOR,
+        0,
+        TaskStatus.newBuilder().setState(TASK_STATE_RUNNING).setEndRequested("is drained"));
+    story.is(JOB_STATE_ENDING);
+    assertEquals(JOB_STATE_SUCCEEDED, story.job.getOutcome());
   }
 
   @Test
