@@ -20,7 +20,7 @@ JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) bui
 
 .PHONY: help quickstart prepared test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
   integration integration-python integration-java test-java abuse gpu chaos soak scale fuzz bench bench-read \
-  bench-storage bench-recovery bench-shared bench-live jars proto diagram venv lock licences sbom release release-test docs format clean
+  bench-storage bench-recovery bench-shared bench-live bench-training jars proto diagram venv lock licences sbom release release-test docs format clean
 
 help: ## Tell what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -110,7 +110,7 @@ scale: $(INSTALLED) $(NODES) ## Run 9 nodes with 2,000 jobs that are over, 20 at
 fuzz: $(INSTALLED) $(NODES) ## Send a node 100,000 bad messages and 20,000 bad conditions; MESSAGES=n CONDITIONS=n SEED=n.
 	MESSAGES=$(or $(MESSAGES),100000) CONDITIONS=$(or $(CONDITIONS),20000) SEED=$(or $(SEED),1) $(BIN)/pytest -s tests/fuzz
 
-bench: bench-read bench-storage bench-recovery bench-shared bench-live ## Measure everything; wants a quiet machine.
+bench: bench-read bench-storage bench-recovery bench-shared bench-live bench-training ## Measure everything; wants a quiet machine.
 
 # Ray has dependencies that would disagree with ours: it lives in an environment of its own.
 RAY_VENV := build/bench/ray-venv
@@ -131,9 +131,14 @@ bench-shared: $(INSTALLED) $(NODES) ## Measure two jobs at once on one node, aga
 bench-live: $(INSTALLED) $(NODES) ## Measure what a job costs an application on the same nodes.
 	$(BIN)/python benchmarks/live.py
 
-$(RAY_INSTALLED): benchmarks/ray-requirements.txt
+bench-training: $(INSTALLED) $(NODES) $(RAY_INSTALLED) ## Measure the epochs of a training, beside by hand and Ray Train.
+	$(BIN)/python benchmarks/training.py
+
+# tf-keras asks for `tensorflow`, which would overwrite tensorflow-cpu.
+$(RAY_INSTALLED): benchmarks/ray-requirements.txt benchmarks/ray-no-deps.txt
 	$(PYTHON) -m venv $(RAY_VENV)
 	$(RAY_VENV)/bin/pip install --quiet --requirement $<
+	$(RAY_VENV)/bin/pip install --quiet --no-deps --requirement benchmarks/ray-no-deps.txt
 	@touch $@
 
 jars: $(JARS) ## Build the plugin jar, and collect what a node needs to run.

@@ -90,6 +90,20 @@ LIVE_LIMITS = (
 LIVE_LEAST = {"training_share": 0.5, "writer_share": 0.95}
 
 
+# What an epoch of a job may need, by that of a training by hand.
+TRAINING_EPOCHS = {"": 0.95, "_images": 0.95, "_table": 0.6}
+TRAINING_LIMITS = tuple(
+    limit
+    for suffix, factor in TRAINING_EPOCHS.items()
+    for limit in (
+        Limit(f"job_epoch{suffix}", factor, f"by_hand_epoch{suffix}"),
+        Limit(f"job_epoch{suffix}", 1, f"ray_epoch{suffix}"),
+        Limit(f"job_first{suffix}", 1, f"by_hand_files_first{suffix}"),
+        Limit(f"job_first{suffix}", 0.5, f"by_hand_first{suffix}"),
+    )
+)
+
+
 def unit(figure: str) -> str:
     """Small rows are counted, everything else is weighed."""
     return ROWS if "small" in figure else MEGABYTES
@@ -172,6 +186,6 @@ def _number(value: float) -> str:
 def _short(limit: Limit) -> str:
     """The rule in at most 17 letters."""
     short = str(limit).removeprefix("1 x ")
-    for long in ("_seconds", "_cpu_percent", "_per_second", "_to_step"):
+    for long in ("_seconds", "_cpu_percent", "_per_second", "_to_step", "_images", "_table", "_epoch", "_first"):
         short = short.replace(long, "")
     return short

@@ -228,14 +228,9 @@ class Trainings:
 
     def await_spares(self) -> None:
         """Waits until each node has its spare: a running cluster has had the time, also between two failures."""
-        if not self._have_spares:
-            return
-        deadline = time.monotonic() + SECONDS_TO_SETTLE
-        with self._client() as client:
-            while not all(node.agent.warm_processes for node in client.nodes()):
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"not each node has a spare after {SECONDS_TO_SETTLE:.0f} s")
-                time.sleep(_POLL_SECONDS)
+        if self._have_spares:
+            with self._client() as client:
+                await_spares(client)
 
     def _client(self) -> Client:
         return connect(",".join(self._cluster.addresses))
@@ -291,6 +286,19 @@ class Trainings:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"not each of {self._nodes} nodes owns partitions after {SECONDS_TO_SETTLE:.0f} s")
             time.sleep(_POLL_SECONDS)
+
+
+def await_spares(client: Client) -> None:
+    """Waits until each node has its spare.
+
+    Raises:
+        TimeoutError: It takes too long.
+    """
+    deadline = time.monotonic() + SECONDS_TO_SETTLE
+    while not all(node.agent.warm_processes for node in client.nodes()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not each node has a spare after {SECONDS_TO_SETTLE:.0f} s")
+        time.sleep(_POLL_SECONDS)
 
 
 def running(job: JobHandle) -> Callable[[], None]:

@@ -39,6 +39,16 @@ LIVE_FIGURES = {
     *("full_epoch_seconds", "refresh_1_percent_seconds", "refresh_nothing_seconds", "refreshed_epoch_seconds"),
 }
 
+# Without Ray.
+TRAINING_FIGURES = {
+    f"{name}{suffix}"
+    for suffix in ("", "_images", "_table")
+    for name in (
+        *(f"{who}_{what}" for who in ("by_hand", "job") for what in ("epoch", "first", "total", "cpu")),
+        *("by_hand_files_first", "nodes_cpu"),
+    )
+}
+
 # What a job adds may be less than the noise of a short window.
 NOISY = ("report_cpu_percent", "running_job_cpu_percent", "packets_per_second")
 
@@ -145,3 +155,25 @@ def test_a_quick_run_trains_two_models_on_a_shared_node(tmp_path: Path) -> None:
         assert found[figure].keys() == {"dense", "convolution"}
         assert all(value > 0 for value in found[figure].values())
         assert f"{figure} convolution" in ran.stdout
+
+
+def test_a_quick_run_trains_by_hand_and_as_a_job(tmp_path: Path) -> None:
+    pytest.importorskip("tf_keras")
+    output = tmp_path / "training.json"
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "training.py"), "--quick", f"--output={output}"],
+        capture_output=True,
+        text=True,
+        timeout=360,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(output.read_text())
+    assert found["passes"].keys() == TRAINING_FIGURES
+    assert all(found[name] > 0 for name in TRAINING_FIGURES)
+    assert {goal["figure"] for goal in found["goals"]} == {name for name in TRAINING_FIGURES if "job_epoch" in name} | {
+        name for name in TRAINING_FIGURES if "job_first" in name
+    }
+    for suffix in ("", "_images", "_table"):
+        assert len(found["losses"][f"by_hand{suffix}"]) == len(found["losses"][f"job{suffix}"]) == 2
+    assert max(len(line) for line in ran.stdout.splitlines() if "written to" not in line) <= 80

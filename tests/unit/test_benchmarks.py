@@ -67,6 +67,14 @@ def test_each_limit_stands_beside_its_figure_in_80_columns() -> None:
     assert " 10001 reached stock 3 + 0.85" in text
 
 
+def test_each_limit_of_a_training_stands_beside_its_figure_in_80_columns() -> None:
+    figures = {name: 100.0 for limit in goals.TRAINING_LIMITS for name in (limit.of, limit.figure)}
+    text = goals.limit_table(figures, {name: [1.0, 200.0] for name in figures}, goals.TRAINING_LIMITS)
+    assert text.count("missed") + text.count("reached") == len(goals.TRAINING_LIMITS)
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "missed  0.6 x by_hand" in text
+
+
 def test_only_first_steps_after_a_kill_of_all_workers_count(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     assert first_step.read(marks) == []
