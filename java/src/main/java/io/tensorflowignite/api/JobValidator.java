@@ -80,6 +80,7 @@ final class JobValidator {
   }
 
   private static void checkForm(JobSpec spec) {
+    JobTaskRules.check(spec);
     check(
         spec.getName().length() <= MAX_NAME,
         ERROR_CODE_INVALID_REQUEST,
@@ -91,7 +92,6 @@ final class JobValidator {
         ERROR_CODE_INVALID_REQUEST,
         "The job has no script. It is a path inside the code archive. Set script to such a path.");
     JobTextRules.check(spec);
-    JobTaskRules.check(spec);
     check(
         (!spec.hasStartTimeout() || isTime(spec.getStartTimeout(), 1))
             && (!spec.hasWaitTimeout() || isTime(spec.getWaitTimeout(), 0))
