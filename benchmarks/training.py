@@ -61,6 +61,7 @@ class Sizes:
         workers: Of each training, and nodes of the cluster.
         epochs: Of each training.
         rows: The most rows of a workload; 0: all.
+        workloads: Those that are measured.
         spares: The number of spares of each node, as an environment variable; empty: as by default.
     """
 
@@ -68,6 +69,7 @@ class Sizes:
     workers: int = 3
     epochs: int = 4
     rows: int = 0
+    workloads: Sequence[str] = tuple(WORKLOADS)
     spares: str = ""
 
     def rows_of(self, workload: str) -> int:
@@ -76,7 +78,7 @@ class Sizes:
         return min(found.rows, max(self.rows, 2 * found.batch)) if self.rows else found.rows
 
 
-QUICK = Sizes(rounds=1, workers=1, epochs=2, rows=1_000, spares="0")
+QUICK = Sizes(rounds=1, workers=1, epochs=2, rows=1_000, workloads=("images", "table"), spares="0")
 
 
 @dataclass
@@ -227,29 +229,28 @@ def ray_train(place: Place, workload: str, found: Found) -> None:
 
 def measure(
     sizes: Sizes,
-    workloads: Sequence[str],
     ray: Path | None,
     jvm: Sequence[str],
     logs: Path,
     keep: Callable[[Found], None],
 ) -> Found:
-    """All contenders in turn, for each workload; what was found is kept after each round."""
+    """All contenders in turn, for each workload; what was found is kept after each."""
     found = Found()
     # Tasks have the priority of the other contenders: other programs of the machine take as much from each.
     environment = {"TENSORFLOW_IGNITE_WARM_PROCESSES": sizes.spares, "TENSORFLOW_IGNITE_TASK_NICE": "0"}
     with ExitStack() as ends:
         cluster = ends.enter_context(LocalCluster(sizes.workers, jvm_args=jvm, environment=environment))
         client = ends.enter_context(tfi.connect(cluster.address))
-        for workload in workloads:
+        for workload in sizes.workloads:
             rows = WORKLOADS[workload].columns(sizes.rows_of(workload))
             tfi.load(workload, rows, partitions=PARTITIONS, address=cluster.address)
         place = Place(client, [node.pid for node in cluster.nodes], sizes, ray, logs)
         for number in range(1, sizes.rounds + 1):
-            for workload in workloads:
+            for workload in sizes.workloads:
                 for contender in (by_hand, job, ray_train):
                     contender(place, workload, found)
+                keep(found)
                 print(f"round {number} of {sizes.rounds}: {workload}", file=sys.stderr, flush=True)
-            keep(found)
     return found
 
 
@@ -274,7 +275,12 @@ def main() -> None:
         )
     ray = None if given.quick else given.ray_python
     sizes = QUICK if given.quick else Sizes()
-    sizes = replace(sizes, rounds=given.rounds or sizes.rounds, rows=given.rows or sizes.rows)
+    sizes = replace(
+        sizes,
+        rounds=given.rounds or sizes.rounds,
+        rows=given.rows or sizes.rows,
+        workloads=given.workload or sizes.workloads,
+    )
     logs = given.output.parent / "logs" / "training"
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
@@ -288,7 +294,7 @@ def main() -> None:
             "passes": found.passes,
             "losses": found.losses,
             "restarts": found.restarts,
-            "rows": {name: sizes.rows_of(name) for name in given.workload or WORKLOADS},
+            "rows": {name: sizes.rows_of(name) for name in sizes.workloads},
             "versions": measured,
             "commit": commit(),
             "machine": {
@@ -301,7 +307,7 @@ def main() -> None:
         }
         given.output.write_text(json.dumps(written, indent=2) + "\n")
 
-    found = measure(sizes, given.workload or list(WORKLOADS), ray, () if given.quick else JVM, logs, keep)
+    found = measure(sizes, ray, () if given.quick else JVM, logs, keep)
     print(goals.limit_table(figures_of(found), found.passes, goals.TRAINING_LIMITS))
     print(f"\nwritten to {given.output}")
 
