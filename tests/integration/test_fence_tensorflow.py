@@ -19,7 +19,7 @@ from waiting import await_true
 
 from tensorflow_ignite.train.directory import CheckpointDirectory, number_of, numbers
 from tensorflow_ignite.train.fence import SERIES
-from tensorflow_ignite.train.store import _GFiles
+from tensorflow_ignite.train.store import GFiles
 
 tf = pytest.importorskip("tensorflow")
 
@@ -73,9 +73,9 @@ elif point == "the names of the data":
 elif point == "the index":
     gen_io_ops.merge_v2_checkpoints = without_index
 elif point == "the pointer":
-    before(store._GFiles, "replace", lambda files, path, *_: path.endswith("/checkpoint"))
+    before(store.GFiles, "replace", lambda files, path, *_: path.endswith("/checkpoint"))
 elif point == "removals":
-    before(store._GFiles, "remove")
+    before(store.GFiles, "remove")
 for step in checkpoint.steps(int(last)):
     weight.assign(1000.0 * tfi.train.context().attempt + step)
 print("done", flush=True)
@@ -118,7 +118,7 @@ def test_an_attempt_that_stood_still_while_it_saved_takes_nothing_from_the_next_
         assert "AttemptSupersededError" in old.output()
         assert {name: (folder / name).read_bytes() for name in content} == content
         assert tf.train.latest_checkpoint(folder) == f"{folder}/ckpt-{newest}"
-        assert next(CheckpointDirectory(str(folder), _GFiles(tf)).whole()) == newest
+        assert next(CheckpointDirectory(str(folder), GFiles(tf)).whole()) == newest
 
         (third,) = job.start_workers(["-c", SCRIPT, str(folder), "7", "", renames], 1, attempt=3)
         third.until("^resumed from 6 2006.0$")

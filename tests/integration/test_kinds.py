@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,11 @@ pytest.importorskip("keras")
 LINE = "points_of_a_line"
 PARTITIONS = 24
 ROWS = 480
+# Central storage is as `mirrored` but for where variables are.
+CELLS = [
+    *itertools.product(("multi-worker-mirrored", "parameter-server", "mirrored", "one"), ("keras", "tf_keras", "loop"))
+]
+CELLS.append(("central-storage", "loop"))
 RACK = """<property name="userAttributes"><map>
   <entry key="rack" value="#{systemEnvironment['RACK']}"/></map></property>"""
 SCRIPT_TASKS: dict[JobKind, list[str]] = {
@@ -50,8 +55,7 @@ def succeed(client: tfi.Client, script: str, **options: Any) -> Job:
     return job
 
 
-@pytest.mark.parametrize("library", ["keras", "tf_keras", "loop"])
-@pytest.mark.parametrize("kind", SCRIPT_TASKS)
+@pytest.mark.parametrize(("kind", "library"), CELLS)
 def test_each_kind_trains_in_each_way(
     client: tfi.Client, line: str, tmp_path: Path, kind: JobKind, library: str
 ) -> None:
@@ -139,7 +143,7 @@ def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_
     assert [task.name for task in job.attempt.tasks] == names
     found = {name: read(tmp_path, f"{name.replace(' ', '-')}.json") for name in names}
     partitions = [found[name]["partitions"] for name in names[:6]]
-    assert sorted(chain.from_iterable(partitions)) == list(range(PARTITIONS))
+    assert sorted(itertools.chain.from_iterable(partitions)) == list(range(PARTITIONS))
     assert len({found[name]["node"] for name in names[:6]}) == 3
     assert [found[name]["partitions"] for name in names[6:]] == [None] * 3
     cluster = found["actor 1"]["config"]["cluster"]
@@ -149,7 +153,7 @@ def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_
         "reader": 1,
         "actor": 2,
     }
-    assert len(set(chain.from_iterable(cluster.values()))) == 9
+    assert len(set(itertools.chain.from_iterable(cluster.values()))) == 9
     tasks = [found[name]["config"]["task"] for name in ("worker 0", "worker 1", "actor 1")]
     assert tasks == [{"type": "chief", "index": 0}, {"type": "worker", "index": 0}, {"type": "actor", "index": 1}]
     assert [name for name in names if found[name]["chief"]] == ["worker 0"]
