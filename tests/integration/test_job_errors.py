@@ -124,7 +124,7 @@ def test_a_syntax_error_that_only_the_nodes_can_find_ends_the_job_soon(
         (["logs", "-f", "0123456789"], 1, "There is no job '0123456789'"),
         (["attach", "0123456789"], 1, "There is no job '0123456789'"),
         (["stop", "0123456789"], 1, "There is no job '0123456789'"),
-        (["logs", "--task", "cook:1", "0123456789"], 2, "--task 'cook:1' names no task"),
+        (["logs", "--task", "COOK:1", "0123456789"], 2, "--task 'COOK:1' names no task"),
         (["trian"], 2, "trian"),
         (["--address", "no port", "ps"], 2, "no port"),
     ],

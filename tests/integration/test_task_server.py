@@ -41,7 +41,7 @@ def test_servers_take_over_the_ports_held_for_them_and_compute(agent: Agent) -> 
     code = archive(agent.directory / "code.zip", {"main.py": "raise SystemExit('servers do not run the script')"})
     for role, task in roles.items():
         message = request(task, code)
-        message.spec.kind = job_pb2.JOB_KIND_PARAMETER_SERVER
+        message.is_server = True
         message.env["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": role, "index": 0}})
         agent.call("StartTask", message)
     with agent.heartbeats():

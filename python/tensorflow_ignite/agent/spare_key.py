@@ -15,8 +15,11 @@ from pathlib import Path
 from tensorflow_ignite.agent import threads
 from tensorflow_ignite.agent.inherited import is_harmless
 
-# Read by TensorFlow's servers, strategies and devices, by this package, and by `tempfile`, when they are used.
-_LATE = ("TF_CONFIG", "IGNITE_*", "TENSORFLOW_IGNITE_*", "TMPDIR", "CUDA_VISIBLE_DEVICES", *threads.VARIABLES)
+# Read by scripts, TensorFlow's servers, strategies and devices, this package, and `tempfile`, when they are used.
+_LATE = (
+    *("TF_CONFIG", "TF_CLUSTER", "TF_WORKERS", "TF_CHIEF_SERVER", "IGNITE_*", "TENSORFLOW_IGNITE_*"),
+    *("TMPDIR", "CUDA_VISIBLE_DEVICES", *threads.VARIABLES),
+)
 _PYTHON_PATH = "PYTHONPATH"
 # A script that sets such a variable before it imports TensorFlow would set it too late in a spare.
 _EARLY_IN_SCRIPT = re.compile(
