@@ -96,7 +96,8 @@ gpu: $(INSTALLED) ## Check what needs a GPU: tasks compute on those that they we
 TESTED_SEED := 45
 TESTED_FAULTS := 4
 chaos: $(INSTALLED) $(NODES) ## Kill, freeze, cut and fill nodes of real trainings by a schedule; SEED=n FAULTS=n.
-	SEED=$(or $(SEED),1) FAULTS=$(or $(FAULTS),30) $(BIN)/pytest tests/chaos
+	SEED=$(or $(SEED),1) FAULTS=$(or $(FAULTS),30) $(BIN)/pytest tests/chaos/test_chaos.py
+	SEED=$(or $(SEED),1) FAULTS=$(or $(FAULTS),30) $(BIN)/pytest tests/chaos/test_kinds.py
 
 soak: $(INSTALLED) $(NODES) ## Read hundreds of epochs, and simulate 20,000 small clusters (SEEDS=n) and 10,000 jobs.
 	$(BIN)/pytest -s tests/soak
