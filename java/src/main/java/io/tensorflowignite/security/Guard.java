@@ -330,9 +330,9 @@ public final class Guard {
                         + task.describe(permission).orElse("watches only its own job")
                         + (permission == Permission.READ
                             ? ". Name more caches when you submit the job (--with-cache,"
-                                  + " more_caches)"
+                                + " more_caches)"
                             : ". Name more directories when you submit the job (--with-directory,"
-                                  + " more_directories)")
+                                + " more_directories)")
                         + ", or remove this access from the script.")
             .orElseGet(
                 () ->
