@@ -113,21 +113,21 @@ public final class JobAdmission {
 
   /** What the number of tasks depends on: the partition map is read once for jobs alike. */
   private static JobSpec decisive(JobSpec spec) {
-    return JobSpec.newBuilder()
-        .setKind(spec.getKind())
-        .setCache(spec.getCache())
-        .setPsCount(spec.getPsCount())
-        .setMinWorkers(spec.getMinWorkers())
-        .setAllowDataLoss(spec.getAllowDataLoss())
-        .setWorkersPerNode(spec.getWorkersPerNode())
-        .setGpusPerWorker(spec.getGpusPerWorker())
-        .putAllNodes(spec.getNodesMap())
-        .putAllPsNodes(spec.getPsNodesMap())
-        .addAllRoles(spec.getRolesList())
-        .mergeFrom(
-            spec.hasEvaluator()
-                ? JobSpec.newBuilder().setEvaluator(Evaluator.getDefaultInstance()).build()
-                : JobSpec.getDefaultInstance())
-        .build();
+    JobSpec.Builder decisive =
+        JobSpec.newBuilder()
+            .setKind(spec.getKind())
+            .setCache(spec.getCache())
+            .setPsCount(spec.getPsCount())
+            .setMinWorkers(spec.getMinWorkers())
+            .setAllowDataLoss(spec.getAllowDataLoss())
+            .setWorkersPerNode(spec.getWorkersPerNode())
+            .setGpusPerWorker(spec.getGpusPerWorker())
+            .putAllNodes(spec.getNodesMap())
+            .putAllPsNodes(spec.getPsNodesMap())
+            .addAllRoles(spec.getRolesList());
+    if (spec.hasEvaluator()) {
+      decisive.setEvaluator(Evaluator.getDefaultInstance());
+    }
+    return decisive.build();
   }
 }

@@ -97,10 +97,12 @@ final class JobActions {
   static void replaceTask(Job.Builder job, JobEvent event, Timestamp now) {
     boolean nodeFailed = event.task().getStatus().getNodeFailed();
     boolean isEvaluator = event.task().getRole() == ROLE_EVALUATOR;
-    if (nodeFailed && !isEvaluator) {
-      countNodeFailure(job);
-    } else if (!isEvaluator) {
-      countCrash(job, event.task());
+    if (!isEvaluator) {
+      if (nodeFailed) {
+        countNodeFailure(job);
+      } else {
+        countCrash(job, event.task());
+      }
       job.setTraceback(event.task().getStatus().getTraceback());
     }
     for (Task.Builder task : current(job).getTasksBuilderList()) {
