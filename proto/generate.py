@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -28,9 +29,10 @@ def digest() -> str:
 def generate(into: Path) -> None:
     """Writes the generated modules, their type stubs and the digest below a folder."""
     imports = Path(protoc.__file__).parent / "_proto"
-    arguments = ["protoc", f"--proto_path={PROTO}", f"--proto_path={imports}"]
+    # In a process of its own: the compiler cannot share one with TensorFlow, whose protobuf is another.
+    arguments = [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={PROTO}", f"--proto_path={imports}"]
     arguments += [f"--{kind}_out={into}" for kind in ("python", "pyi", "grpc_python")]
-    if protoc.main([*arguments, *_protos()]) != 0:
+    if subprocess.run([*arguments, *_protos()], check=False).returncode != 0:
         raise SystemExit("protoc failed; see above")
     for folder in {Path(path).parent for path in _protos()}:
         (into / folder / "proto.sha256").write_text(digest() + "\n")

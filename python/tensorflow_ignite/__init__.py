@@ -17,6 +17,7 @@ MultiWorkerMirroredStrategy.
 from __future__ import annotations
 
 import importlib
+import os
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from tensorflow_ignite.data.loading.load import load
     from tensorflow_ignite.data.position import position
     from tensorflow_ignite.data.table import read_table
-    from tensorflow_ignite.jobs.client import Client, JobHandle, connect
+    from tensorflow_ignite.jobs.client import Client, connect
+    from tensorflow_ignite.jobs.handle import JobHandle
     from tensorflow_ignite.net.credentials import Credentials
 
 __all__ = [
@@ -57,7 +59,7 @@ _NAMES = {
     "CachePosition": "tensorflow_ignite.data.cache_position",
     "Client": "tensorflow_ignite.jobs.client",
     "Credentials": "tensorflow_ignite.net.credentials",
-    "JobHandle": "tensorflow_ignite.jobs.client",
+    "JobHandle": "tensorflow_ignite.jobs.handle",
     "batches": "tensorflow_ignite.data.batches",
     "connect": "tensorflow_ignite.jobs.client",
     "dataset": "tensorflow_ignite.data.dataset",
@@ -96,28 +98,43 @@ def __dir__() -> list[str]:
 
 def _correct_keras(trainer: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras3").correct(trainer)
+    importlib.import_module("tensorflow_ignite.train.whole_steps").correct_keras3(trainer)
 
 
 def _correct_epochs(epoch_iterator: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras_epochs").correct_keras3(epoch_iterator)
 
 
-def _correct_epochs_of_tf_keras(data_adapter: ModuleType) -> None:
+def _correct_data_of_tf_keras(data_adapter: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras_epochs").correct_tf_keras(data_adapter)
+    importlib.import_module("tensorflow_ignite.train.class_weights").correct(data_adapter)
 
 
 def _check_strategies(distribute_lib: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.strategy_check").watch(distribute_lib)
 
 
-def _check_fit_of_tf_keras(training: ModuleType) -> None:
+def _correct_fit_of_tf_keras(training: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.strategy_check").watch_tf_keras(training)
+    importlib.import_module("tensorflow_ignite.train.whole_steps").correct_tf_keras(training)
+
+
+def _correct_device_iterators(multi_device_iterator_ops: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.device_iterators").correct(multi_device_iterator_ops)
+
+
+def _watch_for_profiles() -> None:
+    # In the process of a task's script; its children have its variables too.
+    if "TENSORFLOW_IGNITE_COMMAND" in os.environ and os.getsid(0) == os.getpid():
+        importlib.import_module("tensorflow_ignite.train.profile").watch()
 
 
 hook.install()
 after_import.call("tensorflow.python.distribute.distribute_lib", _check_strategies)
-after_import.call("tf_keras.src.engine.training", _check_fit_of_tf_keras)
+after_import.call("tensorflow.python.data.ops.multi_device_iterator_ops", _correct_device_iterators)
+after_import.call("tf_keras.src.engine.training", _correct_fit_of_tf_keras)
 after_import.call("keras.src.backend.tensorflow.trainer", _correct_keras)
 after_import.call("keras.src.trainers.epoch_iterator", _correct_epochs)
-after_import.call("tf_keras.src.engine.data_adapter", _correct_epochs_of_tf_keras)
+after_import.call("tf_keras.src.engine.data_adapter", _correct_data_of_tf_keras)
+_watch_for_profiles()
 del after_import, hook

@@ -25,6 +25,10 @@
         ├── InternalError
         ├── SharingUnavailableError
         ├── SqlInvalidError               also a ValueError
+        ├── ModelNotFoundError            also a LookupError
+        ├── ModelUnusableError
+        ├── ModelNotServedError
+        ├── PredictionTimeoutError        also a TimeoutError
         ├── StorageError                  also an OSError
         │   ├── StoredFileNotFoundError   also a FileNotFoundError
         │   ├── StoredFileExistsError     also a FileExistsError
@@ -84,10 +88,14 @@ __all__ = [
     "JobStoppedError",
     "JobUnreadableError",
     "LimitExceededError",
+    "ModelNotFoundError",
+    "ModelNotServedError",
+    "ModelUnusableError",
     "NoAgentError",
     "NodeNotFoundError",
     "PartitionNotLocalError",
     "PermissionDeniedError",
+    "PredictionTimeoutError",
     "RequestTimeoutError",
     "RowMismatchError",
     "SchemaUnknownError",
@@ -267,6 +275,30 @@ class SqlInvalidError(TensorFlowIgniteError, ValueError):
     code = "SQL_INVALID"
 
 
+class ModelNotFoundError(TensorFlowIgniteError, LookupError):
+    """No model has this name, this version or this label."""
+
+    code = "MODEL_NOT_FOUND"
+
+
+class ModelUnusableError(TensorFlowIgniteError):
+    """A model cannot be read or loaded, or its own code has failed."""
+
+    code = "MODEL_UNUSABLE"
+
+
+class ModelNotServedError(TensorFlowIgniteError):
+    """No process serves the model now; some seconds later one may."""
+
+    code = "MODEL_NOT_SERVED"
+
+
+class PredictionTimeoutError(TensorFlowIgniteError, TimeoutError):
+    """A prediction was not ready at its deadline."""
+
+    code = "PREDICTION_TIMED_OUT"
+
+
 class StorageError(TensorFlowIgniteError, OSError):
     """Base of the errors of files inside the cluster; `errno` is set as by the operating system."""
 
@@ -418,6 +450,10 @@ CODES: dict[str, type[TensorFlowIgniteError]] = {
         InternalError,
         SharingUnavailableError,
         SqlInvalidError,
+        ModelNotFoundError,
+        ModelUnusableError,
+        ModelNotServedError,
+        PredictionTimeoutError,
         StoredFileNotFoundError,
         StoredFileExistsError,
         StoredNotADirectoryError,

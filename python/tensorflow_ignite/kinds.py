@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
-JobKind = Literal["multi-worker-mirrored", "parameter-server", "mirrored", "one", "central-storage", "custom"]
+JobKind = Literal[
+    "multi-worker-mirrored", "parameter-server", "mirrored", "one", "central-storage", "custom", "predict"
+]
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Kind:
         several_workers: Whether it may have more than one worker.
         parameter_servers: Whether it has parameter servers.
         named_roles: Whether it may have roles with names of their own.
+        predicts: Whether it writes a result for each row into another cache, and is submitted by `Client.predict`.
     """
 
     summary: str
@@ -32,6 +35,7 @@ class Kind:
     several_workers: bool = False
     parameter_servers: bool = False
     named_roles: bool = False
+    predicts: bool = False
 
 
 KINDS: dict[JobKind, Kind] = {
@@ -48,10 +52,12 @@ KINDS: dict[JobKind, Kind] = {
         several_workers=True,
         parameter_servers=True,
     ),
-    "mirrored": Kind("the script runs once, on all devices of one node", strategy="MirroredStrategy"),
+    "mirrored": Kind(
+        "the script runs once, on the GPUs that are assigned to it, else on processors", strategy="MirroredStrategy"
+    ),
     "one": Kind("the script runs once, in one process"),
     "central-storage": Kind(
-        "the script runs once; variables are in the memory of the host, all devices of one node compute",
+        "the script runs once, as for mirrored; variables are in the memory of the host",
         strategy="CentralStorageStrategy",
     ),
     "custom": Kind(
@@ -60,7 +66,20 @@ KINDS: dict[JobKind, Kind] = {
         several_workers=True,
         named_roles=True,
     ),
+    "predict": Kind(
+        "a model, or a function of the script, predicts the rows beside each node, into another cache",
+        several_workers=True,
+        predicts=True,
+    ),
 }
 JOB_KINDS: tuple[JobKind, ...] = tuple(KINDS)
+#: The kinds of jobs that train, by a script of the caller.
+TRAINING_KINDS: tuple[JobKind, ...] = tuple(name for name, kind in KINDS.items() if not kind.predicts)
 #: The kind of a job that names none.
 DEFAULT_KIND: JobKind = "multi-worker-mirrored"
+
+
+def runs_script(kind: str, role: str) -> bool:
+    """Whether tasks of this role train by the script of the job; true for a kind of a later version."""
+    rules = KINDS.get(cast("JobKind", kind))
+    return rules is None or role == rules.script_role or (rules.named_roles and role == "named")

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tensorflow_ignite.base.messages import Value, write_message
-from tensorflow_ignite.kinds import DEFAULT_KIND, JobKind
+from tensorflow_ignite.kinds import DEFAULT_KIND, JobKind, runs_script
 
 if TYPE_CHECKING:
     from tensorflow_ignite.v1 import job_pb2
@@ -51,8 +51,10 @@ __all__ = [
     "RoleEnvironment",
     "RoundProgress",
     "Task",
+    "TaskProfile",
     "TaskState",
     "TaskStatus",
+    "Throughput",
     "UnprovenAttempt",
 ]
 
@@ -155,6 +157,21 @@ class Evaluator(Value):
 
 
 @dataclass(frozen=True)
+class Prediction(Value):
+    """What a job of kind predict reads besides its cache, and writes.
+
+    Attributes:
+        output_cache: The cache for the results.
+        model: The version of the model that predicts, ``NAME:NUMBER``; empty: a script of the caller does.
+        model_directory: The directory of the model's files, a URL ``ignite:///…``; empty: none.
+    """
+
+    output_cache: str
+    model: str = ""
+    model_directory: str = ""
+
+
+@dataclass(frozen=True)
 class JobSpec(Value):
     """The specification of a job, as a user submits it.
 
@@ -202,6 +219,7 @@ class JobSpec(Value):
         more_directories: Further directories of the cluster's files that its tasks may use, in a cluster with
             authentication.
         evaluator: A further task that evaluates each checkpoint as it comes; None: there is none.
+        prediction: What a job of kind predict reads and writes; None for other kinds.
     """
 
     cache: str
@@ -241,6 +259,7 @@ class JobSpec(Value):
     gpus_per_worker: int = 0
     more_directories: tuple[str, ...] = ()
     evaluator: Evaluator | None = None
+    prediction: Prediction | None = None
 
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""
@@ -279,7 +298,7 @@ class Publication(Value):
     """What became of a model that a round has trained.
 
     Attributes:
-        model: Name of the model: its versions are ``ignite:///models/NAME/VERSION.keras``.
+        model: Name of the model: its versions are directories ``ignite:///models/NAME/VERSION``.
         measure: Its measure, on the rows that are held out.
         earlier_version: The version that was published before; None: there was none.
         earlier_measure: The measure of that one on the same rows.
@@ -330,6 +349,21 @@ class RoundProgress(Value):
 
 
 @dataclass(frozen=True)
+class Throughput(Value):
+    """How fast a task trains, over its last seconds.
+
+    Attributes:
+        steps_per_second: Steps; 0: none was finished, or the task counts none.
+        examples_per_second: Rows that all datasets of the task have returned.
+        input_wait: The share of time, 0 to 1, in which its datasets waited for rows from nodes.
+    """
+
+    steps_per_second: float = 0.0
+    examples_per_second: float = 0.0
+    input_wait: float = 0.0
+
+
+@dataclass(frozen=True)
 class Progress(Value):
     """The last progress that a script reported.
 
@@ -343,6 +377,7 @@ class Progress(Value):
         epochs: The last epochs of the task's datasets that were read to their end, oldest first.
         rounds: The last rounds of a continuous job, oldest first.
         waiting_for: What the next round waits for; empty: a round trains.
+        throughput: How fast it trains; None: not measured yet.
     """
 
     step: int
@@ -354,6 +389,13 @@ class Progress(Value):
     epochs: tuple[EpochProgress, ...] = ()
     rounds: tuple[RoundProgress, ...] = ()
     waiting_for: str = ""
+    throughput: Throughput | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the last step at the present speed; None: not known."""
+        speed = self.throughput.steps_per_second if self.throughput else 0.0
+        return max(0, self.total_steps - self.step) / speed if self.total_steps and speed > 0 else None
 
     def __str__(self) -> str:
         """The progress in one line: ``"step 120/300 accuracy=0.91"``."""
@@ -385,6 +427,8 @@ class TaskStatus(Value):
         stalled: It was killed because it made no progress for too long.
         warm: Its process was a spare, which had TensorFlow imported before the task was started.
         gpus: Ids of the GPUs that it has for itself.
+        memory_bytes: Resident memory of all its processes, measured every 5 s; 0: not known.
+        device_memory_bytes: Used memory of its GPUs together; 0: not known.
     """
 
     state: TaskState
@@ -406,12 +450,30 @@ class TaskStatus(Value):
     stalled: bool
     warm: bool
     gpus: tuple[str, ...] = ()
+    memory_bytes: int = 0
+    device_memory_bytes: int = 0
 
     @classmethod
     def from_proto(cls, message: Any) -> TaskStatus:
         """Reads the message; only a task that has ended has an exit code."""
         status = super().from_proto(message)
         return replace(status, exit_code=message.exit_code if status.state in _TASK_ENDED else None)
+
+
+@dataclass(frozen=True)
+class TaskProfile(Value):
+    """Where a task stores its profile; the field names are those of the node's answer.
+
+    Attributes:
+        profile_id: Identifies the profile among those of the job.
+        directory: The directory of the files, ``ignite://``.
+        name: The files are ``NAME.xplane.pb``, for TensorBoard's profiler, and ``NAME.json``, a summary, which is
+            stored last.
+    """
+
+    profile_id: str
+    directory: str
+    name: str
 
 
 @dataclass(frozen=True)
@@ -573,7 +635,8 @@ class Job(Value):
     def progress(self) -> Progress | None:
         """The progress of the newest attempt's slowest task: a job has done the steps that all its tasks have done."""
         tasks = self.attempt.tasks if self.attempt else ()
-        reported = [task.status.progress for task in tasks if task.status.progress]
+        scripts = [task for task in tasks if runs_script(self.spec.kind, task.role)]
+        reported = [task.status.progress for task in scripts if task.status.progress]
         return min(reported, key=lambda progress: progress.step, default=None)
 
     @property
@@ -797,6 +860,8 @@ class Node(Value):
         max_tasks: Tasks that the queue admits on the node at one time; 0: any number.
         tasks: Tasks of jobs that are not over on the node.
         gpus: The GPUs that tasks may use; of the last agent while none runs.
+        http_address: ``"host:port"`` of its HTTP port; empty: it has none.
+        serves_models: Whether it is of a version that serves models.
     """
 
     id: str
@@ -815,3 +880,5 @@ class Node(Value):
     max_tasks: int = 0
     tasks: int = 0
     gpus: tuple[Gpu, ...] = ()
+    http_address: str = ""
+    serves_models: bool = False

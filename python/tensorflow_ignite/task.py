@@ -115,6 +115,11 @@ class Task:
         return self.index == 0 and self.role == (self.rules.script_role if self.rules else "worker")
 
     @property
+    def is_evaluator(self) -> bool:
+        """Whether it evaluates checkpoints, and does no steps itself."""
+        return self.role == "evaluator"
+
+    @property
     def rules(self) -> Kind | None:
         """What the kind of its job means; None outside, and for a kind of a later version."""
         return KINDS.get(cast("JobKind", self.kind))
@@ -123,6 +128,11 @@ class Task:
     def takes_equal_steps(self) -> bool:
         """Whether the workers of its job must take equal steps, each with rows of its own."""
         return self.rules is not None and self.rules.equal_steps
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether this is a worker that must take as many steps as the others: each step waits for all of them."""
+        return self.takes_equal_steps and self.own_assignment is not None
 
 
 _adopted: Task | None = None

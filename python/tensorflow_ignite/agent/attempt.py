@@ -24,6 +24,8 @@ from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest, TaskKey
 
 # A stop waits at most this many seconds until the end of each task is reported.
 REPORT_SECONDS = 5.0
+# Parameter servers and client processes mostly wait; tasks of all other roles compute.
+_WAITING_ROLES = frozenset({job_pb2.ROLE_PS, job_pb2.ROLE_CLIENT})
 
 
 class Attempt:
@@ -74,12 +76,12 @@ class Attempt:
         return any(not task.is_final for task in self._tasks.values())
 
     @property
-    def workers(self) -> int:
-        """The number of workers that run here, or will: all ports are reserved before the first task starts."""
+    def computing(self) -> int:
+        """The number of tasks that compute here, or will: all ports are reserved before the first task starts."""
         ended: dict[tuple[int, int], bool] = {
             (task.key.role, task.key.index): task.is_final for task in self._tasks.values()
         }
-        return sum(role == job_pb2.ROLE_WORKER and not ended.get((role, index)) for role, index in self._ports)
+        return sum(role not in _WAITING_ROLES and not ended.get((role, index)) for role, index in self._ports)
 
     def extend_lease(self, until_nanos: int) -> None:
         """Extends the lease, also for the keepers of the tasks."""
@@ -130,18 +132,23 @@ class Attempt:
                     "numbers. Wait for its end, and use the next number",
                 )
         gpus = self._gpus.assign(path, request.gpus)
-        task = Task(
-            request,
-            work=self._work,
-            address=f"{self._host}:{self.reserve(key)}",
-            lease=self.lease,
-            code=lambda: self._unpacked(Path(request.code_archive)),
-            log_limit=self._log_limit,
-            notifier=self._notifier,
-            spares=self._spares,
-            threads=self._threads,
-            gpus=gpus,
-        )
+        try:
+            task = Task(
+                request,
+                work=self._work,
+                address=f"{self._host}:{self.reserve(key)}",
+                lease=self.lease,
+                code=lambda: self._unpacked(Path(request.code_archive)),
+                log_limit=self._log_limit,
+                notifier=self._notifier,
+                spares=self._spares,
+                threads=self._threads,
+                gpus=gpus,
+            )
+        except BaseException:
+            # For example: no space is left for its files.
+            self._gpus.release(path)
+            raise
         self._tasks[path] = task
         if self._planned_end is not None:
             task.command.plan(*self._planned_end)

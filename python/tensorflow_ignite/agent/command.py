@@ -1,11 +1,14 @@
-"""What the agent says to a task while it runs: an end is planned, or SIGTERM comes from the agent."""
+"""The commands of the agent to a task while it runs: a planned end, the end itself, and profiles."""
 
 import logging
 import os
 from pathlib import Path
 
 from tensorflow_ignite.base.messages import to_json
-from tensorflow_ignite.v1.agent_pb2 import TaskCommand
+from tensorflow_ignite.v1.agent_pb2 import TaskCommand, TaskProfile
+
+# Requests for profiles that are kept: the agent does not know which of them the task has read.
+_PROFILES = 32
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +31,13 @@ class CommandFile:
         self._command.save = True
         self._command.step = step
         self._command.agreed = agreed
+        self._write()
+
+    def profile(self, request: TaskProfile) -> None:
+        """Adds a request for a profile to those that the task records one after the other."""
+        self._command.profile.CopyFrom(request)
+        self._command.profiles.append(request)
+        del self._command.profiles[:-_PROFILES]
         self._write()
 
     def stop(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from tensorflow_ignite.agent import limits, names, threads
-from tensorflow_ignite.agent.gpus import VISIBLE_VARIABLE
+from tensorflow_ignite.agent.gpus import ORDER_VARIABLE, VISIBLE_VARIABLE
 from tensorflow_ignite.agent.inherited import inherited
 from tensorflow_ignite.agent.process import MARK_VARIABLE
 from tensorflow_ignite.base.package import PACKAGE
@@ -116,6 +116,8 @@ def environment(
     threads.limit(env, thread_count)
     env["PYTHONPATH"] = os.pathsep.join([str(code), *_absolute(env.get("PYTHONPATH", "")), *_package_root()])
     env[VISIBLE_VARIABLE] = ",".join(gpus)
+    # Numbers of GPUs are those of the driver's programs. CUDA by itself counts the fastest GPU first.
+    env.setdefault(ORDER_VARIABLE, "PCI_BUS_ID")
     # Without it, TensorFlow cannot bind the port that the agent has reserved.
     env["TF_GRPC_REUSE_PORT"] = "true"
     env["TENSORFLOW_IGNITE_CONTEXT"] = str(context)
@@ -144,6 +146,15 @@ def _absolute(python_path: str) -> list[str]:
     # The task has another working directory than the agent. An empty entry means the working directory, which Python
     # adds anyway.
     return [os.path.abspath(entry) for entry in python_path.split(os.pathsep) if entry]
+
+
+def python_path(inherited_path: str) -> str:
+    """Returns PYTHONPATH for a process of this package that has another working directory than the agent.
+
+    Args:
+        inherited_path: PYTHONPATH of the agent, or empty.
+    """
+    return os.pathsep.join([*_absolute(inherited_path), *_package_root()])
 
 
 def _package_root() -> list[str]:

@@ -14,6 +14,8 @@ from tensorflow_ignite.v1.job_pb2 import Gpu
 GPUS_VARIABLE = "TENSORFLOW_IGNITE_GPUS"
 #: What programs of CUDA read. If the node itself is limited to some GPUs, so are its tasks.
 VISIBLE_VARIABLE = "CUDA_VISIBLE_DEVICES"
+#: How CUDA counts the GPUs that have a number in place of a UUID.
+ORDER_VARIABLE = "CUDA_DEVICE_ORDER"
 _QUERY = ("nvidia-smi", "--query-gpu=uuid,name,memory.total", "--format=csv,noheader,nounits")
 _QUERY_SECONDS = 20
 _MEBIBYTE = 1 << 20
@@ -41,6 +43,16 @@ def _listed() -> list[Gpu]:
         _log.warning("no GPU is used, since they cannot be listed: %s %s", error, str(detail).strip())
         return []
     return [_parse(line) for line in run.stdout.splitlines() if line.strip()]
+
+
+def used_bytes(ids: Iterable[str]) -> int:
+    """Returns the used memory of these GPUs together, of all processes; 0: the driver does not say."""
+    command = ("nvidia-smi", "-i", ",".join(ids), "--query-gpu=memory.used", "--format=csv,noheader,nounits")
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=_QUERY_SECONDS, check=True)
+        return sum(int(line) for line in run.stdout.split()) * _MEBIBYTE
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return 0
 
 
 def _parse(line: str) -> Gpu:

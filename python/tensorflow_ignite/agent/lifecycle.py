@@ -16,6 +16,7 @@ from tensorflow_ignite.agent.agent_info import agent_info
 from tensorflow_ignite.agent.gpus import Gpus
 from tensorflow_ignite.agent.last_report import report_termination
 from tensorflow_ignite.agent.lease import Lease
+from tensorflow_ignite.agent.models import Models
 from tensorflow_ignite.agent.server import AgentServer
 from tensorflow_ignite.agent.spare_key import SpareKey
 from tensorflow_ignite.agent.spares import Spares
@@ -76,8 +77,9 @@ async def _live(start: AgentStart) -> int:
         spares=spares,
         gpus=Gpus(info.gpus),
     )
+    models = Models(work.path, tasks.notifier)
     try:
-        server = AgentServer(tasks, start.secret, spares, info)
+        server = AgentServer(tasks, models, start.secret, spares, info)
         _write_ready(AgentReady(port=await server.open(), info=info))
         spares.refill()
         lease = asyncio.create_task(tasks.keep_lease())
@@ -85,7 +87,7 @@ async def _live(start: AgentStart) -> int:
         if lease.done():
             # Without a lease, tasks could outlive their service.
             _log.error("the agent ends, because it cannot supervise its lease: %r", lease.exception())
-        code = await _end(tasks, server, killed=process.is_parent_ending(service))
+        code = await _end(tasks, models, server, killed=process.is_parent_ending(service))
     finally:
         try:
             await asyncio.to_thread(work.remove)
@@ -103,17 +105,19 @@ def _first_key(start: AgentStart) -> SpareKey:
     return SpareKey.of(sys.executable, variables, nowhere)
 
 
-async def _end(tasks: Tasks, server: AgentServer, *, killed: bool) -> int:
-    """Ends all tasks.
+async def _end(tasks: Tasks, models: Models, server: AgentServer, *, killed: bool) -> int:
+    """Ends all tasks and model processes.
 
     Args:
         tasks: The tasks.
+        models: The model processes.
         server: Answers the service until then.
         killed: The process of the service has ended, and has not waited for this: the job waits for the proof.
     """
     running = tasks.running
     try:
-        await asyncio.wait_for(tasks.end(0 if killed else END_GRACE_SECONDS), END_LIMIT_SECONDS)
+        ending = asyncio.gather(tasks.end(0 if killed else END_GRACE_SECONDS), models.end())
+        await asyncio.wait_for(ending, END_LIMIT_SECONDS)
         if killed and running:
             await asyncio.to_thread(report_termination, tasks.peers, running)
     except asyncio.TimeoutError:

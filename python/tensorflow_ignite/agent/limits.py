@@ -80,7 +80,9 @@ def explanation(limits: TaskLimits, exit_code: int, text: str) -> str:
     if limits.HasField("cpu_time") and is_cpu_time(exit_code):
         return _rule("a process of a task may use", f"{_hours(limits.cpu_time)} of processor time", "taskCpuHours")
     if limits.memory_bytes and _NO_MEMORY.search(text):
-        return _rule("a process of a task may use", f"{_size(limits.memory_bytes)} of memory", "taskMemoryMegabytes")
+        return _rule(
+            "a process of a task may use", f"{size_text(limits.memory_bytes)} of memory", "taskMemoryMegabytes"
+        )
     if limits.open_files and _NO_FILE.search(text):
         return _rule("a process of a task may have", f"{limits.open_files} open files", "taskOpenFiles")
     return ""
@@ -131,10 +133,9 @@ class LimitMonitor:
         if self._limits.memory_bytes and len(found) > 1:
             used = sum(map(_resident_bytes, found))
             if used > self._limits.memory_bytes:
-                rule = _rule("a task may use", _size(self._limits.memory_bytes), "taskMemoryMegabytes")
-                event = (
-                    f"{self._task_name} was killed: its {len(found)} processes used {_size(used)} of memory together"
-                )
+                rule = _rule("a task may use", size_text(self._limits.memory_bytes), "taskMemoryMegabytes")
+                all_of_it = f"its {len(found)} processes used {size_text(used)} of memory together"
+                event = f"{self._task_name} was killed: {all_of_it}"
                 return Breach(f"{event}; {rule}", 0, permanent=False)
         return None
 
@@ -152,7 +153,8 @@ def _resident_bytes(process: ProcessId) -> int:
     return sum(int(line.split()[1]) * _KIBIBYTE for line in lines if line.startswith(("Pss_Anon:", "SwapPss:")))
 
 
-def _size(size: int) -> str:
+def size_text(size: int) -> str:
+    """Bytes for people."""
     return f"{size / _GIBIBYTE:.2f} GiB"
 
 

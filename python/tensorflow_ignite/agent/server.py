@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import grpc
 
+from tensorflow_ignite.agent.models import Models
 from tensorflow_ignite.agent.rejection import RequestRejected
 from tensorflow_ignite.agent.spares import Spares
 from tensorflow_ignite.agent.tasks import Tasks
@@ -29,11 +30,12 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 class AgentServer:
     """The agent's server, on the loopback address."""
 
-    def __init__(self, tasks: Tasks, secret: str, spares: Spares, info: AgentInfo) -> None:
+    def __init__(self, tasks: Tasks, models: Models, secret: str, spares: Spares, info: AgentInfo) -> None:
         """Makes the server, without a port.
 
         Args:
             tasks: The tasks of this node.
+            models: The model processes of this node.
             secret: Secret that every call must have.
             spares: The spares of this node.
             info: What heartbeats report, with the present spares.
@@ -42,7 +44,7 @@ class AgentServer:
         # bandwidth, which are a ping for each message.
         options = [("grpc.so_reuseport", 0), ("grpc.http2.bdp_probe", 0)]
         self._server = grpc.aio.server(interceptors=[_SecretCheck(secret)], options=options)
-        agent_pb2_grpc.add_AgentServiceServicer_to_server(_Service(tasks, spares, info), self._server)  # type: ignore[no-untyped-call]
+        agent_pb2_grpc.add_AgentServiceServicer_to_server(_Service(tasks, models, spares, info), self._server)  # type: ignore[no-untyped-call]
 
     async def open(self) -> int:
         """Starts to serve at a free port; returns the port."""
@@ -82,11 +84,12 @@ async def _deny(_request: object, context: _Context) -> None:
 
 
 class _Service(agent_pb2_grpc.AgentServiceServicer):
-    def __init__(self, tasks: Tasks, spares: Spares, info: AgentInfo) -> None:
+    def __init__(self, tasks: Tasks, models: Models, spares: Spares, info: AgentInfo) -> None:
         self._tasks = tasks
+        self._models = models
         self._spares = spares
         self._info = info
-        self._watchers = WatchStreams(tasks)
+        self._watchers = WatchStreams(tasks, models)
 
     async def Heartbeat(self, request: agent_pb2.HeartbeatRequest, context: _Context) -> agent_pb2.HeartbeatResponse:
         self._tasks.heartbeat(request.leases, request.peers)
@@ -110,6 +113,11 @@ class _Service(agent_pb2_grpc.AgentServiceServicer):
             self._tasks.plan_end(request.job_id, request.attempt, request.step, request.agreed)
             return agent_pb2.PlanEndResponse()
 
+    async def ProfileTask(self, request: agent_pb2.TaskProfile, context: _Context) -> agent_pb2.ProfileResponse:
+        async with _StatusContext(context):
+            self._tasks.profile(request)
+            return agent_pb2.ProfileResponse()
+
     async def StopAttempt(
         self, request: agent_pb2.StopAttemptRequest, context: _Context
     ) -> agent_pb2.StopAttemptResponse:
@@ -117,6 +125,23 @@ class _Service(agent_pb2_grpc.AgentServiceServicer):
         async with _StatusContext(context):
             await self._tasks.stop(request.job_id, request.attempt, grace, dump_stacks=request.dump_stacks)
             return agent_pb2.StopAttemptResponse()
+
+    async def StartModel(self, request: agent_pb2.StartModelRequest, context: _Context) -> agent_pb2.StartModelResponse:
+        async with _StatusContext(context):
+            self._models.start(request)
+            return agent_pb2.StartModelResponse()
+
+    async def RestartModel(
+        self, request: agent_pb2.RestartModelRequest, context: _Context
+    ) -> agent_pb2.RestartModelResponse:
+        async with _StatusContext(context):
+            self._models.restart(request.key, request.reason)
+            return agent_pb2.RestartModelResponse()
+
+    async def StopModel(self, request: agent_pb2.StopModelRequest, context: _Context) -> agent_pb2.StopModelResponse:
+        async with _StatusContext(context):
+            await self._models.stop(request.key)
+            return agent_pb2.StopModelResponse()
 
     async def Watch(self, request: agent_pb2.WatchRequest, context: _Context) -> AsyncIterator[agent_pb2.WatchResponse]:
         async with _StatusContext(context):

@@ -27,8 +27,11 @@ _EARLY_IN_SCRIPT = re.compile(
     r"|MALLOC|TCMALLOC|LD|ARROW|JE_ARROW|HDF5|PROTOCOL_BUFFERS|SCIPY|SKLEARN|PANDAS)_[A-Z0-9_]+\b|\bPYTHON[A-Z0-9]+\b"
     r"|\bdotenv\b"
 )
-# TensorFlow reads them when it makes its devices.
+# TensorFlow reads them when it makes its devices; those of the earlier system are only read by scripts. TF_PREDICT is a
+# function of SQL.
 _LATE_IN_SCRIPT = {
+    *("TF_PREDICT", "TF_PREDICT_ARRAY", "TF_PREDICT_TEXT"),
+    *("TF_CLUSTER", "TF_WORKERS", "TF_CHIEF_SERVER"),
     *("TF_CONFIG", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR", "TF_GPU_THREAD_MODE", "TF_GPU_THREAD_COUNT"),
     *("TF_DETERMINISTIC_OPS", "TF_CUDNN_DETERMINISTIC", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"),
     *threads.VARIABLES,

@@ -25,6 +25,7 @@ from tensorflow_ignite.agent.spare_key import SpareKey, late_variables, sets_ear
 from tensorflow_ignite.agent.spares import Spares, TaskStart
 from tensorflow_ignite.agent.stall import DUMP_SECONDS, StallMonitor, processor_time
 from tensorflow_ignite.agent.unpack import BadArchiveError
+from tensorflow_ignite.agent.usage import Usage, UsageMonitor
 from tensorflow_ignite.base.messages import to_json
 from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest
@@ -305,6 +306,7 @@ class Task:
         output_at = time.monotonic()
         monitor = LimitMonitor(self._name, self.request.limits, lambda: keeper.below([running]))
         stalls = StallMonitor(self._name, self.request)
+        usage = UsageMonitor(lambda: keeper.below([running]), self.status.gpus)
         while True:
             # Read before the output, so that the output is read once more after the end.
             ended = _exit_code(running) is not None
@@ -322,6 +324,7 @@ class Task:
             if ended:
                 break
             await self._enforce_limits(monitor, running)
+            self._update_usage(await usage.sample())
             now = time.monotonic()
             is_frequent = monitor.observes_processes or now - output_at < _SILENT_SECONDS
             pause = _OUTPUT_SECONDS if is_frequent else next_progress - now
@@ -449,6 +452,12 @@ class Task:
                 self._end_start()
         if progress is not None or dropped != self.status.log_dropped_bytes:
             self.status.log_dropped_bytes = dropped
+            self._changed()
+
+    def _update_usage(self, sample: Usage | None) -> None:
+        known = Usage(self.status.memory_bytes, self.status.device_memory_bytes)
+        if sample is not None and sample.differs(known):
+            self.status.memory_bytes, self.status.device_memory_bytes = sample
             self._changed()
 
     def _changed(self) -> None:

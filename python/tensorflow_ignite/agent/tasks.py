@@ -13,11 +13,11 @@ from tensorflow_ignite.agent.attempt import Attempt
 from tensorflow_ignite.agent.gpus import Gpus
 from tensorflow_ignite.agent.lease import Lease
 from tensorflow_ignite.agent.notifier import Notifier
-from tensorflow_ignite.agent.rejection import ABORTED, FAILED_PRECONDITION, RequestRejected
+from tensorflow_ignite.agent.rejection import ABORTED, FAILED_PRECONDITION, NOT_FOUND, RequestRejected
 from tensorflow_ignite.agent.spares import Spares
 from tensorflow_ignite.agent.task import Ending, Task
 from tensorflow_ignite.v1 import job_pb2
-from tensorflow_ignite.v1.agent_pb2 import AttemptLease, StartTaskRequest, TaskKey
+from tensorflow_ignite.v1.agent_pb2 import AttemptLease, StartTaskRequest, TaskKey, TaskProfile
 
 _log = logging.getLogger(__name__)
 
@@ -140,6 +140,22 @@ class Tasks:
         if attempt is not None:
             attempt.plan_end(step, agreed)
 
+    def profile(self, request: TaskProfile) -> None:
+        """Passes a request for a profile to its task.
+
+        Raises:
+            RequestRejected: NOT_FOUND: no such task runs.
+        """
+        names.check(request.key)
+        task = next((task for task in self.all_tasks if task.key == request.key and not task.is_final), None)
+        if task is None:
+            raise RequestRejected(
+                NOT_FOUND,
+                f"task {names.task_path(request.key)} does not run here. Only a task that runs has a profile. See the "
+                "tasks of the job",
+            )
+        task.command.profile(request)
+
     async def stop(self, job_id: str, number: int, grace: float, *, dump_stacks: bool = False) -> None:
         """Ends an attempt; returns when none of its processes and files is left. It cannot start here any more."""
         names.check_attempt(job_id, number)
@@ -156,8 +172,8 @@ class Tasks:
 
     def _threads(self) -> int | None:
         """Threads of TensorFlow in a task that starts now; None: its own default."""
-        workers = sum(attempt.workers for attempt in self._attempts.values() if attempt.stopping is None)
-        return threads.share(workers, threads.processors())
+        computing = sum(attempt.computing for attempt in self._attempts.values() if attempt.stopping is None)
+        return threads.share(computing, threads.processors())
 
     async def keep_lease(self) -> None:
         """Kills every task whose lease expires; runs as long as the agent."""

@@ -18,17 +18,17 @@ VARIABLE = "TF_NUM_INTRAOP_THREADS"
 VARIABLES = (VARIABLE, "TF_NUM_INTEROP_THREADS")
 
 
-def share(workers: int, processors: int) -> int | None:
+def share(tasks: int, processors: int) -> int | None:
     """Returns the number of threads of a task.
 
     Args:
-        workers: The tasks that compute on the node. Parameter servers and client processes mostly wait.
+        tasks: The tasks that compute on the node. Parameter servers and client processes mostly wait.
         processors: Those of the node.
 
     Returns:
         None: TensorFlow's own default, since the task does not share the node.
     """
-    return None if workers <= 1 else max(1, processors // workers)
+    return None if tasks <= 1 else max(1, processors // tasks)
 
 
 def limit(variables: MutableMapping[str, str], threads: int | None) -> None:

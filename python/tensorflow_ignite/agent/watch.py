@@ -1,8 +1,10 @@
-"""The stream with reports of all tasks: states, progress, and output in order."""
+"""The stream with reports of all tasks and models: states, progress, and output in order."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from tensorflow_ignite.agent.model import Model
+from tensorflow_ignite.agent.models import Models
 from tensorflow_ignite.agent.rejection import ABORTED, RequestRejected
 from tensorflow_ignite.agent.task import Task
 from tensorflow_ignite.agent.tasks import Tasks
@@ -21,13 +23,14 @@ class _WatchCursor:
 class WatchStreams:
     """Serves one stream at a time: a new stream ends the previous one."""
 
-    def __init__(self, tasks: Tasks) -> None:
+    def __init__(self, tasks: Tasks, models: Models) -> None:
         """Starts without a stream."""
         self._tasks = tasks
+        self._models = models
         self._current = 0
 
     async def watch(self) -> AsyncIterator[WatchResponse]:
-        """Yields the state and output of all tasks, and then each change, until another stream starts.
+        """Yields the states of all tasks and models, the output, and then each change, until another stream starts.
 
         A short state may be skipped. Messages are made when the receiver is ready, so a slow receiver costs no memory.
 
@@ -38,9 +41,16 @@ class WatchStreams:
         mine = self._current
         self._tasks.notifier.notify()
         cursors: dict[str, _WatchCursor] = {}
+        versions: dict[Model, int] = {}
         while True:
             change = self._tasks.notifier.next()
             waiting = False
+            versions = {model: versions.get(model, 0) for model in self._models.all_models}
+            for model, known in versions.items():
+                if model.version > known:
+                    versions[model] = model.version
+                    yield WatchResponse(model=model.status)
+                    self._end_previous(mine)
             for task in self._tasks.all_tasks:
                 cursor = cursors.setdefault(task.mark, _WatchCursor())
                 async for response in self._updates(task, cursor):

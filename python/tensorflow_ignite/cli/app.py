@@ -25,7 +25,10 @@ from tensorflow_ignite.cli import (
     jobs,
     load,
     logs,
+    model,
     node,
+    predict,
+    profile,
     quorum,
     submit,
     tensorboard,
@@ -85,6 +88,7 @@ def program(
 
 _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (submit.submit, "Jobs"),
+    (predict.predict, "Jobs"),
     (jobs.ps, "Jobs"),
     (describe.describe, "Jobs"),
     (events.events, "Jobs"),
@@ -92,6 +96,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (logs.attach, "Jobs"),
     (jobs.stop, "Jobs"),
     (jobs.rm, "Jobs"),
+    (profile.profile, "Jobs"),
     (tensorboard.tensorboard, "Jobs"),
     (load.load, "Data"),
     (data_loss.accept_data_loss, "Data"),
@@ -123,6 +128,7 @@ def _program_of(commands: Sequence[tuple[Callable[..., None], str]]) -> typer.Ty
 #: All commands.
 app = _program_of(_COMMANDS)
 app.add_typer(fs.app, name="fs", rich_help_panel="Data")
+app.add_typer(model.app, name="model", rich_help_panel="Data")
 app.add_typer(quorum.app, name="quorum", rich_help_panel="Jobs")
 
 

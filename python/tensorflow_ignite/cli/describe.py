@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 
 import typer
 
+from tensorflow_ignite.cli import speed
 from tensorflow_ignite.cli.events import event_text
 from tensorflow_ignite.cli.options import Address, JobId, Json, session
 from tensorflow_ignite.cli.render import (
@@ -79,6 +80,8 @@ def _facts(job: Job) -> list[tuple[str, str]]:
         ("kind", spec.kind + (f", {count(spec.ps_count, 'ps')}" if spec.ps_count else "")),
         ("tasks", escaped(", ".join(_tasks(spec)))),
         ("cache", ", ".join([spec.cache, *spec.more_caches])),
+        ("model", spec.prediction.model if spec.prediction else ""),
+        ("into", spec.prediction.output_cache if spec.prediction else ""),
         ("script", escaped(shlex.join([spec.script, *spec.args]))),
         ("env", escaped(shlex.join(_variables(spec)))),
         ("packages", escaped(" ".join(filter(None, [spec.requirements, *spec.wheels])))),
@@ -223,6 +226,7 @@ def _print_tasks(attempt: Attempt) -> None:
     rows = [_task_row(task) for task in attempt.tasks]
     left_out = ["PID", "PARTITIONS", "EXIT", "ADDRESS"]
     print(table(heads, rows, indent="  ", optional=left_out, elastic=["PROGRESS"]))
+    _print_speed(attempt)
     _print_epochs(attempt)
     for task in attempt.tasks:
         if task.status.gpus:
@@ -231,6 +235,15 @@ def _print_tasks(attempt: Attempt) -> None:
         if task.status.error:
             name = "" if task.status.error.startswith(task.name) else f"{task.name}: "
             print(fold(f"  {name}{paint(escaped(task.status.error), 'red')}", 4))
+
+
+def _print_speed(attempt: Attempt) -> None:
+    """How fast the tasks train, while they run."""
+    tasks = [task for task in speed.measured(attempt) if task.status.state == "running"]
+    if tasks:
+        print(f"\n{paint('speed', 'bold')}:")
+        print(table(speed.HEADS, speed.rows(tasks), indent="  ", optional=speed.OPTIONAL))
+        print()
 
 
 def _print_epochs(attempt: Attempt) -> None:

@@ -6,15 +6,18 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from tensorflow_ignite.cli.render import age, count, fold, has_colour, paint, short_id
+from tensorflow_ignite.cli import speed
+from tensorflow_ignite.cli.render import age, count, fold, has_colour, paint, seconds_text, short_id, table
 from tensorflow_ignite.errors import ConnectionFailedError
-from tensorflow_ignite.spec import Job
+from tensorflow_ignite.spec import Job, Progress
 
 if TYPE_CHECKING:
-    from tensorflow_ignite.jobs.client import JobHandle
+    from tensorflow_ignite.jobs.handle import JobHandle
     from tensorflow_ignite.jobs.logs import LogLine
 
 INTERRUPTED = 130
+# Lines of a terminal that shows the table of the tasks.
+_TABLE_HEIGHT = 12
 _PREFIX_COLOURS = ("cyan", "green", "magenta", "blue", "yellow")
 
 
@@ -165,10 +168,11 @@ class _PlainView:
 
 
 class _LiveView:
-    """For a terminal: below the lines, one line with the present state and progress."""
+    """For a terminal: below the lines, the present state and progress, and a table of the tasks."""
 
     def __init__(self, output: TextIO) -> None:
         from rich.console import Console
+        from rich.live import Live
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
         from rich.table import Column
 
@@ -177,16 +181,21 @@ class _LiveView:
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=16),
             TextColumn("{task.fields[progress]}", markup=False),
             TimeElapsedColumn(Column(no_wrap=True)),
             console=self._console,
+        )
+        self._task = self._progress.add_task("", total=None, progress="")
+        self._live = Live(
+            self._progress,
+            console=self._console,
+            refresh_per_second=4,
             transient=True,
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._task = self._progress.add_task("", total=None, progress="")
-        self._progress.start()
+        self._live.start()
 
     def line(self, line: LogLine) -> None:
         text = log_text(line, self._output)
@@ -199,17 +208,37 @@ class _LiveView:
             print(text, file=self._output, flush=True)
 
     def job(self, job: Job) -> None:
+        from rich.console import Group
+        from rich.text import Text
+
         progress = job.progress
+        left = progress.seconds_left if progress else None
         self._progress.update(
             self._task,
             description=f"{short_id(job.id)} {_headline(job)}",
             total=progress.total_steps if progress else None,
             completed=progress.step if progress else 0,
-            progress=str(progress or ""),
+            progress=_steps(progress) + (f", {seconds_text(left)} left" if left is not None else ""),
         )
+        tasks = speed.measured(job.attempt) if job.attempt else ()
+        # A small terminal has the state and the progress alone.
+        shown = tasks[: self._console.height // 2] if self._console.height >= _TABLE_HEIGHT else ()
+        lines = []
+        if shown:
+            text = table(speed.HEADS, speed.rows(shown), optional=speed.OPTIONAL, stream=sys.stderr)
+            lines = [Text.from_ansi(text, no_wrap=True, overflow="ellipsis")]
+        if shown and len(shown) < len(tasks):
+            lines.append(Text(f"and {count(len(tasks) - len(shown), 'more task')}: tensorflow-ignite describe"))
+        self._live.update(Group(*lines, self._progress))
 
     def close(self) -> None:
-        self._progress.stop()
+        self._live.stop()
+
+
+def _steps(progress: Progress | None) -> str:
+    if progress is None:
+        return ""
+    return f"step {progress.step:,}" + (f"/{progress.total_steps:,}" if progress.total_steps else "")
 
 
 def _headline(job: Job) -> str:

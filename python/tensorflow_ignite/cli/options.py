@@ -96,6 +96,11 @@ def complete_cache(context: typer.Context, incomplete: str) -> list[str]:
     return [cache for cache in _found(context, lambda client: client.caches()) if cache.startswith(incomplete)]
 
 
+def complete_model(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of models for the shell; none when no node answers in time."""
+    return [name for name in _found(context, lambda client: client.models.names()) if name.startswith(incomplete)]
+
+
 def _found(context: typer.Context, ask: Callable[[Client], list[_T]]) -> list[_T]:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.jobs.client import connect

@@ -16,7 +16,8 @@ from tensorflow_ignite.base.package import PACKAGE
 from tensorflow_ignite.cli.jobs import newest_tasks
 from tensorflow_ignite.data.loading.load import load
 from tensorflow_ignite.errors import TensorFlowIgniteError
-from tensorflow_ignite.jobs.client import JobHandle, connect
+from tensorflow_ignite.jobs.client import connect
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.spec import Job, Progress
 from tensorflow_ignite.testing import LeakError, LocalCluster

@@ -87,6 +87,7 @@ def table(
     indent: str = "",
     optional: Sequence[str] = (),
     elastic: Sequence[str] = (),
+    stream: TextIO | None = None,
 ) -> str:
     """Lays out rows under heads. Columns are as wide as they must be; only a narrower terminal gets less.
 
@@ -96,10 +97,11 @@ def table(
         indent: Text before each line.
         optional: Columns that are left out, in this order, until the table is as narrow as the terminal.
         elastic: Columns whose long cells are cut after that, in this order, down to the width of their heads.
+        stream: Where the table goes; None: standard output.
     """
     columns = list(range(len(heads)))
     widths = [max(len(line[column]) for line in (heads, *rows)) for column in columns]
-    limit = _width(sys.stdout)
+    limit = _width(stream or sys.stdout)
 
     def excess() -> int:
         used = len(indent) + sum(widths[column] for column in columns) + len(_GAP) * (len(columns) - 1)
@@ -117,7 +119,7 @@ def table(
         cells = [_cut(line[column], widths[column]).ljust(widths[column]) for column in columns]
         cells[-1] = cells[-1].rstrip()
         if number == 0:
-            cells = [paint(cell, "bold") for cell in cells]
+            cells = [paint(cell, "bold", stream) for cell in cells]
         else:
             names = [heads[column] for column in columns]
             cells = [paint_state(cell) if name == "STATE" else cell for name, cell in zip(names, cells, strict=True)]
@@ -157,10 +159,15 @@ def age(start: datetime | None, end: datetime | None = None) -> str:
 
 
 def duration(start: datetime | None, end: datetime | None = None) -> str:
-    """The time from a start to an end (now), to the second: ``"42s"``, ``"3m 05s"``, ``"5h 10m"``, ``"2d 3h"``."""
+    """The time from a start to an end (now), to the second, as :func:`seconds_text`."""
     if start is None:
         return "-"
-    seconds = max(round(((end or datetime.now(timezone.utc)) - start).total_seconds()), 0)
+    return seconds_text(((end or datetime.now(timezone.utc)) - start).total_seconds())
+
+
+def seconds_text(number: float) -> str:
+    """A time in its two largest units: ``"42s"``, ``"3m 05s"``, ``"5h 10m"``, ``"2d 3h"``."""
+    seconds = max(round(number), 0)
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
     if minutes == 0:
         return f"{seconds}s"

@@ -10,8 +10,12 @@ import typer
 
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, Json, complete_cache, one_of, option, period, session
-from tensorflow_ignite.kinds import DEFAULT_KIND, JOB_KINDS
+from tensorflow_ignite.jobs.checks import MAX_NAMED_TASKS
+from tensorflow_ignite.kinds import DEFAULT_KIND, TRAINING_KINDS
 from tensorflow_ignite.spec import ON_JOIN, QUORUMS
+
+# Python converts no text of some thousand digits to a number.
+_COUNT_DIGITS = 9
 
 
 def submit(
@@ -27,7 +31,7 @@ def submit(
         option("--cache", "NAME", "The cache whose rows it trains on. Required.", autocompletion=complete_cache),
     ] = None,
     kind: Annotated[
-        str, option("--kind", "KIND", f"One of {', '.join(JOB_KINDS)}.", autocompletion=one_of(JOB_KINDS))
+        str, option("--kind", "KIND", f"One of {', '.join(TRAINING_KINDS)}.", autocompletion=one_of(TRAINING_KINDS))
     ] = DEFAULT_KIND,
     workers_per_node: Annotated[
         int | None,
@@ -224,8 +228,10 @@ def submit(
             f"the option --cache is missing{hint}. A job trains on the rows of one cache, and options stand before "
             f"the code. For example: tensorflow-ignite submit --cache NAME {code}"
         )
-    if kind not in JOB_KINDS:
-        raise CommandLineError(f"--kind {kind!r} does not exist. Kinds are {', '.join(JOB_KINDS)}. Name one of them.")
+    if kind not in TRAINING_KINDS:
+        raise CommandLineError(
+            f"--kind {kind!r} does not exist. Kinds are {', '.join(TRAINING_KINDS)}. Name one of them."
+        )
     if quorum not in QUORUMS:
         raise CommandLineError(f"--quorum {quorum!r} does not exist. It is one of {', '.join(QUORUMS)}. Name one.")
     if on_join not in ON_JOIN:
@@ -319,12 +325,23 @@ def _parse_pairs(name: str, items: list[str] | None, example: str) -> dict[str, 
 
 
 def _parse_attributes(name: str, items: list[str] | None) -> dict[str, str]:
-    return _parse_pairs(name, items, "rack=a")
+    pairs = _parse_pairs(name, items, "rack=a")
+    for attribute, value in pairs.items():
+        if not value:
+            raise CommandLineError(
+                f"{name} {attribute}= has no value. Tasks run on the nodes whose attribute has the value. For example: "
+                f"{name} {attribute}=a"
+            )
+    return pairs
 
 
 def _parse_roles(items: list[str] | None) -> dict[str, int]:
     pairs = _parse_pairs("--role", items, "reader=2")
     for role, number in pairs.items():
-        if not number.isdecimal():
-            raise CommandLineError(f"--role {role}={number} has no number of tasks. For example: --role {role}=2")
+        if not number.isdecimal() or len(number) > _COUNT_DIGITS:
+            raise CommandLineError(
+                f"--role {role}={number} has no possible number of tasks. It is a whole number from 1 to "
+                f"{MAX_NAMED_TASKS}, and all roles together have at most {MAX_NAMED_TASKS} tasks. For example: "
+                f"--role {role}=2"
+            )
     return {role: int(number) for role, number in pairs.items()}

@@ -21,7 +21,9 @@ from tensorflow_ignite.v1 import job_pb2
 # A worker that has not begun the epoch after this time, since it saves or evaluates alone, has its last known rows.
 SECONDS_TO_WAIT = 30.0
 SECONDS_TO_SAY = 10.0
+# Between calls of a worker that waits for others; the longest pause of few workers is short: their calls are few.
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.1
+_PAUSE_SECONDS_OF_A_WORKER = 0.005
 _LONGEST_MEETING_PAUSE_SECONDS = 1.0
 _CALL_SECONDS = 10.0
 
@@ -57,6 +59,7 @@ def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: Calla
     """
     begin = time.monotonic()
     seconds, said = _FIRST_PAUSE_SECONDS, False
+    longest = min(_LONGEST_PAUSE_SECONDS, len(last) * _PAUSE_SECONDS_OF_A_WORKER)
     while True:
         waits = time.monotonic() - begin < SECONDS_TO_WAIT
         found = _numbers(dataset, epoch, rows, () if waits else last)
@@ -72,7 +75,7 @@ def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: Calla
                 SECONDS_TO_WAIT,
             )
         sleep(seconds)
-        seconds = min(2 * seconds, _LONGEST_PAUSE_SECONDS)
+        seconds = min(2 * seconds, longest if time.monotonic() - begin < SECONDS_TO_SAY else _LONGEST_PAUSE_SECONDS)
 
 
 def meet(name: str, number: int, pause: Callable[[float], None]) -> None:

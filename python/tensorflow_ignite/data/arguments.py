@@ -40,14 +40,14 @@ def not_negative(name: str, value: Any) -> int:
     return value
 
 
-def columns(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of columns, each once; empty: all columns."""
+def columns(given: Sequence[str] | None, argument: str = "columns") -> tuple[str, ...]:
+    """Names of columns, each once; empty: all columns. Errors name the argument."""
     if given is None:
         return ()
     if isinstance(given, str) or not given:
-        raise InvalidRequestError(f'columns={given!r} is not a list of names, such as ["pixels", "label"]')
+        raise InvalidRequestError(f'{argument}={given!r} is not a list of names, such as ["pixels", "label"]')
     if len(set(given)) < len(given):
-        raise InvalidRequestError(f"columns={list(given)!r} names a column twice")
+        raise InvalidRequestError(f"{argument}={list(given)!r} names a column twice")
     return tuple(given)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
+from tensorflow_ignite import task
 from tensorflow_ignite.data import cache_position, pyfunc
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epoch_readers import readers
@@ -63,7 +64,8 @@ def dataset(
         model.fit(rows.repeat().batch(256), steps_per_epoch=tfi.train.context().steps_per_epoch(256))
 
     In a job, the job's own cache is read by partitions: the dataset has the rows of the partitions that the attempt
-    assigned to the worker that iterates over it. Any other cache is read whole, and outside a job every cache.
+    assigned to the worker that iterates over it; an evaluator reads all of them. Any other cache is read whole, and
+    outside a job every cache.
 
     Numbers and booleans become scalars, lists of a fixed length dense tensors of static shape, other lists
     tensors ``[None]`` (RaggedTensors when batched), text and bytes ``tf.string``. An iteration needs memory for about
@@ -91,7 +93,7 @@ def dataset(
     1, 2, … of their dataset in their process; with ``shuffle`` each has another order, which ``seed`` determines.
 
     **Later epochs.** A snapshot caches the batches of the first epoch that is read to its end; later epochs read them
-    from the memory of this process, without a copy. Before, each node sends what has been put or removed since
+    from the memory of this process. Before, each node sends what has been put or removed since
     (``"refresh"``); of an unchanged cache that is nothing. ``"frozen"`` keeps the rows of the first epoch, also if the
     cache is written. The snapshot is removed with the dataset.
 
@@ -164,7 +166,7 @@ def dataset(
             otherwise.
 
     Returns:
-        The dataset. Its cardinality is known if the number of rows is known, and no tf.distribute strategy shards it.
+        The dataset. Its cardinality is known with ``exact=True`` alone, and no tf.distribute strategy shards it.
         During iteration an error of a node is a tf.errors.OpError: an epoch is never shorter without an error.
 
     Raises:
@@ -210,17 +212,20 @@ def dataset(
     pyfunc.register()
     if rows.request.follow:
         plain(interrupts.notice)()
-    return plain(_dataset)(rows)
+    return plain(_dataset)(rows, bool(exact))
 
 
-def _dataset(rows: Rows) -> tf.data.Dataset:
+def _dataset(rows: Rows, exact: bool) -> tf.data.Dataset:
     request = rows.request
     numbers = tf.data.Dataset.range(_BATCHES)
     if tf.executing_eagerly():
         # Every dataset that is derived from this one holds this object; in a graph it lives as long as the graph.
         readers.forget_on_collect(numbers, request.name)
 
-    setattr(numbers, ROWS_OF_NOW, request.rows < 0 and not request.follow)
+    # Keras takes a number that it knows for that of its steps. Under several workers each step has only a part of a
+    # batch from each worker, and the steps would end before the rows.
+    known = exact and request.rows >= 0
+    setattr(numbers, ROWS_OF_NOW, not known and not request.follow)
     plain = _batches(numbers, rows)
 
     def batches_for(size: int) -> tf.data.Dataset:
@@ -230,7 +235,7 @@ def _dataset(rows: Rows) -> tf.data.Dataset:
     if request.follow:
         cardinality = tf.data.INFINITE_CARDINALITY
     else:
-        cardinality = request.rows if request.rows >= 0 else tf.data.UNKNOWN_CARDINALITY
+        cardinality = request.rows if known else tf.data.UNKNOWN_CARDINALITY
     return RowDataset(batches_for, cardinality)
 
 
@@ -270,7 +275,7 @@ def _batches(numbers: tf.data.Dataset, rows: Rows) -> tf.data.Dataset:
         batches = batches.take_while(lambda goes_on, _: goes_on).map(lambda _, found: found).filter(_any_row)
     else:
         batches = batches.take_while(_any_row)
-    return batches.with_options(_options(request.follow))
+    return batches.with_options(_options(request.follow, task.current().is_waited_for))
 
 
 def _begin(request: Request) -> Any:
@@ -292,8 +297,12 @@ def _tensor(values: tf.Tensor, shape: tuple[int, ...], splits: list[tf.Tensor]) 
     return tf.RaggedTensor.from_nested_row_splits(values, splits, validate=False)
 
 
-def _options(follow: bool) -> tf.data.Options:
+def _options(follow: bool, is_waited_for: bool) -> tf.data.Options:
     options = tf.data.Options()
+    if is_waited_for:
+        # The deletion of an iterator may wait until the autotuner wakes, which sleeps for as long as the iterator has
+        # lived, up to a minute. All workers would wait with this one. See also `train.device_iterators`.
+        options.autotune.enabled = False
     # Each worker reads its own rows; the default policy would drop a part of them.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     # A saved iterator has the position of its next row, which the reader finds again.

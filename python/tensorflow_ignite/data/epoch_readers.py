@@ -17,11 +17,11 @@ import numpy as np
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.epoch_source import DatasetState, EpochSource
-from tensorflow_ignite.data.epochs import snapshots
+from tensorflow_ignite.data.epochs import input_totals, snapshots
 from tensorflow_ignite.data.epochs.epoch import RowOrder
 from tensorflow_ignite.data.epochs.prefetch import EpochReader, ReaderClosedError
 from tensorflow_ignite.data.epochs.rows_per_worker import EpochStart
-from tensorflow_ignite.data.epochs.tensors import Array, empty_arrays
+from tensorflow_ignite.data.epochs.tensors import Array, empty_arrays, owned
 from tensorflow_ignite.data.open_readers import Handle, Key, OpenReaders, two_numbers
 from tensorflow_ignite.data.plan import Plan, make_plan
 from tensorflow_ignite.data.request import Request
@@ -73,7 +73,11 @@ class EpochReaders:
             ReaderClosedError: If the process ends.
         """
         with self.open.call():
-            return self._read(request, handle, offset)
+            if handle.any():
+                return self._read(request, handle, offset)
+            # The owners of the partitions, what has changed, and the first batch.
+            with input_totals.waiting():
+                return self._read(request, handle, offset)
 
     def _read(self, request: Request, handle: Array, offset: int) -> list[Array]:
         if self.open.ending:
@@ -104,7 +108,8 @@ class EpochReaders:
             return _end(request, handle_object.tensor())
         weights = [np.full(batch.rows, batch.real, np.float32)] * request.weighted
         assert batch.arrays is not None
-        return [handle_object.tensor(), np.array(offset + batch.rows, np.int64), *weights, *batch.arrays]
+        arrays = owned(batch.arrays, kept=request.snapshot != "")
+        return [handle_object.tensor(), np.array(offset + batch.rows, np.int64), *weights, *arrays]
 
     def _begin(self, request: Request) -> tuple[Handle, _EpochPosition]:
         """Opens a reader of the dataset's next epoch."""

@@ -106,10 +106,17 @@ def make_plan(request: Request) -> Plan:
 def _assigned(request: Request, here: Task) -> Plan:
     own = here.own_assignment
     if own is None:
+        remedy = 'Read the whole cache with partitions="all"'
+        if here.rules is not None and here.rules.parameter_servers:
+            remedy = (
+                "Pass the dataset to ClusterCoordinator.create_per_worker_dataset, or read the whole cache with "
+                'partitions="all"'
+            )
         raise errors.InvalidRequestError(
-            f"{here.task} has no partitions of cache {request.cache!r} to read. Partitions are assigned to workers, "
-            "and a dataset of the job's cache reads those of the worker that runs it. Pass the dataset to "
-            'ClusterCoordinator.create_per_worker_dataset, or read the whole cache with partitions="all"'
+            f"{here.task} has no partitions of cache {request.cache!r} to read. A dataset of the job's cache reads the "
+            f"partitions of the task that iterates over it, and all "
+            f"{sum(len(worker.partitions) for worker in here.assignment)} are assigned to workers, of which there "
+            f"{'is' if len(here.assignment) == 1 else 'are'} {len(here.assignment)}. {remedy}"
         )
     subject = f"cache {request.cache!r}, {len(own.partitions)} partitions of {here.task}"
     if not own.partitions:

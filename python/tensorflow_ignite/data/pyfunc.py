@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from tensorflow_ignite.data.epoch_readers import readers
+from tensorflow_ignite.data.epochs import input_totals
 from tensorflow_ignite.data.epochs.prefetch import ReaderClosedError
-from tensorflow_ignite.data.epochs.tensors import Array, empty_arrays
+from tensorflow_ignite.data.epochs.tensors import Array, empty_arrays, owned
 from tensorflow_ignite.data.follow.follower import Follower
 from tensorflow_ignite.data.follow_source import FollowSource
 from tensorflow_ignite.data.open_readers import Key, OpenReaders, two_numbers
@@ -72,8 +73,9 @@ def _follow(request: Request, handle: Array, positions: Array) -> list[Array]:
     finally:
         if idle:
             _followers.finalizers.ensure_running()
+    input_totals.add_rows(batch.rows)
     weights = [np.ones(batch.rows, np.float32)] * request.weighted
-    return [opened.tensor(), batch.positions, np.array(True), *weights, *batch.arrays]
+    return [opened.tensor(), batch.positions, np.array(True), *weights, *owned(batch.arrays, kept=False)]
 
 
 def open_readers() -> int:

@@ -289,7 +289,7 @@ def make_request(
     batch_bytes = arguments.not_negative("batch_bytes", batch_bytes)
     here = task.current()
     requested_partitions = arguments.partitions(partitions, ALL)
-    if here.in_job and transport == service_or_thin.THIN and requested_partitions is None and cache == here.cache:
+    if transport == service_or_thin.THIN and requested_partitions is None and _by_default(cache, here) == ASSIGNED:
         raise errors.InvalidRequestError(
             f'transport="thin" cannot read the partitions of cache {cache!r} that the job assigned. It is for clusters '
             f'without our service, and a job runs on a cluster with it. Remove transport=, or use partitions="all"'
@@ -301,7 +301,7 @@ def make_request(
         )
     if here.in_job:
         if requested_partitions is None:
-            requested_partitions = ASSIGNED if cache == here.cache else ALL
+            requested_partitions = _by_default(cache, here)
     else:
         environment = overrides()
         cache = environment.cache or cache
@@ -336,7 +336,7 @@ def make_request(
         replay=replay,
         keys=keys or (),
     )
-    if since is not None and not follow and here.takes_equal_steps and request.partitions != ASSIGNED:
+    if since is not None and not follow and here.is_waited_for and request.partitions != ASSIGNED:
         raise errors.InvalidRequestError(
             f"the workers of a mirrored job cannot each read since= of cache {cache!r} as a whole: they must take "
             f"equal steps, and may find different numbers of changed rows. They agree on those of the job's cache "
@@ -345,7 +345,7 @@ def make_request(
     description = _described(request, here)
     if here.in_job and partitions is None and cache != here.cache == _resolved_cache(request, description):
         # The script names the SQL table of the job's cache.
-        request = replace(request, cache=here.cache, partitions=ASSIGNED)
+        request = replace(request, cache=here.cache, partitions=_by_default(here.cache, here))
         description = _described(request, here)
     layout = columns_of(description.schema, nulls, schema.tensors if schema else None)
     if request.weighted and any(column.name == WEIGHT_COLUMN for column in layout):
@@ -365,6 +365,14 @@ def make_request(
         layout=layout,
         zeros=base64.b64encode(description.schema.serialize().to_pybytes()).decode() if request.weighted else "",
     )
+
+
+def _by_default(cache: str, here: Task) -> str:
+    """The partitions that a dataset reads without partitions=: in a job, those that it assigned to the task.
+
+    An evaluator has none. It reads all of them, and holds rows out by other arguments.
+    """
+    return ASSIGNED if here.in_job and cache == here.cache and not here.is_evaluator else ALL
 
 
 def _described(request: Request, here: Task) -> flight.Description:
@@ -399,7 +407,7 @@ def _snapshot(argument: str | None, here: Task, transport: str) -> str:
 
 def _agrees(request: Request, here: Task) -> bool:
     """Whether workers must take equal steps, each with rows of its own."""
-    return request.partitions == ASSIGNED and here.takes_equal_steps and here.own_assignment is not None
+    return request.partitions == ASSIGNED and here.is_waited_for
 
 
 def _identity(request: Request) -> str:
@@ -457,7 +465,7 @@ def _row_bytes(layout: Sequence[Column]) -> int:
 
 def _length(request: Request, here: Task, counted: int, exact: bool) -> EpochLength:
     if here.in_job:
-        if not here.takes_equal_steps or here.own_assignment is None:
+        if not here.is_waited_for:
             # The workers read independently, and none needs the number of rows of another.
             return NOT_COUNTED
         if request.partitions == ASSIGNED:

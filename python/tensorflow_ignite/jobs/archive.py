@@ -18,7 +18,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -185,6 +185,38 @@ def pack_files(
     for name, content in files.items():
         packer.add_content(name, content)
     return packer.archive(script, requirements, wheels)
+
+
+def with_script(archive: Archive, name: str, content: bytes) -> Archive:
+    """The same code with a further file, which is its script.
+
+    Raises:
+        CodeInvalidError: The code has a file of this name.
+    """
+    if name in archive.files:
+        raise CodeInvalidError(
+            f"the code has a file named {name!r}. This name is that of the script that calls it. Rename the file."
+        )
+    with zipfile.ZipFile(io.BytesIO(archive.data)) as packed:
+        files = {file: packed.read(file) for file in archive.files}
+    packer = _Packer()
+    for file, data in files.items():
+        packer.add_content(file, data)
+    packer.add_content(name, content)
+    data = packer.close()
+    return replace(
+        archive,
+        data=data,
+        digest=hashlib.sha256(data).hexdigest(),
+        script=name,
+        files=tuple(sorted(packer.files)),
+    )
+
+
+def read_file(archive: Archive, name: str) -> bytes:
+    """The content of a file of the code."""
+    with zipfile.ZipFile(io.BytesIO(archive.data)) as packed:
+        return packed.read(name)
 
 
 def check_name(name: str) -> str:

@@ -16,11 +16,26 @@ from typing import TypeVar
 from tensorflow_ignite.base import rates
 from tensorflow_ignite.errors import CodeNotFoundError, InvalidRequestError
 from tensorflow_ignite.kinds import KINDS, JobKind
-from tensorflow_ignite.spec import Continuous, Evaluator, RoleCount
+from tensorflow_ignite.spec import Continuous, Evaluator, Prediction, RoleCount
 
 _Choice = TypeVar("_Choice", bound=str)
 MAX_JOBS = 100_000
 MAX_PRIORITY = 100
+# The limits of the nodes (JobTaskRules).
+MAX_PS = 100
+MAX_WORKERS_PER_NODE = 64
+MAX_GPUS = 64
+MAX_NAMED_TASKS = 100
+_MAX_COUNT = 2**31 - 1
+#: Variables by which a task finds its cluster and its job: the service and the agent set them (JobTaskRules).
+TASK_VARIABLES = frozenset(
+    {
+        *("TF_CONFIG", "TF_CLUSTER", "TF_WORKERS", "TF_CHIEF_SERVER", "TF_GRPC_REUSE_PORT"),
+        *(f"IGNITE_DATASET_{name}" for name in ("CACHE_NAME", "HOST", "PORT", "LOCAL", "PART")),
+        *(f"TENSORFLOW_IGNITE_{name}" for name in ("ADDRESS", "CONTEXT", "PROGRESS", "COMMAND", "TASK")),
+    }
+)
+_MAX_PROFILE_SECONDS = 60.0
 _MAX_SECONDS = 10 * 365 * 24 * 3600.0
 
 
@@ -52,6 +67,23 @@ def names(what: str, given: Sequence[str], example: str) -> tuple[str, ...]:
     return tuple(text(what, name) for name in given)
 
 
+def directories(given: Sequence[str]) -> tuple[str, ...]:
+    """Checks further directories of the cluster's files."""
+    for url in names("more_directories", given, "ignite:///models/trips"):
+        scheme, separator, path = url.partition("://")
+        if scheme.lower() != "ignite" or not separator:
+            raise InvalidRequestError(
+                f"more_directories {url!r} (--with-directory) is not one of the cluster's files. Its address begins "
+                "with ignite:///. Name it so, or leave it out: the cluster does not guard other storage."
+            )
+        if ".." in path.split("/"):
+            raise InvalidRequestError(
+                f"more_directories {url!r} (--with-directory) has a part '..'. The tasks get the permission for "
+                "one directory, which its address names without '..'. Name that directory, such as ignite:///models/trips."
+            )
+    return tuple(given)
+
+
 def directory(path: str) -> str:
     """Checks a directory that is the same for every task; empty: none."""
     text("checkpoint_directory", path)
@@ -81,6 +113,12 @@ def variable(name: str) -> str:
             f"env {name!r} is not the name of a variable. A name has letters, digits and '_', and begins with no "
             "digit. Rename the variable."
         )
+    if name in TASK_VARIABLES:
+        raise InvalidRequestError(
+            f"env {name!r} is a variable that each task gets from its node: by {name} it finds its cluster, its rows "
+            f"or its job. A submission sets none of {', '.join(sorted(TASK_VARIABLES))}. Leave {name} out, or give the "
+            "script your value by a variable of another name."
+        )
     return name
 
 
@@ -94,7 +132,12 @@ def parameter_servers(ps: int | None, kind: JobKind) -> int:
             f"ps={ps} has no meaning for a {kind} job. Only a parameter-server job has parameter servers. "
             "Leave ps out, or submit with kind parameter-server."
         )
-    return count("ps", ps, 1)
+    return count("ps", ps, 1, MAX_PS)
+
+
+def workers_per_node(number: int | None) -> int:
+    """Returns the number of workers of each node; 0: it is not given."""
+    return 0 if number is None else count("workers_per_node", number, 1, MAX_WORKERS_PER_NODE)
 
 
 def roles(given: Mapping[str, int] | None, kind: JobKind) -> tuple[RoleCount, ...]:
@@ -104,9 +147,17 @@ def roles(given: Mapping[str, int] | None, kind: JobKind) -> tuple[RoleCount, ..
             f"roles={dict(given)} has no meaning for a {kind} job. Only a custom job has roles of its own. Leave roles "
             "out, or submit with kind custom."
         )
-    return tuple(
-        RoleCount(text("role", name), count(f"role {name}", number, 1)) for name, number in (given or {}).items()
+    counts = tuple(
+        RoleCount(text("role", name), count(f"role {name}", number, 1, MAX_NAMED_TASKS))
+        for name, number in (given or {}).items()
     )
+    tasks = sum(role.count for role in counts)
+    if tasks > MAX_NAMED_TASKS:
+        raise InvalidRequestError(
+            f"roles={dict(given or {})} are {tasks} tasks. All roles of a custom job together have at most "
+            f"{MAX_NAMED_TASKS}. Set roles to smaller numbers."
+        )
+    return counts
 
 
 def evaluator(given: bool | str, cache: str) -> Evaluator | None:
@@ -120,6 +171,16 @@ def evaluator(given: bool | str, cache: str) -> Evaluator | None:
         return None
     script = "" if given is True else text("evaluator", given)
     return Evaluator(script, text("evaluation_cache", cache))
+
+
+def prediction(given: Prediction | None, kind: JobKind) -> Prediction | None:
+    """Checks that a job says what it predicts if its kind does."""
+    if (given is not None) != KINDS[kind].predicts:
+        raise InvalidRequestError(
+            f"prediction={given!r} was given for a job of kind {kind}. A job of kind predict has one, and no other. "
+            "Submit predictions by Client.predict (tensorflow-ignite predict)."
+        )
+    return given
 
 
 def evaluator_script(script: str, files: Sequence[str]) -> None:
@@ -139,6 +200,12 @@ def attributes(what: str, given: Mapping[str, str] | None) -> dict[str, str]:
             f"{what}={given!r} is no mapping. It names attributes of nodes with their values. Pass {what}="
             '{"ATTRIBUTE": "VALUE"}.'
         )
+    for name, value in (given or {}).items():
+        if not name or value == "":
+            raise InvalidRequestError(
+                f"{what} {name!r} has the value {value!r}. An attribute of nodes has a name and a value, and neither "
+                f'is empty. Pass both, such as {what}={{"rack": "a"}}, or leave the attribute out.'
+            )
     return {text(f"{what} attribute", name): text(f"{what} {name}", value) for name, value in (given or {}).items()}
 
 
@@ -171,11 +238,12 @@ def limit(number: int) -> int:
     return number
 
 
-def count(what: str, number: int, least: int) -> int:
-    """Checks a whole number of at least `least`."""
-    if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**31:
+def count(what: str, number: int, least: int, most: int = _MAX_COUNT) -> int:
+    """Checks a whole number from `least` to `most`."""
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
         raise InvalidRequestError(
-            f"{what} {number!r} is not a possible number. It is at least {least}. Pass {least} or more."
+            f"{what} {number!r} is not a possible number. It is a whole number from {least} to {most:,}. Pass such a "
+            "number."
         )
     return number
 
@@ -228,6 +296,16 @@ def continuous(is_continuous: bool, every: float | None, when_rows: int | None, 
 def optional_seconds(what: str, duration: float | None, *, zero: bool = False) -> float | None:
     """Checks a duration in seconds, unless it is None."""
     return None if duration is None else seconds(what, duration, zero=zero)
+
+
+def profile_seconds(length: float) -> float:
+    """Checks the length of a profile, in seconds."""
+    if not isinstance(length, numbers.Real) or not 0.1 <= length <= _MAX_PROFILE_SECONDS:
+        raise InvalidRequestError(
+            f"seconds={length!r} is no length of a profile. A profile has 0.1 to {_MAX_PROFILE_SECONDS:g} seconds. "
+            "Pass such a number."
+        )
+    return float(length)
 
 
 def seconds(what: str, duration: float, *, zero: bool = False) -> float:

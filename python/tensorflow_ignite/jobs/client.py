@@ -12,28 +12,20 @@ with tfi.connect("localhost:10820") as client:
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import posixpath
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timezone
 from types import TracebackType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
-from tensorflow_ignite.base.messages import enum_text
-from tensorflow_ignite.errors import (
-    InvalidRequestError,
-    JobFailedError,
-    JobNotFoundError,
-    JobStoppedError,
-    RequestTimeoutError,
-    TensorFlowIgniteError,
-)
+from tensorflow_ignite.errors import InvalidRequestError
 from tensorflow_ignite.jobs import checks
-from tensorflow_ignite.jobs.archive import Archive, pack
-from tensorflow_ignite.jobs.display import html
+from tensorflow_ignite.jobs.archive import Archive, pack, pack_files, read_file, with_script
 from tensorflow_ignite.jobs.function import name_of, pack_function
-from tensorflow_ignite.jobs.logs import LineAssembler, LogLine
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.kinds import DEFAULT_KIND, JOB_KINDS, JobKind
 from tensorflow_ignite.net.resolve import find_credentials, resolve
 from tensorflow_ignite.net.rpc import NodeConnection
@@ -41,20 +33,32 @@ from tensorflow_ignite.spec import (
     JOB_STATES,
     ON_JOIN,
     QUORUMS,
-    ROLES,
-    Event,
     Job,
     JobSpec,
     JobState,
     Node,
     OnJoin,
+    Prediction,
     Quorum,
-    Role,
     RoleEnvironment,
 )
 from tensorflow_ignite.v1 import job_pb2
 
+if TYPE_CHECKING:
+    from tensorflow_ignite.models.registry import Models
+
 _CHUNK = 1024 * 1024
+# The script of the tasks of a prediction.
+_PREDICT_SCRIPT = "predict_rows.py"
+_PREDICT_CODE = b"from tensorflow_ignite.predict.task import main\n\nmain()\n"
+_PREDICT_OPTIONS = frozenset(
+    {
+        *("name", "env", "nodes", "priority", "read_rate", "workers_per_node"),
+        *("gpus_per_worker", "python", "more_caches", "more_directories", "start_timeout", "first_step_timeout"),
+        *("stall_timeout", "stop_grace", "wait_timeout", "min_workers", "max_crashes", "max_restarts"),
+        *("on_join", "allow_data_loss", "quorum"),
+    }
+)
 # Seconds until every task runs, when nodes install packages first.
 _INSTALL_TIMEOUT = 900
 _PAGE_SIZE = 1000
@@ -150,6 +154,7 @@ class Client:
         more_directories: Sequence[str] = (),
         evaluator: bool | str = False,
         evaluation_cache: str = "",
+        prediction: Prediction | None = None,
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
 
@@ -163,8 +168,8 @@ class Client:
             kind: ``"multi-worker-mirrored"``: the script runs on every worker, and all train one model together;
                 ``"parameter-server"``: workers and parameter servers are plain TensorFlow servers, and the script runs
                 once, as their coordinator; ``"one"``, ``"mirrored"``, ``"central-storage"``: the script runs once, in
-                one process that reads the whole cache, the last two on all devices of its node; ``"custom"``: the
-                script runs on every worker, with a strategy or a library of its own.
+                one process that reads the whole cache, the last two on the GPUs of `gpus_per_worker`, else on
+                processors; ``"custom"``: the script runs on every worker, with a strategy or a library of its own.
             args: Arguments of the script, which are texts; of a function, which are of any type.
             env: Variables that are added to the environment of every task.
             name: Any text that identifies the job for people; None: the name of the script, without its suffix, or of
@@ -230,6 +235,7 @@ class Client:
                 it runs the script too, with the role ``evaluator``; a text: another script inside the folder or
                 archive. The training does not wait for it, and goes on if it fails.
             evaluation_cache: A cache with rows for the evaluator, which the tasks may read.
+            prediction: What a job of kind ``"predict"`` reads and writes; :meth:`predict` makes such jobs.
 
         Returns:
             The job, which continues when this client is closed.
@@ -287,7 +293,7 @@ class Client:
             priority=checks.priority(priority),
             read_rate=checks.read_rate(read_rate),
             continuous=checks.continuous(continuous, every, when_rows, replay),
-            workers_per_node=0 if workers_per_node is None else checks.count("workers_per_node", workers_per_node, 1),
+            workers_per_node=checks.workers_per_node(workers_per_node),
             nodes=checks.attributes("nodes", nodes),
             ps_nodes=checks.attributes("ps_nodes", ps_nodes),
             role_env=tuple(
@@ -296,9 +302,10 @@ class Client:
             ),
             chief=bool(chief),
             roles=checks.roles(roles, kind),
-            gpus_per_worker=checks.count("gpus_per_worker", gpus_per_worker, 0),
+            gpus_per_worker=checks.count("gpus_per_worker", gpus_per_worker, 0, checks.MAX_GPUS),
             evaluator=checks.evaluator(evaluator, evaluation_cache),
-            more_directories=checks.names("more_directories", more_directories, "ignite:///models/trips"),
+            more_directories=checks.directories(more_directories),
+            prediction=checks.prediction(prediction, kind),
         )
         if spec.continuous is not None and kind != DEFAULT_KIND:
             raise InvalidRequestError(
@@ -324,6 +331,112 @@ class Client:
         response = self._connection.call("SubmitJob", lambda: request, timeout=max(self._timeout, _SUBMIT_TIMEOUT))
         return JobHandle(self._connection, Job.from_proto(response.job))
 
+    def predict(
+        self,
+        model: str | None = None,
+        *,
+        cache: str,
+        into: str,
+        script: str | os.PathLike[str] | None = None,
+        signature: str = "",
+        columns: Sequence[str] | None = None,
+        keep: Sequence[str] = (),
+        where: str | None = None,
+        parameters: Sequence[Any] = (),
+        batch_size: int | None = None,
+        requirements: str | os.PathLike[str] | None = None,
+        wheels: Sequence[str | os.PathLike[str]] = (),
+        **options: Any,
+    ) -> JobHandle:
+        """Submits a job that predicts the rows of a cache by a model, beside each node, into another cache.
+
+            job = client.predict("digits", cache="images", into="predictions", keep=["label"])
+            job.wait()
+
+        Each node predicts the rows of its primary partitions, and stores the results there: the cache of results has
+        the keys, the affinity, the partitions and the backups of the other one, and is made if it does not exist. A row
+        of it has the kept columns, a column for each output, ``model_version`` (``NAME:NUMBER``, or the name of the
+        script) and ``predicted_at``. After any number of restarts each key has one result, and partitions that were
+        finished are not predicted again. See docs/predict.md.
+
+        Args:
+            model: The model, as ``"NAME"``, ``"NAME:NUMBER"`` or ``"NAME@LABEL"``. The version is chosen now.
+            cache: The cache of the rows.
+            into: The cache for the results, which has exactly the columns above if it exists.
+            script: A script, or a folder with ``main.py``, in place of a model. It defines ``predict(batch)``, which
+                takes the arrays of some rows by the names of their columns, as `tensorflow_ignite.batches` gives them,
+                and returns arrays of as many rows by the names of the outputs.
+            signature: Name of the model's function; empty: its default one.
+            columns: The columns that the model or script takes. None: those with the names of the model's inputs; of a
+                model with one input of another name, the only column that fits; for a script all.
+            keep: Columns that are copied into the results.
+            where: Condition in SQL over the columns; only rows that meet it are predicted.
+            parameters: Values for the question marks of ``where``.
+            batch_size: Rows of a call of the model or script; None: 8,192.
+            requirements: As for :meth:`submit`.
+            wheels: As for :meth:`submit`.
+            options: Options of :meth:`submit` for jobs of any kind: ``name``, ``env``, ``nodes``, ``priority``,
+                ``read_rate``, ``workers_per_node``, ``max_crashes`` and others.
+
+        Returns:
+            The job, which continues when this client is closed.
+
+        Raises:
+            ModelNotFoundError: There is no such model, version or label.
+            InvalidRequestError: The columns do not fit the model, or another argument breaks a rule.
+            ColumnNotFoundError: The cache has no such column.
+            UnsupportedTypeError: A cache of results cannot have the keys of the cache, or an output.
+            RowMismatchError: The cache of results exists, and has other columns, keys, affinity or nodes.
+            TensorFlowIgniteError: As of :meth:`submit`.
+        """
+        from tensorflow_ignite.predict import planning
+
+        if (model is None) == (script is None):
+            raise InvalidRequestError(
+                f"model={model!r} and script={script!r} are given. A prediction is made by a model or by a script. "
+                "Name one of them"
+            )
+        unknown = sorted(options.keys() - _PREDICT_OPTIONS)
+        if unknown:
+            raise InvalidRequestError(
+                f"{', '.join(unknown)} {'is' if len(unknown) == 1 else 'are'} no option of a prediction. It has "
+                f"{', '.join(sorted(_PREDICT_OPTIONS))}. Use these"
+            )
+        code = None if script is None else pack(script, requirements=requirements, wheels=wheels)
+        if code is not None:
+            planning.check_script(code.script, read_file(code, code.script))
+        version = None if model is None else self.models.get(model)
+        request = planning.make_request(
+            into=into,
+            cache=checks.text("cache", cache),
+            version=version,
+            signature=signature,
+            script="" if code is None else code.script,
+            columns=columns,
+            keep=keep,
+            where=where,
+            parameters=parameters,
+            batch_size=batch_size,
+        )
+        node = self.address
+        credentials = find_credentials(self._connection.credentials, (node,), data=True)
+        planning.check(request, cache, version, node, credentials)
+        archive = (
+            pack_files({_PREDICT_SCRIPT: _PREDICT_CODE}, _PREDICT_SCRIPT, requirements, wheels)
+            if code is None
+            else with_script(code, _PREDICT_SCRIPT, _PREDICT_CODE)
+        )
+        directory = "" if version is None else f"ignite://{posixpath.dirname(version.path)}"
+        options.setdefault("name", f"predict {request.source}")
+        return self.submit(
+            archive,
+            cache=cache,
+            kind="predict",
+            args=request.to_arguments(),
+            prediction=Prediction(request.into, request.model, directory),
+            **options,
+        )
+
     def parameter_servers(
         self, cache: str, *, ps: int = 1, **options: Any
     ) -> contextlib.AbstractContextManager[JobHandle]:
@@ -342,17 +455,20 @@ class Client:
         Args:
             cache: The cache whose partitions are split over the workers.
             ps: Number of parameter servers.
-            **options: Further arguments of `submit`.
+            **options: Further arguments of `submit`, but for those of a script in the cluster: ``args``, ``evaluator``,
+                ``evaluation_cache``, and ``role_env`` of the client.
 
         Returns:
             A context with the job of the servers.
 
         Raises:
+            InvalidRequestError: An argument of a script in the cluster is given.
             TensorFlowIgniteError: As of `submit`; or the servers do not start.
         """
-        from tensorflow_ignite.jobs.parameter_servers import held
+        from tensorflow_ignite.jobs.parameter_servers import check_options, held
 
-        return held(self, cache, ps=ps, **options)
+        check_options(options)
+        return held(self, self._connection.credentials, cache, ps=ps, **options)
 
     def jobs(self, *, states: Sequence[JobState] = (), since: datetime | None = None, limit: int = 1000) -> list[Job]:
         """Returns summaries of jobs, newest first: without tasks, history and environment, which `job` has.
@@ -443,9 +559,20 @@ class Client:
         response = self._connection.call("AcceptDataLoss", lambda: request, timeout=max(self._timeout, _SUBMIT_TIMEOUT))
         return tuple(response.partitions)
 
+    @functools.cached_property
+    def models(self) -> Models:
+        """The models of the cluster: numbered versions, their labels, and what the nodes serve."""
+        # numpy, which most commands do not need.
+        from tensorflow_ignite.models.registry import Models
+        from tensorflow_ignite.storage.files import Files
+
+        return Models(Files.at(self._connection.addresses, credentials=self._connection.credentials))
+
     def close(self) -> None:
         """Closes the connection; jobs continue. May be repeated."""
         self._connection.close()
+        if "models" in self.__dict__:
+            self.models.close()
 
     def __enter__(self) -> Client:
         """Returns itself."""
@@ -468,248 +595,3 @@ class Client:
 
         allowed = max(self._timeout, _SUBMIT_TIMEOUT) + len(data) / _UPLOAD_RATE
         self._connection.call("UploadCode", requests, timeout=allowed)
-
-
-class JobHandle:
-    """One job of a cluster; returned by `Client.submit` and `Client.job`.
-
-    Attributes:
-        id: The job's full id.
-    """
-
-    def __init__(self, connection: NodeConnection, job: Job) -> None:
-        """Sets the connection and the present state of the job."""
-        self._connection = connection
-        self._status = job
-        self.id = job.id
-
-    def __repr__(self) -> str:
-        """Returns id and state."""
-        return f"JobHandle(id={self.id!r}, state={self._status.state!r})"
-
-    def _repr_html_(self) -> str:
-        """Shows the job's present state in a notebook; its newest known one if no node answers."""
-        with contextlib.suppress(TensorFlowIgniteError):
-            self.refresh()
-        return html(self._status)
-
-    @property
-    def status(self) -> Job:
-        """The newest state that a method of this handle has received; `refresh` gets the present one."""
-        return self._status
-
-    def refresh(self) -> Job:
-        """Gets the present state of the job from the cluster."""
-        request = job_pb2.GetJobRequest(job_id=self.id)
-        self._status = Job.from_proto(self._connection.call("GetJob", lambda: request).job)
-        return self._status
-
-    def watch(self, timeout: float | None = None) -> Iterator[Job]:
-        """Yields the job now, and again after each change, until its state is final.
-
-        Args:
-            timeout: Seconds until the state is final; None: no limit.
-
-        Yields:
-            The job; the last one is in a final state.
-
-        Raises:
-            RequestTimeoutError: The state was not final in time.
-        """
-        last: Job | None = None
-        request = job_pb2.WatchJobRequest(job_id=self.id)
-        messages = self._connection.follow(
-            "WatchJob", request, timeout=timeout, is_complete=lambda: last is not None and last.is_over
-        )
-        try:
-            for message in messages:
-                job = Job.from_proto(message.job)
-                if job != last:  # a stream that was opened again begins with the present state
-                    self._status = last = job
-                    yield job
-                if job.is_over:
-                    return
-        except RequestTimeoutError:
-            raise self._not_over(timeout) from None
-
-    def wait(self, timeout: float | None = None, *, raise_on_failure: bool = True) -> Job:
-        """Waits until the job is in a final state, and its processes are proven gone.
-
-        Args:
-            timeout: Seconds; None: no limit.
-            raise_on_failure: Raise an error if the job did not succeed.
-
-        Returns:
-            The job in its final state.
-
-        Raises:
-            JobFailedError: The job failed; the error carries the job, and its text the first traceback.
-            JobStoppedError: The job was stopped.
-            RequestTimeoutError: The state was not final in time; the job continues.
-        """
-        for _ in self.watch(timeout):
-            pass
-        if raise_on_failure and self._status.state != "succeeded":
-            raise _failure(self._status)
-        return self._status
-
-    def logs(
-        self,
-        *,
-        follow: bool = False,
-        role: str | None = None,
-        index: int | None = None,
-        attempt: int | None = None,
-    ) -> Iterator[LogLine]:
-        """Yields the output of the job's tasks, line by line, from the first line on, also after the job's end.
-
-        Args:
-            follow: Continue until the job is in a final state and its output is complete; otherwise end with the output
-                so far.
-            role: Only tasks of this role, also of one that a custom job has named.
-            index: Only tasks of this index.
-            attempt: Only this attempt, counted from 1.
-
-        Yields:
-            The lines; those of one task in order, those of different tasks in the order of their arrival.
-
-        Raises:
-            InvalidRequestError: There is no such role or index.
-        """
-        # The cluster counts the tasks of all named roles together.
-        named = [(each.name, number) for each in self._status.spec.roles for number in range(each.count)]
-        if role is not None:
-            checks.choice("role", role, (*ROLES, *(each.name for each in self._status.spec.roles)))
-        if index is not None:
-            checks.count("index", index, 0)
-        name = role if role not in ROLES else None
-        if name is not None:
-            role = "named"
-            if index is not None:
-                # One that is not there has no output, as of other roles.
-                index = named.index((name, index)) if (name, index) in named else len(named)
-        if attempt is not None:
-            checks.count("attempt", attempt, 1)
-        request = job_pb2.StreamLogsRequest(
-            job_id=self.id,
-            follow=follow,
-            role=f"ROLE_{role.upper()}" if role else None,
-            index=index,
-            attempt=attempt or 0,
-        )
-        lines = (_with_name(line, named) for line in self._lines(request))
-        return (line for line in lines if name in (None, line.role_name))
-
-    def events(self, *, follow: bool = False) -> Iterator[Event]:
-        """Yields the job's history, oldest first; the cluster keeps the newest 500 events of a job.
-
-        Args:
-            follow: Continue until the job is in a final state; otherwise end with the events so far.
-
-        Yields:
-            Each event once.
-        """
-        newest = 0
-        for job in self.watch() if follow else (self.refresh(),):
-            for event in job.events:
-                if event.number > newest:
-                    newest = event.number
-                    yield event
-
-    def stop(self, *, force: bool = False, save: bool = False, wait: bool = True, timeout: float | None = None) -> Job:
-        """Stops the job.
-
-        Args:
-            force: End it although processes of it may still run, if their end is not proven within the stop grace, two
-                leases and 10 s. The nodes without a proof get no task of any job until they have proven it.
-            save: The tasks save a checkpoint after a common step before they end. They have the stop grace for it; then
-                they end without, and the job's history says so. Only a script with `tensorflow_ignite.train.checkpoint`
-                or `tensorflow_ignite.train.CheckpointCallback` can save.
-            wait: Wait until its processes are proven gone.
-            timeout: Seconds to wait; None: no limit.
-
-        Returns:
-            The job: in its final state, or without ``wait`` in its present one.
-
-        Raises:
-            JobFinishedError: The job is already in a final state.
-            RequestTimeoutError: Its processes were not proven gone in time.
-        """
-        request = job_pb2.StopJobRequest(job_id=self.id, force=force, save=save)
-        self._status = Job.from_proto(self._connection.call("StopJob", lambda: request).job)
-        return self.wait(timeout, raise_on_failure=False) if wait else self._status
-
-    def accept_quorum(self) -> tuple[Node, ...]:
-        """Lets the job go on without the nodes that are missing now, although the others are no majority.
-
-        Call this only if no task of the job runs on the missing nodes: they are off for good. The nodes of the cluster
-        that answers are the job's nodes from now on. After a cut of the network, the other side may still train.
-
-        Returns:
-            The missing nodes, in the order in which they joined; none if all nodes of the job are here.
-
-        Raises:
-            JobFinishedError: The job is already in a final state.
-            PermissionDeniedError: The caller may not stop the job.
-        """
-        request = job_pb2.AcceptQuorumRequest(job_id=self.id)
-        response = self._connection.call("AcceptQuorum", lambda: request)
-        self._status = Job.from_proto(response.job)
-        return tuple(sorted((Node.from_proto(node) for node in response.missing), key=lambda node: node.order))
-
-    def remove(self, *, force: bool = False) -> None:
-        """Removes a job in a final state with its files: its checkpoints in the cluster, output and code.
-
-        The cluster removes each job itself after the retention time. Checkpoints outside the cluster stay. May be
-        repeated.
-
-        Args:
-            force: Also a job whose row the node cannot read, or whose row a later version has written; its tasks end.
-
-        Raises:
-            JobUnreadableError: It is such a job, and ``force`` is not set.
-            JobNotFinishedError: The job is not in a final state, or another such job keeps its checkpoints among the
-                job's files.
-        """
-        request = job_pb2.RemoveJobRequest(job_id=self.id, force=force)
-        # The job existed when this handle was made: another caller, or an earlier attempt of this call, removed it.
-        with contextlib.suppress(JobNotFoundError):
-            self._connection.call("RemoveJob", lambda: request)
-
-    def _lines(self, request: job_pb2.StreamLogsRequest) -> Iterator[LogLine]:
-        assembler = LineAssembler()
-        pieces = self._connection.follow(
-            "StreamLogs",
-            request,
-            # A node that shuts down may end its streams regularly; the output is complete only after the job.
-            is_complete=lambda: not request.follow or self.refresh().is_over,
-            on_restart=assembler.restart,
-        )
-        for piece in pieces:
-            task_role = cast("Role", enum_text(piece, "role"))
-            yield from assembler.add(
-                piece.attempt, task_role, piece.index, piece.data, piece.dropped_bytes, piece.incarnation
-            )
-        yield from assembler.finish()
-
-    def _not_over(self, timeout: float | None) -> RequestTimeoutError:
-        job = self._status
-        waiting = f", waiting for {job.waiting_for}" if job.waiting_for else ""
-        return RequestTimeoutError(
-            f"job {job.id} is not over after {timeout:g} s: it is {job.state}{waiting}. The wait has ended at its "
-            f"timeout, and the job continues. See its state: tensorflow-ignite describe {job.id}"
-        )
-
-
-def _failure(job: Job) -> JobFailedError:
-    how, kind = ("was stopped", JobStoppedError) if job.state == "stopped" else ("failed", JobFailedError)
-    text = f"job {job.id} {how} (exit code {job.exit_code}): {job.cause or 'no cause was reported'}"
-    text += f"\nSee: tensorflow-ignite describe {job.id}"
-    return kind(f"{text}\n\n{job.traceback.rstrip()}" if job.traceback else text, job=job)
-
-
-def _with_name(line: LogLine, named: Sequence[tuple[str, int]]) -> LogLine:
-    if line.role != "named" or line.index >= len(named):
-        return line
-    name, index = named[line.index]
-    return replace(line, role_name=name, role_index=index)

@@ -1,7 +1,8 @@
 """The script of the client process of a job whose own client is outside the cluster: it ends when that one is gone.
 
 It listens at the address that the job has reserved for it. The client outside keeps a connection to it, and sends a
-byte every two seconds. The file is sent to the nodes as a script, so it imports the standard library only.
+byte at once and every two seconds; a connection without a byte is of somebody else. The file is sent to the nodes as a
+script, so it imports the standard library only.
 """
 
 import json
@@ -12,7 +13,7 @@ import time
 
 #: Without a byte for this time the client outside is gone.
 SILENCE_SECONDS = 15.0
-#: The time for its first connection.
+#: The time for its first byte.
 FIRST_SECONDS = 60.0
 
 
@@ -25,6 +26,7 @@ def main() -> None:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     listener.bind((host, int(port)))
     listener.listen()
+    clients: set[socket.socket] = set()
     with selectors.DefaultSelector() as selector:
         selector.register(listener, selectors.EVENT_READ)
         deadline = time.monotonic() + FIRST_SECONDS
@@ -33,21 +35,24 @@ def main() -> None:
                 if key.data is None:
                     accepted, _ = listener.accept()
                     selector.register(accepted, selectors.EVENT_READ, accepted)
-                    print("a client outside of the cluster uses these servers", flush=True)
-                    deadline = time.monotonic() + SILENCE_SECONDS
                     continue
                 connection: socket.socket = key.data
                 try:
                     received = connection.recv(64)
                 except OSError:
                     received = b""
-                deadline = time.monotonic() + SILENCE_SECONDS
-                if not received:
-                    selector.unregister(connection)
-                    connection.close()
-                    if len(selector.get_map()) == 1:
-                        print("the client is gone", flush=True)
-                        return
+                if received:
+                    deadline = time.monotonic() + SILENCE_SECONDS
+                    if not clients:
+                        print("a client outside of the cluster uses these servers", flush=True)
+                    clients.add(connection)
+                    continue
+                selector.unregister(connection)
+                connection.close()
+                if clients == {connection}:
+                    print("the client is gone", flush=True)
+                    return
+                clients.discard(connection)
     print("the client is silent", flush=True)
 
 

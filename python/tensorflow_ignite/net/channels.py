@@ -53,24 +53,31 @@ _log = logging.getLogger("tensorflow_ignite")
 _warned: set[str] = set()
 
 
-def grpc_channel(address: str, credentials: Credentials | None = None) -> grpc.Channel:
+def grpc_channel(
+    address: str, credentials: Credentials | None = None, *, connect_timeout: float | None = None
+) -> grpc.Channel:
     """Makes a channel to a node, which connects at the first call.
 
     Args:
         address: ``host:port``.
         credentials: Credentials of the calls; None: none, and no TLS.
+        connect_timeout: Seconds after which a call that is not connected fails; None: those of gRPC, 20.
 
     Raises:
         InvalidRequestError: A file of the credentials cannot be used.
     """
+    options: tuple[tuple[str, int], ...] = CHANNEL_OPTIONS
+    if connect_timeout is not None:
+        # By its name the least pause between two attempts to connect; each attempt may take as long.
+        options += (("grpc.min_reconnect_backoff_ms", round(1000 * connect_timeout)),)
     if credentials is None:
-        return _NodeChannel(grpc.insecure_channel(address, options=CHANNEL_OPTIONS), None)
+        return _NodeChannel(grpc.insecure_channel(address, options=options), None)
     if credentials.encrypted:
         files = PemFiles.read(credentials)
         secured = grpc.ssl_channel_credentials(files.authorities, files.key, files.chain)
-        channel = grpc.secure_channel(address, secured, options=CHANNEL_OPTIONS)
+        channel = grpc.secure_channel(address, secured, options=options)
     else:
-        channel = grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
+        channel = grpc.insecure_channel(address, options=options)
         _warn_unencrypted(address, credentials)
     authorization = credentials.authorization
     return _NodeChannel(channel, None if authorization is None else ((_HEADER, authorization),))

@@ -29,6 +29,8 @@ from tensorflow_ignite.net.credentials import (
 )
 
 SECONDS_TO_CONNECT = 5.0
+#: The credentials of a client process outside the cluster, and the node for which they are.
+_adopted: tuple[Credentials, str] | None = None
 _HOST_VARIABLE, _PORT_VARIABLE = "IGNITE_DATASET_HOST", "IGNITE_DATASET_PORT"
 
 
@@ -119,6 +121,17 @@ def first_answering(candidates: Sequence[str]) -> str:
     )
 
 
+def adopt(credentials: Credentials | None, address: str) -> None:
+    """Makes all calls to a node use credentials, as those of a task use its token.
+
+    Args:
+        credentials: Credentials of the calls; None: as without this call.
+        address: ``host:port`` of the node; empty: no node any more.
+    """
+    global _adopted
+    _adopted = (credentials, address) if credentials is not None and address else None
+
+
 def find_credentials(
     value: Any, addresses: Sequence[str], *, data: bool = False, env: Mapping[str, str] = os.environ
 ) -> Credentials | None:
@@ -137,6 +150,8 @@ def find_credentials(
     found = from_argument(value)
     if found is not None:
         return found
+    if _adopted is not None and _adopted[1] in addresses:
+        return _adopted[0]
     in_task = bool(env.get(task.CONTEXT_VARIABLE))
     if in_task:
         token, node_address = task.task_token()

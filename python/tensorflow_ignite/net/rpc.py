@@ -71,6 +71,7 @@ class NodeConnection:
         make_stub: Callable[[grpc.Channel], Any] = job_pb2_grpc.NodeApiServiceStub,
         connect: bool = True,
         credentials: Credentials | None = None,
+        connect_timeout: float | None = None,
     ) -> None:
         """Connects to the first address that answers.
 
@@ -80,6 +81,7 @@ class NodeConnection:
             make_stub: Makes the stub of the service from a channel; default: the node API.
             connect: Check now that a node answers and accepts the credentials; otherwise at the first call.
             credentials: Credentials of the calls; None: none, and no TLS.
+            connect_timeout: Seconds after which a call counts as lost if its node cannot be reached; None: 20.
 
         Raises:
             ConnectionFailedError: No node answers at any address.
@@ -89,6 +91,7 @@ class NodeConnection:
         self._addresses = addresses
         self._timeout = timeout
         self._credentials = credentials
+        self._connect_timeout = connect_timeout
         self._lock = threading.Lock()
         self._position = 0
         self._closed = False
@@ -110,6 +113,16 @@ class NodeConnection:
     def address(self) -> str:
         """The address of the next call."""
         return self._addresses[self._position]
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The nodes that may be called."""
+        return self._addresses
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """The credentials of the calls."""
+        return self._credentials
 
     def close(self) -> None:
         """Ends every call and closes the connections; may be repeated."""
@@ -133,6 +146,7 @@ class NodeConnection:
         make_request: Callable[[], Any],
         *,
         timeout: float | None = None,
+        is_total: bool = False,
         first: str | None = None,
         was_done: Callable[[errors.TensorFlowIgniteError], Any] = lambda error: None,
     ) -> Any:
@@ -142,6 +156,7 @@ class NodeConnection:
             method: Name of a method of the service with one response.
             make_request: Makes the request, or the stream of requests, for each attempt.
             timeout: Seconds at one address; None: the timeout of the connection.
+            is_total: The timeout is that of all attempts together. A node that is reached may take all of it.
             first: The node to call before the addresses; it is skipped for 5 s if it does not answer.
             was_done: Called if a repeated call fails: returns the response if an earlier attempt, whose answer was
                 lost, has made the change and so caused the error; else None.
@@ -161,7 +176,7 @@ class NodeConnection:
             if lost is None:
                 return response
             failures[first] = lost
-        deadline = time.monotonic() + timeout * len(self._addresses)
+        deadline = time.monotonic() + timeout * (1 if is_total else len(self._addresses))
         tries = max(_MAX_ATTEMPTS, len(self._addresses))
         for number in range(1, tries + 1):
             address, stub = self._stub()
@@ -180,6 +195,8 @@ class NodeConnection:
                 failures[address] = f"no answer within {allowed:.1f} s" if late else _reason(error)
                 if number == tries or time.monotonic() >= deadline:
                     if late:
+                        # Another node may answer the next call.
+                        self._advance(address)
                         raise _timed_out(method, failures) from None
                     break
             self._advance(address)
@@ -310,7 +327,9 @@ class NodeConnection:
                     "again: connect()."
                 )
             if address not in self._stubs:
-                self._channels[address] = grpc_channel(address, self._credentials)
+                self._channels[address] = grpc_channel(
+                    address, self._credentials, connect_timeout=self._connect_timeout
+                )
                 self._stubs[address] = self._make_stub(self._channels[address])
             return self._stubs[address]
 

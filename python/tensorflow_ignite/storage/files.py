@@ -100,6 +100,11 @@ class Files:
         """``"host:port"`` of the nodes that are called."""
         return self._addresses
 
+    @property
+    def credentials(self) -> Credentials | None:
+        """The credentials of the calls."""
+        return self._credentials
+
     def stat(self, path: str) -> FileInfo:
         """Returns the metadata of a file or directory.
 

@@ -25,7 +25,7 @@ from tensorflow_ignite.testing.node_process import LocalNode
 from tensorflow_ignite.testing.ports import BLOCK, PortBlock
 
 START_TIMEOUT = 150.0
-STOP_TIMEOUT = 45.0
+STOP_TIMEOUT = 180.0
 # Number of the spares of each node, and the priority of tasks: tests that run few tasks, or run beside others, set them
 # to 0.
 _PASSED_ON = frozenset({"TENSORFLOW_IGNITE_WARM_PROCESSES", "TENSORFLOW_IGNITE_TASK_NICE"})

@@ -9,6 +9,7 @@ from tensorflow_ignite.train.checkpoint import TrainCheckpoint, checkpoint
 from tensorflow_ignite.train.context import Context, context
 from tensorflow_ignite.train.distribution import strategy
 from tensorflow_ignite.train.evaluation import checkpoints, evaluate
+from tensorflow_ignite.train.exporting import export
 from tensorflow_ignite.train.progress import busy, report
 from tensorflow_ignite.train.rounds import rounds
 from tensorflow_ignite.train.training_round import Round
@@ -24,6 +25,7 @@ __all__ = [
     "checkpoints",
     "context",
     "evaluate",
+    "export",
     "report",
     "rounds",
     "strategy",

@@ -47,7 +47,12 @@ class CheckpointCallback:
     MultiWorkerMirroredStrategy. ``fit`` of Keras 3 does not run under parameter servers.
 
     If training resumes within an epoch, the finished steps are not repeated, but the dataset is read from its
-    beginning: shuffle it.
+    beginning: shuffle it. If Keras knows the number of steps (``steps_per_epoch``, arrays, ``exact=True``), the epoch
+    then has the steps that are left. Otherwise it reads all rows again, after the finished steps.
+
+    With ``compile(steps_per_execution=n)`` it acts after each n steps, so a checkpoint that falls due in between is
+    saved after the last of them. Keras 3 runs n steps at the end of an epoch too, while there are batches, and counts n
+    if there are fewer.
 
     In a round of :func:`tensorflow_ignite.train.rounds` it continues the training of the round before, with the epochs
     of this ``fit``. If training resumes within an epoch of a round, the epoch is trained again, so that no new row is
@@ -101,7 +106,6 @@ class CheckpointCallback:
         # Steps of all earlier epochs, and finished steps of this epoch.
         self._steps_before = 0
         self._batch = 0
-        self._skip = 0
         self._epoch = 0
         self._optimizer_aside: Any = None
         self._saved_position: tuple[int, int] | None = None
@@ -183,7 +187,7 @@ class CheckpointCallback:
         steps = self.params.get("steps")
         if steps and batch >= steps:
             epoch, batch = epoch + 1, 0
-        self._epoch, self._skip = epoch, batch
+        self._epoch = epoch
         self._saved_position = epoch, batch
         self._steps_before = self.checkpoint.resumed_from_step - batch
         epochs = self.params.get("epochs", 0)
@@ -216,11 +220,9 @@ class CheckpointCallback:
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Saves if a checkpoint is due."""
         assert self.checkpoint is not None
-        if batch < self._skip:
-            return
         self._batch = batch + 1
         step = self._steps_before + self._batch
-        self._report(step, run="")
+        self._report(step, draws_metrics=False)
         planned = self.checkpoint.planned_end
         if planned is not None and step != self._total_steps():
             # Again, as an earlier fit may have ended by an exception.
@@ -234,13 +236,13 @@ class CheckpointCallback:
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Reports the metrics, and saves if `every_epoch` is set."""
         self._steps_before += self._batch
-        self._batch = self._skip = 0
+        self._batch = 0
         self._figures = {}
         for name, value in (logs or {}).items():
             # Values that are not numbers are not reported.
             with contextlib.suppress(TypeError, ValueError):
                 self._figures[name] = float(value)
-        self._report(self._steps_before, run=self._run)
+        self._report(self._steps_before, draws_metrics=True)
         self._epoch = epoch + 1
         if self._every_epoch:
             self._save(self._epoch, 0)
@@ -268,12 +270,14 @@ class CheckpointCallback:
         self.checkpoint.save(self._steps_before + batch)
         self._saved_position = epoch, batch
 
-    def _report(self, step: int, *, run: str) -> None:
-        report_figures(step, self._total_steps(), self._figures, run=run)
+    def _report(self, step: int, *, draws_metrics: bool) -> None:
+        report_figures(step, self._total_steps(), self._figures, run=self._run, draws_metrics=draws_metrics)
 
     def _total_steps(self) -> int | None:
         epochs, steps = self.params.get("epochs"), self.params.get("steps")
-        return epochs * steps if epochs and steps else None
+        if not epochs or not steps:
+            return None
+        return int(epochs * (keras3.counted_steps(self.model, steps) if keras3.is_model(self.model) else steps))
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
         """Announces that the validation goes on, which has no steps."""

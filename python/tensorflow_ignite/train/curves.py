@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Directory below the job's `log_directory`: the name of the run of the first training of a script.
 RUN = "report"
+#: That of an evaluator, which reports while the chief does.
+EVALUATION_RUN = "evaluation"
 # A curve gets a point at most every 0.2 s, later at most every thousandth of the time since the first: a week has
 # some 8,000 points.
 _SECONDS_BETWEEN_POINTS = 0.2
@@ -221,9 +223,12 @@ def of_this_process(run: str) -> Curves | None:
             here = task.current()
             if not here.in_job or not (here.is_chief or here.role == "evaluator"):
                 return None
-            name = f"events.out.tfevents.{here.attempt:010d}.{here.incarnation:06d}"
-            _curves[run] = Curves(f"{paths.parse(here.log_directory).path}/{run}/{name}", _open_writer)
-            atexit.register(_curves[run].close)
+            shown = EVALUATION_RUN if run == RUN and here.role == "evaluator" else run
+            if shown not in _curves:
+                name = f"events.out.tfevents.{here.attempt:010d}.{here.incarnation:06d}"
+                _curves[shown] = Curves(f"{paths.parse(here.log_directory).path}/{shown}/{name}", _open_writer)
+                atexit.register(_curves[shown].close)
+            _curves[run] = _curves[shown]
         return _curves[run]
 
 

@@ -23,6 +23,8 @@ _FIRST_WORKER_SECONDS = 60.0
 
 _lock = threading.Lock()
 _strategy: Any = None
+# The job of that strategy; empty: it was created outside a job.
+_job_id = ""
 
 
 def strategy() -> tf.distribute.Strategy:
@@ -32,16 +34,23 @@ def strategy() -> tf.distribute.Strategy:
     ``parameter-server`` job a ``tf.distribute.ParameterServerStrategy``, in a ``mirrored`` job a
     ``tf.distribute.MirroredStrategy``, in a ``central-storage`` job a
     ``tf.distribute.experimental.CentralStorageStrategy``; in the other kinds, in an evaluator, and outside a job,
-    TensorFlow's default strategy. Every call returns the same object. The first call waits until all tasks of the job
-    answer.
+    TensorFlow's default strategy. Every call in a job, or in a context of ``client.parameter_servers``, returns the
+    same object. The first call waits until all tasks of the job answer.
 
     Raises:
-        TensorFlowIgniteError: TensorFlow was used before, or this task runs no script.
+        TensorFlowIgniteError: TensorFlow was used before, this task runs no script, or this process had the parameter
+            servers of a context that has ended.
     """
-    global _strategy
+    global _strategy, _job_id
+    job_id = task.current().job_id
     with _lock:
-        if _strategy is None:
-            _strategy = _create()
+        if _strategy is not None and _job_id not in ("", job_id):
+            raise TensorFlowIgniteError(
+                f"this process has the strategy of job {_job_id}, whose servers have ended. TensorFlow has one cluster "
+                "in a process. Start another process; in a notebook, restart the kernel"
+            )
+        if _strategy is None or _job_id != job_id:
+            _strategy, _job_id = _create(), job_id
         return _strategy
 
 
@@ -83,7 +92,7 @@ def _central_storage(tf: Any) -> Any:
 
 
 def await_first_worker(tf_config: str, seconds: float) -> bool:
-    """Waits until the TensorFlow server of worker 0 accepts connections.
+    """Waits until the TensorFlow server of the first worker, which may be called the chief, accepts connections.
 
     All other workers call it when they create their strategy. A call that comes too early is repeated by gRPC, but only
     a second later.
@@ -96,8 +105,9 @@ def await_first_worker(tf_config: str, seconds: float) -> bool:
         Whether it accepts connections.
     """
     try:
-        address = str(json.loads(tf_config)["cluster"]["worker"][0])
-    except (ValueError, LookupError, TypeError):
+        cluster = json.loads(tf_config)["cluster"]
+        address = str((cluster.get("chief") or cluster["worker"])[0])
+    except (ValueError, LookupError, TypeError, AttributeError):
         return False
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

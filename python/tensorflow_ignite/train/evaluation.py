@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from tensorflow_ignite import task
 from tensorflow_ignite.errors import TensorFlowIgniteError
 from tensorflow_ignite.train import fits
 from tensorflow_ignite.train.checkpoint import find_directory
+from tensorflow_ignite.train.curves import EVALUATION_RUN
 from tensorflow_ignite.train.directory import CheckpointDirectory
 from tensorflow_ignite.train.progress import announce, report_figures
 from tensorflow_ignite.train.store import GFiles
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 
     from tensorflow_ignite.jobs.client import Client
 
-#: The run of the curves.
-RUN = "evaluation"
 _POLL_SECONDS = 1.0
 # Of a pass over the directory, which may wait for files of nodes that fail.
 _WAIT_SECONDS = 60.0
@@ -37,9 +37,11 @@ def checkpoints(*, directory: str | None = None, **trackables: Any) -> Iterator[
         for step in tfi.train.checkpoints(model=model):
             tfi.train.report(step, accuracy=accuracy_of(model))
 
-    Of several new checkpoints it takes the newest. In the evaluator of a job (``submit --evaluator``) it waits for the
-    next one, and ends after the last one, when the training has ended; outside a job it ends when there is no newer
-    one. The checkpoints are those of `CheckpointCallback` and `checkpoint`.
+    Of several new checkpoints it takes the newest. In the directory of the job it takes those of each ``fit`` of the
+    script, one ``fit`` after the other; a later ``fit`` of another model is left out, with a warning. In the evaluator
+    of a job (``submit --evaluator``) it waits for the next one, and ends after the last one, when the training has
+    ended; outside a job it ends when there is no newer one. The checkpoints are those of `CheckpointCallback` and
+    `checkpoint`.
 
     Args:
         directory: Directory of the checkpoints, as of :func:`tensorflow_ignite.train.checkpoint`. None: that of the
@@ -54,6 +56,12 @@ def checkpoints(*, directory: str | None = None, **trackables: Any) -> Iterator[
         TensorFlowIgniteError: No directory is given, the training has ended without a checkpoint, or a checkpoint does
             not match the objects.
     """
+    for step, _ in _restored(directory, trackables):
+        yield step
+
+
+def _restored(directory: str | None, trackables: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """As :func:`checkpoints`; also yields the name of the training in its directory, empty for the first one."""
     here = task.current()
     found = find_directory(directory)
     rounds = f"{found.rstrip('/')}/{fits.ROUNDS}" if found and directory is None and here.continuous else ""
@@ -66,21 +74,35 @@ def checkpoints(*, directory: str | None = None, **trackables: Any) -> Iterator[
 
     from tensorflow_ignite.jobs.client import connect
 
-    restored = 0
+    # The numbers of the newest checkpoints that were restored, by directory.
+    restored: dict[str, int] = {}
+    left_out: set[str] = set()
     with connect(here.node_address) if here.in_job else contextlib.nullcontext() as client:
         while True:
             # Asked before the directory is listed: what was saved until then is in the list.
             is_last = client is None or _has_ended(client, here)
             if rounds and tf.io.gfile.isdir(rounds):
                 found = rounds
-            number = _newest(tf, found, restored)
-            if number:
-                restored = number
-                announce(0, force=True)
-                step = _restore(tf, found, number, trackables)
-                if step is not None:
-                    yield step
+            is_new = False
+            for name, folder in _trainings(tf, found, alone=directory is not None):
+                number = 0 if folder in left_out else _newest(tf, folder, restored.get(folder, 0))
+                if not number:
                     continue
+                announce(0, force=True)
+                try:
+                    step = _restore(tf, folder, number, trackables)
+                except TensorFlowIgniteError as error:
+                    if not name:
+                        raise
+                    _log.warning("tensorflow_ignite: the checkpoints of %s are left out: %s", name, error)
+                    left_out.add(folder)
+                    continue
+                restored[folder] = number
+                if step is not None:
+                    is_new = True
+                    yield step, name
+            if is_new:
+                continue
             if is_last:
                 break
             # A process that does nothing for long counts as stalled.
@@ -116,12 +138,25 @@ def evaluate(model: Any, data: tf.data.Dataset, *, directory: str | None = None,
         TensorFlowIgniteError: As of :func:`checkpoints`.
     """
     figures: dict[str, float] = {}
-    for step in checkpoints(directory=directory, model=model):
+    for step, fit in _restored(directory, {"model": model}):
         metrics = model.evaluate(data, return_dict=True, **{"verbose": 0, **options})
         figures = {name: float(value) for name, value in metrics.items()}
-        report_figures(step, None, figures, force=True, run=RUN)
-        print(f"step {step}: " + " ".join(f"{name}={value:.4g}" for name, value in figures.items()), flush=True)
+        report_figures(step, None, figures, force=True, run=f"{EVALUATION_RUN}-{fit}" if fit else EVALUATION_RUN)
+        print(
+            f"{fit} step {step}: ".lstrip() + " ".join(f"{name}={value:.4g}" for name, value in figures.items()),
+            flush=True,
+        )
     return figures
+
+
+def _trainings(tf: Any, directory: str, *, alone: bool) -> Iterator[tuple[str, str]]:
+    """The names and directories of the trainings of a script in their order; `alone`: the directory is that of one."""
+    yield "", directory
+    for number in itertools.count(2):
+        folder = f"{directory.rstrip('/')}/{fits.name_of(number)}"
+        if alone or not tf.io.gfile.isdir(folder):
+            return
+        yield fits.name_of(number), folder
 
 
 def _newest(tf: Any, directory: str, after: int) -> int:

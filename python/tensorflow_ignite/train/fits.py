@@ -28,5 +28,9 @@ def next_place() -> str:
     """The directory of the next training below that of the job; empty: the job's own."""
     global _count
     _count += 1
-    parts = [ROUNDS] if _round else []
-    return "/".join([*parts, *([f"fit-{_count}"] if _count > 1 else [])])
+    return "/".join(filter(None, [ROUNDS if _round else "", name_of(_count)]))
+
+
+def name_of(number: int) -> str:
+    """The directory of a training below that of the first one; empty: it is the first one."""
+    return f"fit-{number}" if number > 1 else ""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
@@ -18,8 +21,15 @@ def is_model(model: Any) -> bool:
     return keras is not None and isinstance(model, keras.Model)
 
 
+# The batches of the `fit` that runs in this thread: what counts its steps.
+_training: ContextVar[list[Any] | None] = ContextVar("tensorflow_ignite_training", default=None)
+_SKIPPED = "_tensorflow_ignite_skipped_executions"
+
+
 def start_at(model: Any, epoch: int, batch: int) -> None:
-    """Makes the ``fit`` that has called ``on_train_begin`` start at a later batch; the batches before are skipped.
+    """Makes the ``fit`` that has called ``on_train_begin`` start at a later batch.
+
+    The steps before are skipped, without a call of a callback.
 
     Args:
         model: The model that is being fitted.
@@ -27,35 +37,44 @@ def start_at(model: Any, epoch: int, batch: int) -> None:
         batch: Number of finished batches of the next epoch.
     """
     model._initial_epoch = epoch
-    train = model.train_function
-    executions = batch // model.steps_per_execution
+    batches = _training.get()
+    assert batches, "fit has no batches"
+    setattr(batches[0], _SKIPPED, batch // model.steps_per_execution)
 
-    def skip_batch(_iterator: Any) -> dict[str, Any]:
-        nonlocal executions
-        executions -= 1
-        if executions <= 0:
-            model.train_function = train
-        return {}
 
-    if executions:
-        model.train_function = skip_batch
+def counted_steps(model: Any, steps: int) -> int:
+    """Steps of an epoch as ``on_train_batch_end`` counts them: its last execution counts as a whole one.
+
+    Args:
+        model: The model that is being fitted.
+        steps: ``steps_per_epoch``, or the number of batches.
+    """
+    executed = int(model.steps_per_execution)
+    return -(-steps // executed) * executed
 
 
 def correct(trainer: ModuleType) -> None:
     """Makes ``fit`` of Keras 3 work under MultiWorkerMirroredStrategy, and refuse parameter servers before a step.
 
-    Keras 3 has two faults under several workers: to build a model it reduces a batch over the workers, which fails, and
-    it reduces the metrics of a step along an axis that they do not have. The corrections use the batch of one worker,
-    and the mean over the workers. They replace functions of Keras only if these have the faults; other strategies use
-    the original functions. Under parameter servers its ``fit`` fails deep inside TensorFlow, so it is refused. So is a
-    model under another strategy than that of the job's kind.
+    Keras 3 has faults under several workers: to build a model it reduces a batch over the workers, which fails; it
+    reduces the metrics of a step along an axis that they do not have; and ``predict`` gathers rows of workers that have
+    none, which ends the process. The corrections use the batch of one worker, the mean over the workers, and a gather
+    with one more row. With loss scaling (``mixed_float16``) each replica decides from its own gradients whether it
+    makes a step: it makes one with the infinite gradients of another replica, or waits for one that makes none. The
+    correction lets all replicas decide together, under MirroredStrategy too.
+
+    The corrections replace functions of Keras only if these have the faults; other strategies use the original
+    functions. Under parameter servers its ``fit`` fails deep inside TensorFlow, so it is refused. So are several steps
+    in one execution over several replicas, and a model under another strategy than that of the job's kind.
 
     Args:
         trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
     """
     _fix_build(trainer)
     _fix_reduce(trainer)
+    _fix_loss_scale(trainer)
     _check_fit(trainer)
+    _skip_steps(trainer.TFEpochIterator)
 
 
 def _has_fault(function: Any, fault: str) -> bool:
@@ -74,16 +93,55 @@ def _check_fit(trainer: Any) -> None:
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
         import tensorflow as tf
 
-        strategy_check.check_fit(self.distribute_strategy)
+        strategy_check.check_fit(self.distribute_strategy, jit_compile=bool(self.jit_compile))
         if isinstance(self.distribute_strategy, tf.distribute.ParameterServerStrategy):
             raise TensorFlowIgniteError(
                 f"fit of Keras {sys.modules['keras'].__version__} cannot train under ParameterServerStrategy. Only fit "
                 "of tf_keras, and custom loops, can. Use tf_keras (pip install --no-deps tf-keras; import tf_keras as "
                 "keras), or a loop with tf.distribute.coordinator.ClusterCoordinator, as examples/digits_ps.py does"
             )
-        return original(self, *args, **kwargs)
+        _check_steps_per_execution(self)
+        token = _training.set([])
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            _training.reset(token)
 
     model.fit = fit
+
+
+def _skip_steps(kind: Any) -> None:
+    """Makes the first epoch of a ``fit`` skip the steps that :func:`start_at` has set."""
+    init, enumerate_iterator = kind.__init__, kind._enumerate_iterator
+
+    @functools.wraps(init)
+    def noted_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        batches = _training.get()
+        # Those of a validation, of `evaluate` in a callback, and of `predict` in a generator of rows come later.
+        if batches is not None and not batches:
+            batches.append(self)
+        init(self, *args, **kwargs)
+
+    @functools.wraps(enumerate_iterator)
+    def from_first_step(self: Any) -> Iterator[Any]:
+        steps = enumerate_iterator(self)
+        skipped = self.__dict__.pop(_SKIPPED, 0)
+        return itertools.islice(steps, skipped, None) if skipped else steps
+
+    kind.__init__ = noted_init
+    kind._enumerate_iterator = from_first_step
+
+
+def _check_steps_per_execution(model: Any) -> None:
+    """Refuses several steps in one execution over several replicas, before a step."""
+    replicas = model.distribute_strategy.num_replicas_in_sync
+    if model.steps_per_execution > 1 and replicas > 1:
+        raise TensorFlowIgniteError(
+            f"fit of Keras {sys.modules['keras'].__version__} cannot run steps_per_execution="
+            f"{model.steps_per_execution} under {type(model.distribute_strategy).__name__} with {replicas} replicas. "
+            "TensorFlow finds no value for a placeholder within its loop of steps. Use steps_per_execution=1 and a "
+            "larger batch, or fit of tf_keras"
+        )
 
 
 def _several_workers(strategy: Any) -> bool:
@@ -119,11 +177,43 @@ def _fix_reduce(trainer: Any) -> None:
         return
 
     def reduce_per_replica(values: Any, strategy: Any, reduction: str) -> Any:
-        if reduction not in ("auto", "mean", "sum") or not _several_workers(strategy):
+        if reduction not in ("auto", "mean", "sum", "concat") or not _several_workers(strategy):
             return original(values, strategy, reduction)
         from keras import tree
 
+        if reduction == "concat":
+            return tree.map_structure(lambda value: _gather(strategy, value), values)
         how = "SUM" if reduction == "sum" else "MEAN"
         return tree.map_structure(lambda value: strategy.reduce(how, value, axis=None), values)
 
     trainer.reduce_per_replica = reduce_per_replica
+
+
+def _fix_loss_scale(trainer: Any) -> None:
+    optimizer = trainer.optimizers_module.LossScaleOptimizer
+    original = optimizer.check_finite
+    if not _has_fault(optimizer._tf_apply, "finite_per_replica"):
+        return
+
+    def check_finite(self: Any, grads: Any) -> Any:
+        import tensorflow as tf
+
+        finite = original(self, grads)
+        context = tf.distribute.get_replica_context()
+        if context is None or context.num_replicas_in_sync == 1:
+            return finite
+        return context.all_reduce("SUM", tf.cast(finite, tf.int32)) == context.num_replicas_in_sync
+
+    optimizer.check_finite = check_finite
+
+
+def _gather(strategy: Any, values: Any) -> Any:
+    """The rows of all replicas. The gather of TensorFlow ends the process if one has none, as in a small last batch."""
+    import tensorflow as tf
+
+    # One more row on each replica; it is left out of the result.
+    grown = strategy.run(lambda rows: tf.pad(rows, [[0, 1]] + [[0, 0]] * (len(rows.shape) - 1)), args=(values,))
+    counts = strategy.gather(strategy.run(lambda rows: tf.shape(rows)[:1], args=(grown,)), axis=0)
+    gathered = strategy.gather(grown, axis=0)
+    added = tf.one_hot(tf.cumsum(counts) - 1, tf.shape(gathered)[0], on_value=True, off_value=False, dtype=tf.bool)
+    return tf.boolean_mask(gathered, ~tf.reduce_any(added, 0))

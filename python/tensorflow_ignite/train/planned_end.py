@@ -11,15 +11,12 @@ import time
 from types import FrameType
 from typing import Any, ClassVar, NoReturn
 
-from google.protobuf import json_format
-
 from tensorflow_ignite.train.agreement import Agreement, Decision
+from tensorflow_ignite.train.command import COMMAND_VARIABLE, CommandReader
 from tensorflow_ignite.train.progress import announce, report_end
-from tensorflow_ignite.v1 import agent_pb2, job_pb2
+from tensorflow_ignite.v1 import job_pb2
 
 _log = logging.getLogger(__name__)
-
-COMMAND_VARIABLE = "TENSORFLOW_IGNITE_COMMAND"
 
 POLL_SECONDS = 0.1
 # While all workers wait for the agreement.
@@ -30,28 +27,6 @@ KILL_SECONDS = 0.5
 # While the process waits for its end, it makes no progress.
 PARKED_SECONDS = 600.0
 _EXIT_TERMINATED = 128 + signal.SIGTERM
-
-
-class CommandReader:
-    """Reads the file in which the agent writes commands; one call of `stat` as long as it does not change."""
-
-    def __init__(self, path: str) -> None:
-        """Sets the path; the file does not exist before the first command. Empty: there is none."""
-        self._path = path
-        self._version: tuple[int, int] | None = None
-        self._command = agent_pb2.TaskCommand()
-
-    def read(self) -> agent_pb2.TaskCommand:
-        """Returns the newest command; an empty one before the first."""
-        with contextlib.suppress(OSError, UnicodeDecodeError, json_format.ParseError):
-            status = os.stat(self._path)
-            version = status.st_ino, status.st_mtime_ns
-            if version != self._version:
-                with open(self._path, encoding="utf-8") as file:
-                    text = file.read()
-                self._command = json_format.Parse(text, agent_pb2.TaskCommand(), ignore_unknown_fields=True)
-                self._version = version
-        return self._command
 
 
 class PlannedEnd:

@@ -15,8 +15,10 @@ from typing import SupportsFloat
 
 from google.protobuf import json_format
 
+from tensorflow_ignite import task
 from tensorflow_ignite.data import epoch_report
 from tensorflow_ignite.train import curves, strategy_check
+from tensorflow_ignite.train.throughput import ThroughputMeter
 from tensorflow_ignite.v1 import job_pb2
 
 PROGRESS_VARIABLE = "TENSORFLOW_IGNITE_PROGRESS"
@@ -26,6 +28,8 @@ SECONDS_BETWEEN_WRITES = 0.2
 
 # Of a report, in JSON; the agent reads no longer one.
 MAX_BYTES = 64 * 1024
+# Curves of the throughput are below this name.
+_THROUGHPUT = "throughput"
 # A further metric in JSON, less its name: quotes, separators and the digits of the number.
 _METRIC_BYTES = 32
 
@@ -57,8 +61,21 @@ def report_figures(
     *,
     force: bool = False,
     run: str = curves.RUN,
+    draws_metrics: bool = True,
 ) -> None:
-    """As :func:`report`, with metrics of any name, and with the run of their curves; empty: they make no points."""
+    """As :func:`report`, with metrics of any name.
+
+    Args:
+        step: Number of finished steps.
+        total_steps: Number of all steps, if known.
+        metrics: Values by name.
+        force: Write at once.
+        run: Name of the run in TensorBoard to which the curves belong.
+        draws_metrics: Whether the metrics are new, and make points of their curves.
+
+    Raises:
+        TypeError: A metric is not a number.
+    """
     path = os.environ.get(PROGRESS_VARIABLE)
     if not path:
         return
@@ -69,9 +86,19 @@ def report_figures(
         except (TypeError, ValueError) as error:
             raise TypeError(f"metric {name}={value!r} is not a number") from error
     strategy_check.warn_without()
-    _writer.put(path, progress, force)
-    if progress.metrics and run:
-        _writer.draw(progress, run)
+    measured = _writer.put(path, progress, force)
+    figures = dict(progress.metrics) if draws_metrics else {}
+    if measured is not None:
+        figures.update({f"{_THROUGHPUT}/{field.name}": value for field, value in measured.ListFields()})
+    if figures:
+        _writer.draw(progress.step, figures, run)
+
+
+def report_throughput() -> None:
+    """Reports how fast the datasets of a task without steps of its own are read, such as those of a server."""
+    path = os.environ.get(PROGRESS_VARIABLE)
+    if path:
+        _writer.put(path, job_pb2.Progress(), force=False)
 
 
 def report_checkpoint(*, resumed_from_step: int | None = None, checkpoint_step: int | None = None) -> None:
@@ -141,6 +168,8 @@ class _Writer:
         self._checkpoint_step = 0
         self._end = job_pb2.EndProgress()
         self._rounds = job_pb2.Progress()
+        self._meter = ThroughputMeter()
+        self._throughput: job_pb2.Throughput | None = None
         self._is_failing = False
         self._is_cut = False
 
@@ -160,10 +189,10 @@ class _Writer:
             same.CopyFrom(self._last)
             self.put(path, same, force=True)
 
-    def draw(self, progress: job_pb2.Progress, run: str) -> None:
+    def draw(self, step: int, figures: Mapping[str, float], run: str) -> None:
         drawn = curves.of_this_process(run)
         if drawn is not None:
-            drawn.add(progress.step, progress.metrics, self._resumed_from_step)
+            drawn.add(step, figures, self._resumed_from_step)
 
     def announce(self, path: str, seconds: float, force: bool) -> None:
         with self._lock:
@@ -180,6 +209,8 @@ class _Writer:
                 self._resumed_from_step = resumed_from_step
                 # Steps of an earlier training of this process are none of this one.
                 last.step = resumed_from_step
+                self._meter.restart()
+                self._throughput = None
             if checkpoint_step is not None:
                 self._checkpoint_step = checkpoint_step
             if resumed_from_step != 0:
@@ -187,9 +218,16 @@ class _Writer:
             last.step = max(last.step, checkpoint_step or 0)
             self.put(path, last, force=True)
 
-    def put(self, path: str, progress: job_pb2.Progress, force: bool) -> None:
+    def put(self, path: str, progress: job_pb2.Progress, force: bool) -> job_pb2.Throughput | None:
+        """Returns the throughput, if it was measured now."""
         progress.reported_at.GetCurrentTime()
         with self._lock:
+            # The step of an evaluator is that of a checkpoint, which others have reached.
+            measured = self._meter.measure(0 if task.current().is_evaluator else progress.step)
+            self._throughput = measured or self._throughput
+            progress.ClearField("throughput")
+            if self._throughput is not None:
+                progress.throughput.CopyFrom(self._throughput)
             progress.resumed_from_step = self._resumed_from_step
             progress.checkpoint_step = self._checkpoint_step
             progress.end.CopyFrom(self._end)
@@ -206,6 +244,7 @@ class _Writer:
                 self._write_or_retry()
             elif self._timer is None:
                 self._write_after(wait)
+            return measured
 
     def close(self) -> None:
         """Writes the last report."""

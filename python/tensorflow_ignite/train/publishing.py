@@ -1,102 +1,77 @@
-"""Published versions of a model: ``ignite:///models/NAME/NUMBER.keras``, and whether a new one is not worse."""
+"""Publishing a model of Keras as the next version, if it is not worse than the newest one."""
 
 from __future__ import annotations
 
 import importlib
 import math
-import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, SupportsFloat, get_args
 
-from tensorflow_ignite.errors import InvalidRequestError, StoredFileExistsError, StoredFileNotFoundError
+from tensorflow_ignite.errors import (
+    InvalidRequestError,
+    ModelNotFoundError,
+    ModelUnusableError,
+    StoredFileExistsError,
+)
+from tensorflow_ignite.models.loading import keras_signatures
+from tensorflow_ignite.models.registry import Models
+from tensorflow_ignite.models.version import KERAS_FILE, ModelReference, ModelVersion, check_name
 from tensorflow_ignite.spec import Publication
-from tensorflow_ignite.storage.files import Files
-from tensorflow_ignite.storage.reader import copy_bytes
 from tensorflow_ignite.train import keras3
 
 Better = Literal["lower", "higher"]
 Measure = Callable[[Any], SupportsFloat]
 
-_COPY_BYTES = 4 << 20
 
-
-class Versions:
-    """The published versions of one model."""
-
-    def __init__(self, name: str, files: Files) -> None:
-        """Makes no call yet.
-
-        Raises:
-            InvalidRequestError: It is no name.
-        """
-        if not isinstance(name, str) or not re.fullmatch(r"[^/\x00-\x1f\x7f]{1,200}", name) or name in (".", ".."):
-            raise InvalidRequestError(
-                f"{name!r} is no name of a model. It is the name of a directory below ignite:///models: 1 to 200 "
-                "characters without a slash or a control character. Use such a name"
-            )
-        self.name = name
-        self._files = files
-        self._directory = f"/models/{name}"
-
-    def newest(self) -> int | None:
-        """The number of the newest version; None: there is none."""
-        try:
-            names = [info.path.rpartition("/")[2] for info in self._files.list(self._directory)]
-        except StoredFileNotFoundError:
-            return None
-        return max((int(name[:-6]) for name in names if re.fullmatch(r"[1-9]\d*\.keras", name)), default=None)
-
-    def read(self, version: int, target: Path) -> None:
-        """Copies a version into a file of this machine."""
-        with self._files.open_reader(f"{self._directory}/{version}.keras") as reader, target.open("wb") as file:
-            copy_bytes(reader, file)
-
-    def url(self, version: int) -> str:
-        """The URL of a version."""
-        return f"ignite://{self._directory}/{version}.keras"
-
-    def write(self, source: Path, version: int) -> bool:
-        """Publishes a file as a version, in one step, unless there is one of this number, of another job."""
-        try:
-            path = f"{self._directory}/{version}.keras"
-            with source.open("rb") as file, self._files.open_writer(path, "x", parents=True) as writer:
-                while data := file.read(_COPY_BYTES):
-                    writer.write(data)
-        except StoredFileExistsError:
-            return False
-        return True
-
-
-def publish(model: Any, versions: Versions, measure: Measure, better: Better) -> Publication:
+def publish(model: Any, name: str, models: Models, measure: Measure, better: Better, job: str = "") -> Publication:
     """Publishes a model, unless it is worse than the newest version, by its measure.
 
     Both are measured as they are loaded from their files, outside of any strategy.
 
+    Args:
+        model: A model of Keras 3 or of tf_keras.
+        name: Name of the model.
+        models: The models of the cluster.
+        measure: Returns a number for a model.
+        better: Whether a lower or a higher number is better.
+        job: Id of the job.
+
     Raises:
         InvalidRequestError: The measure is no number; or the newest version cannot be loaded and measured.
     """
+    check_name(name)
     package = importlib.import_module("keras" if keras3.is_model(model) else "tf_keras")
     with tempfile.TemporaryDirectory(prefix="tensorflow-ignite-model-") as folder:
-        path, earlier_path = Path(folder, "candidate.keras"), Path(folder, "published.keras")
+        path = Path(folder, KERAS_FILE)
         model.save(str(path))
-        measured = _number(measure(package.models.load_model(str(path))))
+        candidate = package.models.load_model(str(path))
+        try:
+            signatures = keras_signatures(candidate, f"model {name}")
+        except ModelUnusableError:
+            # Its inputs are known after its first batch only; Keras may load it all the same.
+            signatures = {}
+        measured = _number(measure(candidate))
         while True:
-            earlier, earlier_measured = versions.newest(), 0.0
+            earlier, earlier_measured = models.newest(name), 0.0
             if earlier is not None:
                 try:
-                    versions.read(earlier, earlier_path)
-                except StoredFileNotFoundError:
+                    version = models.get(ModelReference(name, earlier))
+                    earlier_folder = Path(folder, f"earlier-{earlier}")
+                    models.download(version, earlier_folder)
+                except ModelNotFoundError:
                     # Removed meanwhile.
                     continue
-                earlier_measured = _measure_published(versions.url(earlier), package, earlier_path, measure)
+                earlier_measured = _measure_published(version, package, earlier_folder / KERAS_FILE, measure)
             if is_worse(measured, None if earlier is None else earlier_measured, better):
-                return Publication(versions.name, measured, earlier, earlier_measured, None)
-            version = (earlier or 0) + 1
-            if versions.write(path, version):
-                return Publication(versions.name, measured, earlier, earlier_measured, version)
-            # Another job has published the same model meanwhile: that version is compared, too.
+                return Publication(name, measured, earlier, earlier_measured, None)
+            try:
+                number = models.add(name, path, job=job, signatures=signatures, after=earlier or 0).number
+            except StoredFileExistsError:
+                # Another job has published the same model meanwhile: that version is compared, too.
+                continue
+            return Publication(name, measured, earlier, earlier_measured, number)
 
 
 def take_part(model: Any) -> None:
@@ -110,23 +85,23 @@ def take_part(model: Any) -> None:
             model.save(str(Path(folder, "candidate.keras")))
 
 
-def _measure_published(url: str, package: Any, path: Path, measure: Measure) -> float:
+def _measure_published(version: ModelVersion, package: Any, path: Path, measure: Measure) -> float:
     try:
         model = package.models.load_model(str(path))
     except Exception as error:
-        raise _unusable(url, "loaded", error) from error
+        raise _unusable(version, "loaded", error) from error
     try:
         return _number(measure(model))
     except (ValueError, TypeError) as error:
         # Of another shape than the rows. Other errors are those of the rows.
-        raise _unusable(url, "measured", error) from error
+        raise _unusable(version, "measured", error) from error
 
 
-def _unusable(url: str, verb: str, error: Exception) -> InvalidRequestError:
+def _unusable(version: ModelVersion, verb: str, error: Exception) -> InvalidRequestError:
     return InvalidRequestError(
-        f"the version that was published last, {url}, cannot be {verb} ({error!s:.300}). A new model is published if "
-        "it is not worse than that one. Remove the file (tensorflow-ignite fs rm), register the classes that it needs, "
-        "or publish under another name"
+        f"the version that was published last, {version.url}, cannot be {verb} by Keras ({error!s:.300}). A new model "
+        "is published if it is not worse than that one. Remove the version (tensorflow-ignite model rm "
+        f"{version.reference}), register the classes that it needs, or publish under another name"
     )
 
 

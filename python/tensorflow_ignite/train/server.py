@@ -8,11 +8,16 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
 from typing import Any
 
-from tensorflow_ignite.train.planned_end import COMMAND_VARIABLE, CommandReader
-from tensorflow_ignite.train.progress import report_end
+from tensorflow_ignite.data.epochs import input_totals
+from tensorflow_ignite.train.command import COMMAND_VARIABLE, CommandReader
+from tensorflow_ignite.train.progress import report_end, report_throughput
 from tensorflow_ignite.v1 import job_pb2
+
+_REPORT_SECONDS = 5.0
 
 
 def main() -> None:
@@ -40,8 +45,16 @@ def main() -> None:
     )
     print(f"tensorflow_ignite: {role} {index} serves at {cluster[role][index]}", flush=True)
     if in_job:
+        threading.Thread(target=_report_throughput, name="tensorflow-ignite-throughput", daemon=True).start()
         _await_end()
     server.join()
+
+
+def _report_throughput() -> None:
+    while True:
+        time.sleep(_REPORT_SECONDS)
+        if input_totals.totals().rows:
+            report_throughput()
 
 
 def _await_end() -> None:

@@ -1,14 +1,16 @@
-"""Tells a script at once that its strategy is not that of its job's kind: each worker would train its own model."""
+"""Reports to a script at once that its strategy is not that of its job's kind, and what that would mean."""
 
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from types import ModuleType
 from typing import Any
 
 from tensorflow_ignite import task
 from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.kinds import Kind
 
 # The names of TensorFlow's classes whose public names differ.
 _PUBLIC = {
@@ -57,39 +59,59 @@ def watch_tf_keras(training: ModuleType) -> None:
 
     @functools.wraps(original)
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        check_fit(self.distribute_strategy)
+        check_fit(self.distribute_strategy, jit_compile=bool(self.jit_compile))
         return original(self, *args, **kwargs)
 
     model.fit = fit
 
 
-def check_fit(strategy: Any) -> None:
+def check_fit(strategy: Any, *, jit_compile: bool = False) -> None:
     """Checks the strategy of a model that is about to be fitted.
 
     Args:
         strategy: A tf.distribute.Strategy, also TensorFlow's default.
+        jit_compile: Whether XLA shall compile the steps of the model.
 
     Raises:
-        TensorFlowIgniteError: It is not that of the job's kind.
+        TensorFlowIgniteError: It is not that of the job's kind, or XLA cannot compile steps under it.
     """
     name = _name(strategy)
     _require(name if name in _STRATEGIES else "", "fit trains a model that was made under it")
+    if jit_compile and strategy.num_replicas_in_sync > 1 and name.endswith("MirroredStrategy"):
+        _require_gpus(name, strategy.num_replicas_in_sync)
+
+
+def _require_gpus(name: str, replicas: int) -> None:
+    """Refuses XLA over several replicas on CPUs: TensorFlow's own error comes late, and may corrupt its memory."""
+    import tensorflow as tf
+
+    if not tf.config.list_logical_devices("GPU"):
+        raise TensorFlowIgniteError(
+            f"fit cannot run jit_compile=True under {name} with {replicas} replicas on CPUs. XLA compiles a step for "
+            "one CPU device, and has no collective operations for CPUs. Use jit_compile=False"
+        )
 
 
 def warn_without() -> None:
-    """Writes a warning to standard error, once, if a worker of several trains without a strategy."""
+    """Writes a warning to standard error, once, if the script of a job with several devices made no strategy."""
     global _has_warned
     here = task.current()
-    wanted = here.rules.strategy if here.rules else ""
-    if not wanted or here.num_workers < 2 or _has_warned or wanted in _made or here.role != "worker":
+    rules = here.rules
+    if _has_warned or rules is None or not rules.strategy or rules.strategy in _made or here.role != rules.script_role:
+        return
+    if not rules.parameter_servers and max(here.num_workers, _assigned_gpus()) < 2:
         return
     _has_warned = True
     print(
-        f"tensorflow_ignite: warning: {here.task} reports a step, and has created no {wanted}: each of the "
-        f"{here.num_workers} workers trains a model of its own. {_REMEDY}",
+        f"tensorflow_ignite: warning: {here.task} reports a step, and has created no {rules.strategy}: "
+        f"{_consequence(rules, '')}. {_REMEDY}",
         file=sys.stderr,
         flush=True,
     )
+
+
+def _assigned_gpus() -> int:
+    return len([gpu for gpu in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu])
 
 
 def _name(strategy: Any) -> str:
@@ -103,6 +125,16 @@ def _require(name: str, where: str) -> None:
     if not wanted or name == wanted or here.role != (here.rules.script_role if here.rules else ""):
         return
     raise TensorFlowIgniteError(
-        f"{here.task} uses {name or 'no strategy'} ({where}). A job of kind {here.kind} trains under {wanted}; with "
-        f"another strategy each process would train a model of its own. {_REMEDY}"
+        f"{here.task} uses {name or 'no strategy'} ({where}). A job of kind {here.kind} trains under {wanted}; "
+        f"{_consequence(here.rules, name)}. {_REMEDY}"
     )
+
+
+def _consequence(rules: Kind | None, name: str) -> str:
+    """What another strategy means in a job of this kind; `name` is empty: none."""
+    without = "with another strategy" if name else "without it"
+    if rules is None or rules.several_workers:
+        if rules is not None and rules.parameter_servers:
+            return f"{without} the workers and the parameter servers would have nothing to do"
+        return f"{without} each process would train a model of its own"
+    return f"{without} its process would compute on one of its devices only"

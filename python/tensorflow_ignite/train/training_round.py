@@ -79,7 +79,7 @@ class Round:
         return self._dataset("validation", {**defaults, **options})
 
     def publish(self, model: Any, name: str, *, measure: Measure, better: Better = "lower") -> Publication:
-        """Publishes a model as the next version, ``ignite:///models/NAME/N.keras``, unless it is worse than the last.
+        """Publishes a model as its next version, in ``ignite:///models/NAME/N``, unless it is worse than the last one.
 
         The first worker saves the model, loads it and the last published version, measures both, and publishes the
         model if its measure is not worse; the others wait. All workers save a model of tf_keras, since TensorFlow
@@ -99,11 +99,13 @@ class Round:
         Raises:
             InvalidRequestError: An argument breaks a rule, or the measure is no number.
         """
+        from tensorflow_ignite import task
+        from tensorflow_ignite.models.registry import Models
         from tensorflow_ignite.storage.files import Files
-        from tensorflow_ignite.train.publishing import Versions, check_better, publish, take_part
+        from tensorflow_ignite.train.publishing import check_better, publish, take_part
 
         check_better(better)
-        versions = Versions(name, Files.at(None))
+        models, job = Models(Files.at(None)), task.current().job_id
 
         def measured(candidate: Any) -> float:
             announce(_MEASURE_SECONDS, force=True)
@@ -113,7 +115,9 @@ class Round:
             finally:
                 self._is_measuring = False
 
-        return self._publish_once(name, lambda: publish(model, versions, measured, better), lambda: take_part(model))
+        return self._publish_once(
+            name, lambda: publish(model, name, models, measured, better, job), lambda: take_part(model)
+        )
 
     def _dataset(self, subset: str, options: dict[str, Any]) -> tf.data.Dataset:
         from tensorflow_ignite.data.dataset import dataset

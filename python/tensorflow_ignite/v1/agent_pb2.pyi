@@ -2,6 +2,7 @@ import datetime
 
 from google.protobuf import duration_pb2 as _duration_pb2
 from tensorflow_ignite.v1 import job_pb2 as _job_pb2
+from tensorflow_ignite.v1 import predict_pb2 as _predict_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -221,17 +222,39 @@ class PlanEndResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
+class TaskProfile(_message.Message):
+    __slots__ = ("key", "profile_id", "seconds", "directory", "name")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_ID_FIELD_NUMBER: _ClassVar[int]
+    SECONDS_FIELD_NUMBER: _ClassVar[int]
+    DIRECTORY_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    key: TaskKey
+    profile_id: str
+    seconds: float
+    directory: str
+    name: str
+    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., profile_id: _Optional[str] = ..., seconds: _Optional[float] = ..., directory: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class ProfileResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
 class TaskCommand(_message.Message):
-    __slots__ = ("save", "step", "agreed", "stop")
+    __slots__ = ("save", "step", "agreed", "stop", "profile", "profiles")
     SAVE_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     AGREED_FIELD_NUMBER: _ClassVar[int]
     STOP_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
+    PROFILES_FIELD_NUMBER: _ClassVar[int]
     save: bool
     step: int
     agreed: bool
     stop: bool
-    def __init__(self, save: bool = ..., step: _Optional[int] = ..., agreed: bool = ..., stop: bool = ...) -> None: ...
+    profile: TaskProfile
+    profiles: _containers.RepeatedCompositeFieldContainer[TaskProfile]
+    def __init__(self, save: bool = ..., step: _Optional[int] = ..., agreed: bool = ..., stop: bool = ..., profile: _Optional[_Union[TaskProfile, _Mapping]] = ..., profiles: _Optional[_Iterable[_Union[TaskProfile, _Mapping]]] = ...) -> None: ...
 
 class StopAttemptRequest(_message.Message):
     __slots__ = ("job_id", "attempt", "grace", "dump_stacks")
@@ -249,19 +272,65 @@ class StopAttemptResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
+class StartModelRequest(_message.Message):
+    __slots__ = ("key", "directory", "limits", "inherited_env", "nice", "load_timeout", "max_answer_bytes")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    DIRECTORY_FIELD_NUMBER: _ClassVar[int]
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    INHERITED_ENV_FIELD_NUMBER: _ClassVar[int]
+    NICE_FIELD_NUMBER: _ClassVar[int]
+    LOAD_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    MAX_ANSWER_BYTES_FIELD_NUMBER: _ClassVar[int]
+    key: _predict_pb2.ModelKey
+    directory: str
+    limits: TaskLimits
+    inherited_env: _containers.RepeatedScalarFieldContainer[str]
+    nice: int
+    load_timeout: _duration_pb2.Duration
+    max_answer_bytes: int
+    def __init__(self, key: _Optional[_Union[_predict_pb2.ModelKey, _Mapping]] = ..., directory: _Optional[str] = ..., limits: _Optional[_Union[TaskLimits, _Mapping]] = ..., inherited_env: _Optional[_Iterable[str]] = ..., nice: _Optional[int] = ..., load_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_answer_bytes: _Optional[int] = ...) -> None: ...
+
+class StartModelResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class RestartModelRequest(_message.Message):
+    __slots__ = ("key", "reason")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    key: _predict_pb2.ModelKey
+    reason: str
+    def __init__(self, key: _Optional[_Union[_predict_pb2.ModelKey, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class RestartModelResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class StopModelRequest(_message.Message):
+    __slots__ = ("key",)
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    key: _predict_pb2.ModelKey
+    def __init__(self, key: _Optional[_Union[_predict_pb2.ModelKey, _Mapping]] = ...) -> None: ...
+
+class StopModelResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
 class WatchRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class WatchResponse(_message.Message):
-    __slots__ = ("key", "status", "log")
+    __slots__ = ("key", "status", "log", "model")
     KEY_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     LOG_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
     key: TaskKey
     status: _job_pb2.TaskStatus
     log: LogChunk
-    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., status: _Optional[_Union[_job_pb2.TaskStatus, _Mapping]] = ..., log: _Optional[_Union[LogChunk, _Mapping]] = ...) -> None: ...
+    model: _predict_pb2.ModelStatus
+    def __init__(self, key: _Optional[_Union[TaskKey, _Mapping]] = ..., status: _Optional[_Union[_job_pb2.TaskStatus, _Mapping]] = ..., log: _Optional[_Union[LogChunk, _Mapping]] = ..., model: _Optional[_Union[_predict_pb2.ModelStatus, _Mapping]] = ...) -> None: ...
 
 class LogChunk(_message.Message):
     __slots__ = ("sequence", "data", "dropped_bytes", "position")

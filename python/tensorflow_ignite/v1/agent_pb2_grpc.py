@@ -54,10 +54,30 @@ class AgentServiceStub(object):
                 request_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.PlanEndRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.PlanEndResponse.FromString,
                 _registered_method=True)
+        self.ProfileTask = channel.unary_unary(
+                '/tensorflow_ignite.v1.AgentService/ProfileTask',
+                request_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.TaskProfile.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.ProfileResponse.FromString,
+                _registered_method=True)
         self.StopAttempt = channel.unary_unary(
                 '/tensorflow_ignite.v1.AgentService/StopAttempt',
                 request_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StopAttemptRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StopAttemptResponse.FromString,
+                _registered_method=True)
+        self.StartModel = channel.unary_unary(
+                '/tensorflow_ignite.v1.AgentService/StartModel',
+                request_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StartModelRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StartModelResponse.FromString,
+                _registered_method=True)
+        self.RestartModel = channel.unary_unary(
+                '/tensorflow_ignite.v1.AgentService/RestartModel',
+                request_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.RestartModelRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.RestartModelResponse.FromString,
+                _registered_method=True)
+        self.StopModel = channel.unary_unary(
+                '/tensorflow_ignite.v1.AgentService/StopModel',
+                request_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StopModelRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StopModelResponse.FromString,
                 _registered_method=True)
         self.Watch = channel.unary_stream(
                 '/tensorflow_ignite.v1.AgentService/Watch',
@@ -100,6 +120,13 @@ class AgentServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ProfileTask(self, request, context):
+        """Passes a request for a profile to a task. NOT_FOUND: this agent has no such task that runs.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def StopAttempt(self, request, context):
         """SIGTERM, grace, SIGKILL for the process tree of every task of the attempt; releases ports and removes the
         attempt's files. Answers when nothing of the attempt is left, and Watch has reported the end of each task.
@@ -109,9 +136,31 @@ class AgentServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def StartModel(self, request, context):
+        """Starts a process that serves one version of a model, and starts it again after each end, with growing pauses, until
+        StopModel. Watch reports its states. Idempotent for the same key.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RestartModel(self, request, context):
+        """Ends the process of a version for a reason, as if it had ended by itself: it is started again after a pause.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StopModel(self, request, context):
+        """Ends the process of a version. Answers when nothing of it is left. Idempotent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Watch(self, request, context):
-        """Every task that the agent knows, then each change: states, progress, output in order. The end of a task comes after
-        its last output. Only one caller watches at a time: a new call ends the earlier one, and receives everything that is
+        """Every task and model that the agent knows, then each change: states, progress, output in order. The end of a task comes
+        after its last output. Only one caller watches at a time: a new call ends the earlier one, and receives everything that is
         still known.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -141,10 +190,30 @@ def add_AgentServiceServicer_to_server(servicer, server):
                     request_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.PlanEndRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.PlanEndResponse.SerializeToString,
             ),
+            'ProfileTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.ProfileTask,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.TaskProfile.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.ProfileResponse.SerializeToString,
+            ),
             'StopAttempt': grpc.unary_unary_rpc_method_handler(
                     servicer.StopAttempt,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StopAttemptRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StopAttemptResponse.SerializeToString,
+            ),
+            'StartModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.StartModel,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StartModelRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StartModelResponse.SerializeToString,
+            ),
+            'RestartModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.RestartModel,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.RestartModelRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.RestartModelResponse.SerializeToString,
+            ),
+            'StopModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.StopModel,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StopModelRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_agent__pb2.StopModelResponse.SerializeToString,
             ),
             'Watch': grpc.unary_stream_rpc_method_handler(
                     servicer.Watch,
@@ -271,6 +340,33 @@ class AgentService(object):
             _registered_method=True)
 
     @staticmethod
+    def ProfileTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.AgentService/ProfileTask',
+            tensorflow__ignite_dot_v1_dot_agent__pb2.TaskProfile.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_agent__pb2.ProfileResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def StopAttempt(request,
             target,
             options=(),
@@ -287,6 +383,87 @@ class AgentService(object):
             '/tensorflow_ignite.v1.AgentService/StopAttempt',
             tensorflow__ignite_dot_v1_dot_agent__pb2.StopAttemptRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_agent__pb2.StopAttemptResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StartModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.AgentService/StartModel',
+            tensorflow__ignite_dot_v1_dot_agent__pb2.StartModelRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_agent__pb2.StartModelResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RestartModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.AgentService/RestartModel',
+            tensorflow__ignite_dot_v1_dot_agent__pb2.RestartModelRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_agent__pb2.RestartModelResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StopModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.AgentService/StopModel',
+            tensorflow__ignite_dot_v1_dot_agent__pb2.StopModelRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_agent__pb2.StopModelResponse.FromString,
             options,
             channel_credentials,
             insecure,

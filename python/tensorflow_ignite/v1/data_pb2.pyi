@@ -181,7 +181,7 @@ class BatchBuffer(_message.Message):
     def __init__(self, offset: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
 
 class LoadCommand(_message.Message):
-    __slots__ = ("cache", "key_column", "first_key", "backups", "replicated", "partitions", "existing", "affinity_column", "without_sql", "sealed", "progress")
+    __slots__ = ("cache", "key_column", "first_key", "backups", "replicated", "partitions", "existing", "affinity_column", "without_sql", "sealed", "progress", "like", "count_partitions", "only_check")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     KEY_COLUMN_FIELD_NUMBER: _ClassVar[int]
     FIRST_KEY_FIELD_NUMBER: _ClassVar[int]
@@ -193,6 +193,9 @@ class LoadCommand(_message.Message):
     WITHOUT_SQL_FIELD_NUMBER: _ClassVar[int]
     SEALED_FIELD_NUMBER: _ClassVar[int]
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    LIKE_FIELD_NUMBER: _ClassVar[int]
+    COUNT_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    ONLY_CHECK_FIELD_NUMBER: _ClassVar[int]
     cache: str
     key_column: str
     first_key: int
@@ -204,12 +207,24 @@ class LoadCommand(_message.Message):
     without_sql: bool
     sealed: bool
     progress: bool
-    def __init__(self, cache: _Optional[str] = ..., key_column: _Optional[str] = ..., first_key: _Optional[int] = ..., backups: _Optional[int] = ..., replicated: bool = ..., partitions: _Optional[int] = ..., existing: _Optional[_Union[ExistingCache, str]] = ..., affinity_column: _Optional[str] = ..., without_sql: bool = ..., sealed: bool = ..., progress: bool = ...) -> None: ...
+    like: str
+    count_partitions: bool
+    only_check: bool
+    def __init__(self, cache: _Optional[str] = ..., key_column: _Optional[str] = ..., first_key: _Optional[int] = ..., backups: _Optional[int] = ..., replicated: bool = ..., partitions: _Optional[int] = ..., existing: _Optional[_Union[ExistingCache, str]] = ..., affinity_column: _Optional[str] = ..., without_sql: bool = ..., sealed: bool = ..., progress: bool = ..., like: _Optional[str] = ..., count_partitions: bool = ..., only_check: bool = ...) -> None: ...
 
 class LoadResult(_message.Message):
-    __slots__ = ("rows", "partial")
+    __slots__ = ("rows", "partial", "partition_rows")
+    class PartitionRowsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: int
+        value: int
+        def __init__(self, key: _Optional[int] = ..., value: _Optional[int] = ...) -> None: ...
     ROWS_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_ROWS_FIELD_NUMBER: _ClassVar[int]
     rows: int
     partial: bool
-    def __init__(self, rows: _Optional[int] = ..., partial: bool = ...) -> None: ...
+    partition_rows: _containers.ScalarMap[int, int]
+    def __init__(self, rows: _Optional[int] = ..., partial: bool = ..., partition_rows: _Optional[_Mapping[int, int]] = ...) -> None: ...

@@ -49,6 +49,10 @@ class ErrorCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_CODE_FILE_LOST: _ClassVar[ErrorCode]
     ERROR_CODE_JOB_UNREADABLE: _ClassVar[ErrorCode]
     ERROR_CODE_NODE_NOT_FOUND: _ClassVar[ErrorCode]
+    ERROR_CODE_MODEL_NOT_FOUND: _ClassVar[ErrorCode]
+    ERROR_CODE_MODEL_UNUSABLE: _ClassVar[ErrorCode]
+    ERROR_CODE_MODEL_NOT_SERVED: _ClassVar[ErrorCode]
+    ERROR_CODE_PREDICTION_TIMED_OUT: _ClassVar[ErrorCode]
 
 class JobKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -59,6 +63,7 @@ class JobKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     JOB_KIND_MIRRORED: _ClassVar[JobKind]
     JOB_KIND_CENTRAL_STORAGE: _ClassVar[JobKind]
     JOB_KIND_CUSTOM: _ClassVar[JobKind]
+    JOB_KIND_PREDICT: _ClassVar[JobKind]
 
 class JobState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -171,6 +176,10 @@ ERROR_CODE_DATA_LOST: ErrorCode
 ERROR_CODE_FILE_LOST: ErrorCode
 ERROR_CODE_JOB_UNREADABLE: ErrorCode
 ERROR_CODE_NODE_NOT_FOUND: ErrorCode
+ERROR_CODE_MODEL_NOT_FOUND: ErrorCode
+ERROR_CODE_MODEL_UNUSABLE: ErrorCode
+ERROR_CODE_MODEL_NOT_SERVED: ErrorCode
+ERROR_CODE_PREDICTION_TIMED_OUT: ErrorCode
 JOB_KIND_UNSPECIFIED: JobKind
 JOB_KIND_MULTI_WORKER_MIRRORED: JobKind
 JOB_KIND_PARAMETER_SERVER: JobKind
@@ -178,6 +187,7 @@ JOB_KIND_ONE: JobKind
 JOB_KIND_MIRRORED: JobKind
 JOB_KIND_CENTRAL_STORAGE: JobKind
 JOB_KIND_CUSTOM: JobKind
+JOB_KIND_PREDICT: JobKind
 JOB_STATE_UNSPECIFIED: JobState
 JOB_STATE_PENDING: JobState
 JOB_STATE_RESERVING: JobState
@@ -232,7 +242,7 @@ NODE_AVAILABILITY_DRAINED: NodeAvailability
 NODE_AVAILABILITY_STOPPING: NodeAvailability
 
 class JobSpec(_message.Message):
-    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext", "first_step_timeout", "stall_timeout", "max_restarts", "requirements", "wheels", "python", "priority", "read_rate", "continuous", "workers_per_node", "nodes", "ps_nodes", "role_env", "chief", "roles", "gpus_per_worker", "more_directories", "evaluator")
+    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext", "first_step_timeout", "stall_timeout", "max_restarts", "requirements", "wheels", "python", "priority", "read_rate", "continuous", "workers_per_node", "nodes", "ps_nodes", "role_env", "chief", "roles", "gpus_per_worker", "more_directories", "evaluator", "prediction")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -291,6 +301,7 @@ class JobSpec(_message.Message):
     GPUS_PER_WORKER_FIELD_NUMBER: _ClassVar[int]
     MORE_DIRECTORIES_FIELD_NUMBER: _ClassVar[int]
     EVALUATOR_FIELD_NUMBER: _ClassVar[int]
+    PREDICTION_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: JobKind
     cache: str
@@ -328,7 +339,18 @@ class JobSpec(_message.Message):
     gpus_per_worker: int
     more_directories: _containers.RepeatedScalarFieldContainer[str]
     evaluator: Evaluator
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_restarts: _Optional[int] = ..., requirements: _Optional[str] = ..., wheels: _Optional[_Iterable[str]] = ..., python: _Optional[str] = ..., priority: _Optional[int] = ..., read_rate: _Optional[str] = ..., continuous: _Optional[_Union[Continuous, _Mapping]] = ..., workers_per_node: _Optional[int] = ..., nodes: _Optional[_Mapping[str, str]] = ..., ps_nodes: _Optional[_Mapping[str, str]] = ..., role_env: _Optional[_Iterable[_Union[RoleEnvironment, _Mapping]]] = ..., chief: bool = ..., roles: _Optional[_Iterable[_Union[RoleCount, _Mapping]]] = ..., gpus_per_worker: _Optional[int] = ..., more_directories: _Optional[_Iterable[str]] = ..., evaluator: _Optional[_Union[Evaluator, _Mapping]] = ...) -> None: ...
+    prediction: Prediction
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_restarts: _Optional[int] = ..., requirements: _Optional[str] = ..., wheels: _Optional[_Iterable[str]] = ..., python: _Optional[str] = ..., priority: _Optional[int] = ..., read_rate: _Optional[str] = ..., continuous: _Optional[_Union[Continuous, _Mapping]] = ..., workers_per_node: _Optional[int] = ..., nodes: _Optional[_Mapping[str, str]] = ..., ps_nodes: _Optional[_Mapping[str, str]] = ..., role_env: _Optional[_Iterable[_Union[RoleEnvironment, _Mapping]]] = ..., chief: bool = ..., roles: _Optional[_Iterable[_Union[RoleCount, _Mapping]]] = ..., gpus_per_worker: _Optional[int] = ..., more_directories: _Optional[_Iterable[str]] = ..., evaluator: _Optional[_Union[Evaluator, _Mapping]] = ..., prediction: _Optional[_Union[Prediction, _Mapping]] = ...) -> None: ...
+
+class Prediction(_message.Message):
+    __slots__ = ("output_cache", "model", "model_directory")
+    OUTPUT_CACHE_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    MODEL_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
+    output_cache: str
+    model: str
+    model_directory: str
+    def __init__(self, output_cache: _Optional[str] = ..., model: _Optional[str] = ..., model_directory: _Optional[str] = ...) -> None: ...
 
 class Evaluator(_message.Message):
     __slots__ = ("script", "cache")
@@ -372,7 +394,7 @@ class Continuous(_message.Message):
     def __init__(self, every: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., when_rows: _Optional[int] = ..., replay: _Optional[float] = ...) -> None: ...
 
 class Job(_message.Message):
-    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "layout", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception", "node_failures", "save_requested", "force_stop_requested", "idle_restarts", "outcome", "earlier_attempts", "idle_causes", "admitted_at", "queue_position")
+    __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "layout", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception", "node_failures", "save_requested", "force_stop_requested", "idle_restarts", "outcome", "earlier_attempts", "idle_causes", "admitted_at", "queue_position", "process_node_id")
     ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
@@ -406,6 +428,7 @@ class Job(_message.Message):
     IDLE_CAUSES_FIELD_NUMBER: _ClassVar[int]
     ADMITTED_AT_FIELD_NUMBER: _ClassVar[int]
     QUEUE_POSITION_FIELD_NUMBER: _ClassVar[int]
+    PROCESS_NODE_ID_FIELD_NUMBER: _ClassVar[int]
     id: str
     request_id: str
     spec: JobSpec
@@ -439,7 +462,8 @@ class Job(_message.Message):
     idle_causes: _containers.RepeatedCompositeFieldContainer[CauseCount]
     admitted_at: _timestamp_pb2.Timestamp
     queue_position: int
-    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., layout: _Optional[int] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., kept_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., logs_stored: bool = ..., owner: _Optional[str] = ..., early_exception: _Optional[str] = ..., node_failures: _Optional[int] = ..., save_requested: bool = ..., force_stop_requested: bool = ..., idle_restarts: _Optional[int] = ..., outcome: _Optional[_Union[JobState, str]] = ..., earlier_attempts: _Optional[int] = ..., idle_causes: _Optional[_Iterable[_Union[CauseCount, _Mapping]]] = ..., admitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., queue_position: _Optional[int] = ...) -> None: ...
+    process_node_id: str
+    def __init__(self, id: _Optional[str] = ..., request_id: _Optional[str] = ..., spec: _Optional[_Union[JobSpec, _Mapping]] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., layout: _Optional[int] = ..., cause: _Optional[str] = ..., traceback: _Optional[str] = ..., exit_code: _Optional[int] = ..., stop_requested: bool = ..., service_node_id: _Optional[str] = ..., waiting_for: _Optional[str] = ..., crashes: _Optional[int] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., early_failures: _Optional[int] = ..., lost_partitions: _Optional[_Iterable[int]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., members: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., kept_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., logs_stored: bool = ..., owner: _Optional[str] = ..., early_exception: _Optional[str] = ..., node_failures: _Optional[int] = ..., save_requested: bool = ..., force_stop_requested: bool = ..., idle_restarts: _Optional[int] = ..., outcome: _Optional[_Union[JobState, str]] = ..., earlier_attempts: _Optional[int] = ..., idle_causes: _Optional[_Iterable[_Union[CauseCount, _Mapping]]] = ..., admitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., queue_position: _Optional[int] = ..., process_node_id: _Optional[str] = ...) -> None: ...
 
 class CauseCount(_message.Message):
     __slots__ = ("kind", "count", "last")
@@ -528,7 +552,7 @@ class PlannedEnd(_message.Message):
     def __init__(self, requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause_kind: _Optional[_Union[CauseKind, str]] = ..., cause: _Optional[str] = ..., step: _Optional[int] = ..., agreed: bool = ...) -> None: ...
 
 class Task(_message.Message):
-    __slots__ = ("role", "index", "node_id", "incarnation", "partitions", "status", "node_address", "role_name", "role_index")
+    __slots__ = ("role", "index", "node_id", "incarnation", "partitions", "status", "node_address", "role_name", "role_index", "abandoned")
     ROLE_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -538,6 +562,7 @@ class Task(_message.Message):
     NODE_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     ROLE_NAME_FIELD_NUMBER: _ClassVar[int]
     ROLE_INDEX_FIELD_NUMBER: _ClassVar[int]
+    ABANDONED_FIELD_NUMBER: _ClassVar[int]
     role: Role
     index: int
     node_id: str
@@ -547,10 +572,11 @@ class Task(_message.Message):
     node_address: str
     role_name: str
     role_index: int
-    def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., node_address: _Optional[str] = ..., role_name: _Optional[str] = ..., role_index: _Optional[int] = ...) -> None: ...
+    abandoned: bool
+    def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., node_address: _Optional[str] = ..., role_name: _Optional[str] = ..., role_index: _Optional[int] = ..., abandoned: bool = ...) -> None: ...
 
 class TaskStatus(_message.Message):
-    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed", "stalled", "end_requested", "log_bytes", "warm", "gpus")
+    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed", "stalled", "end_requested", "log_bytes", "warm", "gpus", "memory_bytes", "device_memory_bytes")
     STATE_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -572,6 +598,8 @@ class TaskStatus(_message.Message):
     LOG_BYTES_FIELD_NUMBER: _ClassVar[int]
     WARM_FIELD_NUMBER: _ClassVar[int]
     GPUS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
     state: TaskState
     address: str
     rows: int
@@ -593,10 +621,12 @@ class TaskStatus(_message.Message):
     log_bytes: int
     warm: bool
     gpus: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ..., node_failed: bool = ..., stalled: bool = ..., end_requested: _Optional[str] = ..., log_bytes: _Optional[int] = ..., warm: bool = ..., gpus: _Optional[_Iterable[str]] = ...) -> None: ...
+    memory_bytes: int
+    device_memory_bytes: int
+    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ..., node_failed: bool = ..., stalled: bool = ..., end_requested: _Optional[str] = ..., log_bytes: _Optional[int] = ..., warm: bool = ..., gpus: _Optional[_Iterable[str]] = ..., memory_bytes: _Optional[int] = ..., device_memory_bytes: _Optional[int] = ...) -> None: ...
 
 class Progress(_message.Message):
-    __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step", "busy_until_nanos", "end", "epochs", "rounds", "waiting_for")
+    __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step", "busy_until_nanos", "end", "epochs", "rounds", "waiting_for", "throughput")
     class MetricsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -615,6 +645,7 @@ class Progress(_message.Message):
     EPOCHS_FIELD_NUMBER: _ClassVar[int]
     ROUNDS_FIELD_NUMBER: _ClassVar[int]
     WAITING_FOR_FIELD_NUMBER: _ClassVar[int]
+    THROUGHPUT_FIELD_NUMBER: _ClassVar[int]
     step: int
     total_steps: int
     metrics: _containers.ScalarMap[str, float]
@@ -626,7 +657,18 @@ class Progress(_message.Message):
     epochs: _containers.RepeatedCompositeFieldContainer[EpochProgress]
     rounds: _containers.RepeatedCompositeFieldContainer[RoundProgress]
     waiting_for: str
-    def __init__(self, step: _Optional[int] = ..., total_steps: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., reported_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., resumed_from_step: _Optional[int] = ..., checkpoint_step: _Optional[int] = ..., busy_until_nanos: _Optional[int] = ..., end: _Optional[_Union[EndProgress, _Mapping]] = ..., epochs: _Optional[_Iterable[_Union[EpochProgress, _Mapping]]] = ..., rounds: _Optional[_Iterable[_Union[RoundProgress, _Mapping]]] = ..., waiting_for: _Optional[str] = ...) -> None: ...
+    throughput: Throughput
+    def __init__(self, step: _Optional[int] = ..., total_steps: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., reported_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., resumed_from_step: _Optional[int] = ..., checkpoint_step: _Optional[int] = ..., busy_until_nanos: _Optional[int] = ..., end: _Optional[_Union[EndProgress, _Mapping]] = ..., epochs: _Optional[_Iterable[_Union[EpochProgress, _Mapping]]] = ..., rounds: _Optional[_Iterable[_Union[RoundProgress, _Mapping]]] = ..., waiting_for: _Optional[str] = ..., throughput: _Optional[_Union[Throughput, _Mapping]] = ...) -> None: ...
+
+class Throughput(_message.Message):
+    __slots__ = ("steps_per_second", "examples_per_second", "input_wait")
+    STEPS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLES_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    INPUT_WAIT_FIELD_NUMBER: _ClassVar[int]
+    steps_per_second: float
+    examples_per_second: float
+    input_wait: float
+    def __init__(self, steps_per_second: _Optional[float] = ..., examples_per_second: _Optional[float] = ..., input_wait: _Optional[float] = ...) -> None: ...
 
 class RoundProgress(_message.Message):
     __slots__ = ("number", "begun_at", "finished_at", "changes", "publications")
@@ -723,7 +765,7 @@ class ReportReceipt(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., revision: _Optional[int] = ..., watched: bool = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops", "losses", "lost_nodes", "quarantine", "availability", "restored_caches", "missing_nodes", "layout", "max_tasks", "tasks", "gpus")
+    __slots__ = ("id", "consistent_id", "order", "address", "host_name", "agent", "plugin_version", "loops", "losses", "lost_nodes", "quarantine", "availability", "restored_caches", "missing_nodes", "layout", "max_tasks", "tasks", "gpus", "http_address", "serves_models")
     ID_FIELD_NUMBER: _ClassVar[int]
     CONSISTENT_ID_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
@@ -742,6 +784,8 @@ class Node(_message.Message):
     MAX_TASKS_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
     GPUS_FIELD_NUMBER: _ClassVar[int]
+    HTTP_ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    SERVES_MODELS_FIELD_NUMBER: _ClassVar[int]
     id: str
     consistent_id: str
     order: int
@@ -760,7 +804,9 @@ class Node(_message.Message):
     max_tasks: int
     tasks: int
     gpus: _containers.RepeatedCompositeFieldContainer[Gpu]
-    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[CacheLoss, _Mapping]]] = ..., lost_nodes: _Optional[_Iterable[_Union[LostNode, _Mapping]]] = ..., quarantine: _Optional[_Iterable[_Union[UnprovenAttempt, _Mapping]]] = ..., availability: _Optional[_Union[NodeAvailability, str]] = ..., restored_caches: _Optional[_Iterable[str]] = ..., missing_nodes: _Optional[_Iterable[_Union[MissingNode, _Mapping]]] = ..., layout: _Optional[int] = ..., max_tasks: _Optional[int] = ..., tasks: _Optional[int] = ..., gpus: _Optional[_Iterable[_Union[Gpu, _Mapping]]] = ...) -> None: ...
+    http_address: str
+    serves_models: bool
+    def __init__(self, id: _Optional[str] = ..., consistent_id: _Optional[str] = ..., order: _Optional[int] = ..., address: _Optional[str] = ..., host_name: _Optional[str] = ..., agent: _Optional[_Union[AgentInfo, _Mapping]] = ..., plugin_version: _Optional[str] = ..., loops: _Optional[_Iterable[_Union[NodeLoop, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[CacheLoss, _Mapping]]] = ..., lost_nodes: _Optional[_Iterable[_Union[LostNode, _Mapping]]] = ..., quarantine: _Optional[_Iterable[_Union[UnprovenAttempt, _Mapping]]] = ..., availability: _Optional[_Union[NodeAvailability, str]] = ..., restored_caches: _Optional[_Iterable[str]] = ..., missing_nodes: _Optional[_Iterable[_Union[MissingNode, _Mapping]]] = ..., layout: _Optional[int] = ..., max_tasks: _Optional[int] = ..., tasks: _Optional[int] = ..., gpus: _Optional[_Iterable[_Union[Gpu, _Mapping]]] = ..., http_address: _Optional[str] = ..., serves_models: bool = ...) -> None: ...
 
 class UnprovenAttempt(_message.Message):
     __slots__ = ("job_id", "attempt", "pids")
@@ -1100,3 +1146,25 @@ class AcceptQuorumResponse(_message.Message):
     job: Job
     missing: _containers.RepeatedCompositeFieldContainer[Node]
     def __init__(self, job: _Optional[_Union[Job, _Mapping]] = ..., missing: _Optional[_Iterable[_Union[Node, _Mapping]]] = ...) -> None: ...
+
+class ProfileTaskRequest(_message.Message):
+    __slots__ = ("job_id", "role", "index", "seconds")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    SECONDS_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    role: Role
+    index: int
+    seconds: float
+    def __init__(self, job_id: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., seconds: _Optional[float] = ...) -> None: ...
+
+class ProfileTaskResponse(_message.Message):
+    __slots__ = ("profile_id", "directory", "name")
+    PROFILE_ID_FIELD_NUMBER: _ClassVar[int]
+    DIRECTORY_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    profile_id: str
+    directory: str
+    name: str
+    def __init__(self, profile_id: _Optional[str] = ..., directory: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...

@@ -109,6 +109,11 @@ class NodeApiServiceStub(object):
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsResponse.FromString,
                 _registered_method=True)
+        self.ProfileTask = channel.unary_unary(
+                '/tensorflow_ignite.v1.NodeApiService/ProfileTask',
+                request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ProfileTaskRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ProfileTaskResponse.FromString,
+                _registered_method=True)
 
 
 class NodeApiServiceServicer(object):
@@ -237,6 +242,15 @@ class NodeApiServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ProfileTask(self, request, context):
+        """Requests a profile of one running task; any node takes the call. Returns before the profile begins. The task writes
+        the files, or a file with the reason why it cannot. JOB_NOT_FOUND, JOB_FINISHED; INVALID_REQUEST: the job has no such
+        task, or the task does not run.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_NodeApiServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -314,6 +328,11 @@ def add_NodeApiServiceServicer_to_server(servicer, server):
                     servicer.AgreeOnRows,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsResponse.SerializeToString,
+            ),
+            'ProfileTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.ProfileTask,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ProfileTaskRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ProfileTaskResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -721,6 +740,33 @@ class NodeApiService(object):
             '/tensorflow_ignite.v1.NodeApiService/AgreeOnRows',
             tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.AgreeOnRowsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ProfileTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.NodeApiService/ProfileTask',
+            tensorflow__ignite_dot_v1_dot_job__pb2.ProfileTaskRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_job__pb2.ProfileTaskResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import count
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ from tensorflow_ignite.data.epochs.row_batch import RowBatch
 from tensorflow_ignite.data.epochs.rows_per_worker import BEGIN, OPEN, PAD, STRICT, EpochLength, EpochStart
 from tensorflow_ignite.data.epochs.snapshots import Snapshot, Snapshots, SnapshotWriter
 from tensorflow_ignite.data.epochs.tensor_schema import Column, check_layout, storage_of, zero_of
-from tensorflow_ignite.data.epochs.tensors import ALIGNMENT, arrays_of
+from tensorflow_ignite.data.epochs.tensors import arrays_of
 
 _log = logging.getLogger(__name__)
 
@@ -248,7 +248,7 @@ class _EpochPass:
         while True:
             try:
                 streams = self._epoch.changes(positions)
-                return streams, list(self._prefetched(streams, True))
+                return streams, list(self._prefetched(streams))
             except _OUTDATED as error:
                 # A node may have died after the last refresh; the others need a while to notice it.
                 if deadline is None:
@@ -262,8 +262,7 @@ class _EpochPass:
     def _with_arrays(self, batch: RowBatch) -> RowBatch:
         if batch.arrays is not None or self._epoch.order.window is not None:
             return batch
-        records = _aligned(batch.records)
-        return replace(batch, records=records, arrays=arrays_of(records, self._epoch.layout))
+        return replace(batch, arrays=arrays_of(batch.records, self._epoch.layout))
 
     def _must_read_all(self) -> bool:
         """Whether rows beyond the length are read: for a snapshot, or because there should be none."""
@@ -339,7 +338,7 @@ class _EpochPass:
         self._writer = writer
         try:
             streams = self._epoch.streams(epoch, writer.is_active if writer else None, not self._is_restart)
-            with closing(self._prefetched(streams, writer is not None)) as batches:
+            with closing(self._prefetched(streams)) as batches:
                 for batch in batches:
                     if writer is not None and not writer.add(batch):
                         writer = self._writer = None
@@ -353,18 +352,18 @@ class _EpochPass:
                 writer.abandon()
             self._writer = None
 
-    def _prefetched(self, streams: Sequence[Stream], cached: bool) -> Batches:
+    def _prefetched(self, streams: Sequence[Stream]) -> Batches:
         """The batches of streams in turn, which threads read; these end with the generator."""
         sources: list[Prefetcher[RowBatch]] = []
         try:
             for stream in streams:
-                sources.append(self._threads.start(self._received(stream, cached), stream.cancel))
+                sources.append(self._threads.start(self._received(stream), stream.cancel))
             yield from round_robin(sources)
         finally:
             for source in sources:
                 source.cancel()
 
-    def _received(self, stream: Stream, cached: bool) -> Batches:
+    def _received(self, stream: Stream) -> Batches:
         layout = self._epoch.layout
         checked: pa.Schema | None = None
         for records in stream:
@@ -376,8 +375,6 @@ class _EpochPass:
             if checked is None or not records.schema.equals(checked):
                 check_layout(records.schema, layout, self._epoch.subject)
                 checked = records.schema
-            if cached:
-                records = _aligned(records)
             arrays = arrays_of(records, layout) if self._epoch.order.window is None else None
             yield RowBatch(records, arrays, True, identities, partitions)
 
@@ -408,12 +405,3 @@ def zeros(schema: pa.Schema, rows: int) -> pa.RecordBatch:
         return pa.repeat(pa.scalar(zero_of(stored), stored.type), rows).cast(field.type)
 
     return pa.RecordBatch.from_arrays([column(field) for field in schema], schema=schema)
-
-
-def _aligned(records: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows in memory that TensorFlow takes without a copy: one copy here saves one in each later epoch."""
-    buffers = chain.from_iterable(column.buffers() for column in records.columns)
-    if all(buffer is None or not buffer.size or buffer.address % ALIGNMENT == 0 for buffer in buffers):
-        return records
-    # Arrow always copies two batches into new memory, even if one of them is empty.
-    return pa.concat_batches([records, records.slice(0, 0)])

@@ -14,6 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
+from tensorflow_ignite.data.epochs import input_totals
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
 from tensorflow_ignite.data.epochs.tensor_schema import Column
 from tensorflow_ignite.data.epochs.tensors import arrays_of
@@ -73,7 +74,9 @@ class EpochReader:
         """
         with self._serving:
             try:
-                return self._take(offset)
+                batch = self._take(offset)
+                input_totals.add_rows(batch.rows if batch is not None else 0)
+                return batch
             except BaseException:
                 # The next call starts again: a stream that broke must not look like one that has ended.
                 self._batches = None
@@ -240,7 +243,9 @@ class Prefetcher(threading.Thread, Generic[_T]):
             ReaderClosedError: If the prefetcher was cancelled, so the next items are not known.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._cancelled or self._ready or self._ended)
+            if not self._ready:
+                with input_totals.waiting():
+                    self._changed.wait_for(lambda: self._cancelled or self._ready or self._ended)
             if self._cancelled:
                 raise ReaderClosedError
             if self._ready:

@@ -1,7 +1,8 @@
 """Arrow columns as arrays for TensorFlow, without a copy where Arrow and TensorFlow have the same layout.
 
 TensorFlow uses the memory of an array whose address is a multiple of 64. The array keeps its Arrow buffer alive, and no
-buffer is written again while it lives, so a tensor may live as long as its user needs it.
+buffer is written again while it lives, so a tensor may live as long as its user needs it. But TensorFlow takes that
+memory for its own: an operation may write its result there. So an array has memory that nobody else reads (`owned`).
 """
 
 from __future__ import annotations
@@ -49,6 +50,33 @@ def arrays_of(batch: pa.RecordBatch, layout: Sequence[Column], real: bool = True
             column, _Level(array, valid, batch.num_rows, ())
         )
     return arrays
+
+
+def owned(arrays: Sequence[Array], kept: bool) -> list[Array]:
+    """The arrays of a batch, each in memory of its own where TensorFlow would use that of the batch.
+
+    Args:
+        arrays: Those of :func:`arrays_of`.
+        kept: Whether their memory is read again, such as that of a snapshot.
+    """
+    own: list[Array] = []
+    addresses: set[int] = set()
+    for array in arrays:
+        address = array.ctypes.data
+        is_used = array.size > 0 and array.dtype != object and address % ALIGNMENT == 0
+        # The elements of a list may have one validity, and one array of row splits.
+        own.append(_copied(array) if is_used and (kept or address in addresses) else array)
+        addresses.add(address)
+    return own
+
+
+def _copied(array: Array) -> Array:
+    """A copy that TensorFlow uses without another one."""
+    memory = np.empty(array.nbytes + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    copy: Array = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def empty_arrays(layout: Sequence[Column]) -> list[Array]:

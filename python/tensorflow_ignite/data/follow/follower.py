@@ -49,11 +49,12 @@ SECONDS_BETWEEN_WARNINGS = 60.0
 _UNREACHED = (
     errors.ClusterNotActiveError,
     errors.ConnectionFailedError,
+    errors.NoAgentError,
     errors.PartitionNotLocalError,
     errors.RequestTimeoutError,
 )
 # What a node answers to a poll when it stops; whether the cache exists, the request for its owners says.
-_RETRIED = (*_UNREACHED, errors.NoAgentError, errors.CacheNotFoundError)
+_RETRIED = (*_UNREACHED, errors.CacheNotFoundError)
 
 _log = logging.getLogger(__name__)
 

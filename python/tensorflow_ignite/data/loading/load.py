@@ -159,7 +159,7 @@ def load_rows(
         if progress is not None:
             progress(sent.progress(stored))
 
-    stored = flight.put(where, command, rows.schema, sent.batches(), writer, report if progress else None)
+    stored = flight.put(where, command, rows.schema, sent.batches(), writer, report if progress else None).rows
     report(stored)
     return LoadSummary(stored, sent.bytes, time.monotonic() - sent.began)
 

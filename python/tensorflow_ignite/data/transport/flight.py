@@ -235,7 +235,7 @@ def put(
     batches: Iterable[pa.RecordBatch],
     credentials: Credentials | None = None,
     report: Callable[[int], None] | None = None,
-) -> int:
+) -> data_pb2.LoadResult:
     """Sends batches to be written; returns the number of rows that the cluster has written.
 
     If the iterator of the batches raises an error, the cluster removes the new cache before the error is raised here.
@@ -258,12 +258,12 @@ def put(
     if result is None:
         if not sender.rows:
             # A result of zeros has no bytes, so it does not arrive.
-            return 0
+            return data_pb2.LoadResult()
         raise errors.InternalError(
             f"cache {command.cache!r} was not loaded: the node at {address} ended the call without the number of "
             f"rows. Every load ends with this number. Read the log of that node"
         )
-    return int(result.rows)
+    return result
 
 
 def _send(

@@ -12,6 +12,7 @@ import logging
 import socket
 import ssl
 import struct
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,8 +31,10 @@ from pyignite.utils import cache_id
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport.thin.failures import (
+    FAILED,
     SECONDS_TO_ANSWER,
     SECONDS_TO_CONNECT,
+    SECONDS_TO_JOIN,
     RequestRejected,
     translate,
 )
@@ -42,6 +45,7 @@ _REQUEST = struct.Struct("<ihq")
 _SCAN = struct.Struct("<iBBiiB")
 _FLAG_ERROR, _FLAG_TOPOLOGY = 1, 2
 _NULL = 101
+_PAUSE_SECONDS = 0.05
 _PRIMARY = bytes([PeekModes.PRIMARY])
 
 # Without any handler, pyignite prints the stack of each error, which is raised anyway.
@@ -166,9 +170,20 @@ class ThinConnection:
         if not self._client.protocol_context.is_partition_awareness_supported():
             return {}
         with self._translated(cache):
-            answer = _value(cache_get_node_partitions(self._link, cache_id(cache)))
+            answer = self._owners_once_joined(cache)
             mapping = answer["partition_mapping"].get(cache_id(cache), {}).get("node_mapping") or {}
             return {str(node): set(partitions) for node, partitions in mapping.items()}
+
+    def _owners_once_joined(self, cache: str) -> Any:
+        """Asks again for a while: a node takes clients before it has joined, and fails with a NullPointerException."""
+        deadline = time.monotonic() + SECONDS_TO_JOIN
+        while True:
+            try:
+                return _value(cache_get_node_partitions(self._link, cache_id(cache)))
+            except RequestRejected as refusal:
+                if refusal.status != FAILED or time.monotonic() >= deadline:
+                    raise
+            time.sleep(_PAUSE_SECONDS)
 
     def has_partition(self, cache: str, number: int) -> bool:
         """Whether a cache has a partition with this number."""

@@ -12,10 +12,15 @@ from tensorflow_ignite import errors
 SECONDS_TO_CONNECT = 5.0
 # Timeout for each part of an answer.
 SECONDS_TO_ANSWER = 30.0
+# A node that has just started may not know the owners of partitions for a moment.
+SECONDS_TO_JOIN = 10.0
+
+# The status of Ignite's thin client protocol for errors without a status of their own.
+FAILED = 1
 
 _MOST_CHARACTERS = 300
 
-# Statuses of Ignite's thin client protocol with a specific error.
+# Statuses with a specific error.
 _NOT_ACTIVE, _NO_CACHE, _NOT_ALLOWED, _AUTH_FAILED = 10, 1000, 1012, 2000
 
 

@@ -8,11 +8,11 @@ import java.util.function.Supplier;
 /** Polls until a condition holds. */
 public final class Await {
   private static final long POLL_MS = 20;
-  private static final long SECONDS = 60;
+  private static final long SECONDS = 180;
 
   private Await() {}
 
-  /** Returns the first value that is not null; fails after 60 s. */
+  /** Returns the first value that is not null; fails after 180 s. */
   public static <T> T nonNull(String condition, Supplier<T> poll) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
     for (T value = poll.get(); ; value = poll.get()) {
@@ -26,7 +26,7 @@ public final class Await {
     }
   }
 
-  /** Returns when a condition holds; fails after 60 s. */
+  /** Returns when a condition holds; fails after 180 s. */
   public static void until(String description, BooleanSupplier condition) {
     nonNull(description, () -> condition.getAsBoolean() ? true : null);
   }

@@ -30,13 +30,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.configuration.IgniteConfiguration;
@@ -87,12 +84,7 @@ public class ItService {
     NODES.forEach(Ignite::close);
     System.clearProperty("tensorflow.ignite.python");
     SETTINGS.keySet().forEach(System::clearProperty);
-    List<String> left =
-        Thread.getAllStackTraces().entrySet().stream()
-            .filter(thread -> thread.getKey().getName().startsWith("tensorflow-ignite-"))
-            .map(thread -> thread.getKey() + " in " + Arrays.toString(thread.getValue()))
-            .collect(Collectors.toList());
-    assertEquals("threads of the service are left", Collections.emptyList(), left);
+    NodeService.awaitNoThreads();
   }
 
   @Test
@@ -195,7 +187,8 @@ public class ItService {
         () -> {
           List<Node> nodes =
               api(channel).listNodes(ListNodesRequest.getDefaultInstance()).getNodesList();
-          return nodes.stream().allMatch(node -> !node.getAgent().getError().isEmpty())
+          return nodes.size() == NODES.size()
+                  && nodes.stream().allMatch(node -> !node.getAgent().getError().isEmpty())
               ? nodes
               : null;
         });

@@ -26,7 +26,7 @@ public class ItStop {
   private static final int OTHERS = 8;
 
   private static final long MEANWHILE_MS = 1_500;
-  private static final long LIMIT_S = 15;
+  private static final long LIMIT_S = 28;
   private static final Map<String, String> SETTINGS =
       Map.of(
           "tensorflow.ignite.port", "0",

@@ -13,17 +13,24 @@ import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
 /** The configurations of the nodes of one cluster: quiet, on loopback, with ports of their own. */
 public final class LoopbackNodes {
-  private static final int LOWEST_PORT = 45_000;
+  /** Below the ports that the system hands out, and those of the tests in Python. */
+  private static final int LOWEST_PORT = 12_000;
+
+  /** A node may find a port taken that was free. */
+  private static final int SPARE_PORTS = 8;
+
+  /** No test needs the detection of failures; a JVM of a busy machine may stand still for long. */
+  private static final long PATIENCE_MS = 60_000;
 
   private final int nodes;
   private final int discovery;
   private final int communication;
 
   /**
-   * @param nodes the largest number of nodes at one time
+   * @param most the largest number of nodes at one time
    */
-  public LoopbackNodes(int nodes) throws IOException {
-    this.nodes = nodes;
+  public LoopbackNodes(int most) throws IOException {
+    nodes = Math.max(most, SPARE_PORTS);
     discovery = FreePorts.from(LOWEST_PORT, 2 * nodes);
     communication = discovery + nodes;
   }
@@ -56,6 +63,7 @@ public final class LoopbackNodes {
         .setClientConnectorConfiguration(null)
         .setConnectorConfiguration(null)
         .setMetricsLogFrequency(0)
+        .setFailureDetectionTimeout(PATIENCE_MS)
         .setDataStorageConfiguration(storage(new DataRegionConfiguration().setMaxSize(256L << 20)))
         .setCommunicationSpi(
             new TcpCommunicationSpi()

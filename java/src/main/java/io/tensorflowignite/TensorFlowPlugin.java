@@ -1,10 +1,13 @@
 package io.tensorflowignite;
 
 import io.tensorflowignite.node.InactiveApi;
+import io.tensorflowignite.predict.sql.SqlPredictions;
 import java.io.Serializable;
 import java.util.UUID;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteSystemProperties;
 import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.lang.IgnitePredicate;
 import org.apache.ignite.plugin.CachePluginContext;
 import org.apache.ignite.plugin.CachePluginProvider;
@@ -21,6 +24,14 @@ import org.apache.ignite.services.ServiceConfiguration;
  */
 @SuppressWarnings("rawtypes") // As Ignite's interface.
 public final class TensorFlowPlugin implements PluginProvider<PluginConfiguration> {
+  /**
+   * Ignite plans a condition such as {@code id BETWEEN 1 AND 1000000000000} on an integer key by a
+   * loop over these numbers, until it has found more partitions than this property says. In a cache
+   * with fewer partitions the loop does not end, and nothing can cancel it.
+   */
+  private static final String MAX_PARTITIONS_OF_RANGE =
+      IgniteSystemProperties.IGNITE_SQL_MAX_EXTRACTED_PARTS_FROM_BETWEEN;
+
   private static final class Plugin implements IgnitePlugin {}
 
   private final Plugin plugin = new Plugin();
@@ -51,12 +62,34 @@ public final class TensorFlowPlugin implements PluginProvider<PluginConfiguratio
   @Override
   public void start(PluginContext context) {
     ignite = context.grid();
+    if (hasSqlFunctions()) {
+      SqlPredictions.announce(ignite);
+    }
+  }
+
+  /**
+   * Whether this is a server whose bean, if it has one, turns the functions of SQL on, and may run
+   * here.
+   */
+  private boolean hasSqlFunctions() {
+    if (ignite.configuration().isClientMode()) {
+      return false;
+    }
+    ServiceConfiguration service = TensorFlowService.configured(ignite);
+    return service == null
+        || (service.getNodeFilter() == null
+            && ((TensorFlowService) service.getService()).settings().sqlFunctions);
   }
 
   @Override
   public void onIgniteStart() {
+    if (ignite.cluster().localNode().isClient()) {
+      // A client node reads the text of its queries itself; the servers decide.
+      SqlPredictions.createFunctions(ignite);
+      return;
+    }
     ServiceConfiguration service = TensorFlowService.configured(ignite);
-    if (service == null || ignite.cluster().localNode().isClient()) {
+    if (service == null) {
       return;
     }
     IgnitePredicate<ClusterNode> filter = service.getNodeFilter();
@@ -74,10 +107,19 @@ public final class TensorFlowPlugin implements PluginProvider<PluginConfiguratio
   }
 
   @Override
-  public void stop(boolean cancel) {}
+  public void stop(boolean cancel) {
+    if (ignite != null) {
+      SqlPredictions.forget(ignite);
+    }
+  }
 
   @Override
-  public void initExtensions(PluginContext context, ExtensionRegistry registry) {}
+  public void initExtensions(PluginContext context, ExtensionRegistry registry) {
+    // Before Ignite's query engine starts, which reads it once.
+    if (System.getProperty(MAX_PARTITIONS_OF_RANGE) == null) {
+      System.setProperty(MAX_PARTITIONS_OF_RANGE, "0");
+    }
+  }
 
   @Override
   public <T> T createComponent(PluginContext context, Class<T> type) {
@@ -91,6 +133,10 @@ public final class TensorFlowPlugin implements PluginProvider<PluginConfiguratio
 
   @Override
   public Serializable provideDiscoveryData(UUID node) {
+    // Before this node joins: it may get a part of a query as soon as it has rows.
+    if (node.equals(((IgniteEx) ignite).context().localNodeId()) && hasSqlFunctions()) {
+      SqlPredictions.expect(ignite);
+    }
     return null;
   }
 

@@ -3,6 +3,7 @@ package io.tensorflowignite;
 import io.tensorflowignite.job.JobView;
 import io.tensorflowignite.lease.NodeContact;
 import io.tensorflowignite.node.NodeRuntime;
+import io.tensorflowignite.predict.NodePredictions;
 import io.tensorflowignite.security.decide.AccessRules;
 import io.tensorflowignite.settings.BatchLimits;
 import io.tensorflowignite.settings.ClusterSettings;
@@ -45,7 +46,8 @@ import org.apache.ignite.services.ServiceContext;
  * them. Settings of one node (interpreter, address, port, work directory, certificate) are system
  * properties {@code tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
  */
-public final class TensorFlowService implements Service, NodeContact, JobView {
+public final class TensorFlowService
+    implements Service, NodeContact, JobView, NodePredictions, TensorFlowModels {
   /** The name under which the service is deployed. */
   public static final String NAME = "tensorflow-ignite";
 
@@ -90,6 +92,7 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   private int warmProcesses = 1;
   private int maxTasks;
   private HashMap<String, Integer> taskQuotas = new HashMap<>();
+  private boolean sqlFunctions;
 
   private final SecuritySettings security = new SecuritySettings();
 
@@ -394,6 +397,14 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
     clientCertificates = mode.equals("required");
   }
 
+  /**
+   * Whether the SQL of Ignite has the functions TF_PREDICT, TF_PREDICT_ARRAY and TF_PREDICT_TEXT in
+   * the schema PUBLIC. All server nodes must run the service; otherwise the functions refuse.
+   */
+  public void setSqlFunctions(boolean enabled) {
+    sqlFunctions = enabled;
+  }
+
   /** host:port of this node's API; null while the node is not ready, or after a failure. */
   public String address() {
     NodeRuntime started = runtime;
@@ -427,6 +438,40 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
   @Override
   public byte[][] observe(String[] jobIds, boolean summaries) {
     return runtime.observe(jobIds, summaries);
+  }
+
+  @Override
+  public Map<String, Object> predict(String model, Map<String, Object> inputs) {
+    return predict(model, inputs, DEFAULT_TIMEOUT_MILLIS);
+  }
+
+  @Override
+  public Map<String, Object> predict(String model, Map<String, Object> inputs, long timeoutMillis) {
+    return runtime.predict(predictions -> predictions.predict(model, inputs, timeoutMillis));
+  }
+
+  @Override
+  public Map<String, Object> predictKeys(String model, String cache, Object[] keys) {
+    return predictKeys(model, cache, keys, DEFAULT_TIMEOUT_MILLIS);
+  }
+
+  @Override
+  public Map<String, Object> predictKeys(
+      String model, String cache, Object[] keys, long timeoutMillis) {
+    return runtime.predict(
+        predictions -> predictions.predictKeys(model, cache, keys, timeoutMillis));
+  }
+
+  @Override
+  public byte[] predictHere(byte[] request, long timeoutMillis) {
+    return runtime.predict(predictions -> predictions.predictHere(request, timeoutMillis));
+  }
+
+  @Override
+  public byte[] predictRowsHere(
+      String model, String signature, String cache, Object[] keys, long timeoutMillis) {
+    return runtime.predict(
+        predictions -> predictions.predictRowsHere(model, signature, cache, keys, timeoutMillis));
   }
 
   @Override
@@ -489,7 +534,8 @@ public final class TensorFlowService implements Service, NodeContact, JobView {
             taskNice,
             warmProcesses),
         new QueueSettings(maxTasks, taskQuotas),
-        new TlsSettings(tls, clientCertificates));
+        new TlsSettings(tls, clientCertificates),
+        sqlFunctions);
   }
 
   private static Duration seconds(double seconds) {

@@ -218,7 +218,7 @@ final class Layers {
   private void checkUnused(Map<String, Set<String>> used, List<String> faults) {
     rows.forEach(
         (own, row) -> {
-          if (own.equals("v1")) {
+          if (own.equals("v1") || own.endsWith(".v1")) {
             return;
           }
           Set<String> names = used.getOrDefault(own, Collections.emptySet());

@@ -185,7 +185,7 @@ public class ItOutputStore {
     assertEquals(7, newest.last);
     Found oldest = read(task(1, 0));
     assertEquals(31, oldest.last);
-    assertTrue("" + oldest.dropped, oldest.dropped >= 8 * CHUNK && oldest.dropped < 16 * CHUNK);
+    assertTrue("" + oldest.dropped, oldest.dropped >= 7 * CHUNK && oldest.dropped < 16 * CHUNK);
     destroy(other, probe);
     logs.remove(task(1, 0));
     logs.remove(task(2, 0));

@@ -54,6 +54,8 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.configuration.DataRegionConfiguration;
 import org.apache.ignite.configuration.IgniteConfiguration;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.cache.IgniteCacheProxy;
 
 /**
  * Real Ignite nodes in this JVM, each with a data endpoint behind a gRPC server, and a Flight
@@ -96,6 +98,29 @@ final class DataCluster {
 
   int size() {
     return nodes.size();
+  }
+
+  /** Whether each node has the partition maps of the present nodes. */
+  boolean hasPartitionMaps() {
+    return nodes.stream()
+        .allMatch(
+            node ->
+                ((IgniteEx) node)
+                            .context()
+                            .cache()
+                            .context()
+                            .exchange()
+                            .readyAffinityVersion()
+                            .topologyVersion()
+                        == node.cluster().topologyVersion()
+                    && node.cluster().nodes().size() == size());
+  }
+
+  /** Whether a node makes a copy of a partition of the cache now. */
+  boolean isMoving(String cache) {
+    return nodes.stream()
+        .map(node -> ((IgniteCacheProxy<?, ?>) node.cache(cache)).context())
+        .anyMatch(cacheOfNode -> cacheOfNode.topology().localPartitionMap().hasMovingPartitions());
   }
 
   Ignite node(int index) {

@@ -6,6 +6,7 @@ import static org.junit.Assert.assertTrue;
 import static org.junit.Assert.fail;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import io.tensorflowignite.Await;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
@@ -56,7 +57,16 @@ public abstract class DataTest {
     Set<String> caches = new HashSet<>(ignite.cacheNames());
     // Endpoints hold it, and its rows go with the caches.
     caches.remove(SystemCache.LOSSES.cacheName());
+    // Ignite may end a node that receives partitions of a cache while this is destroyed.
+    Await.until("no partition moves", () -> caches.stream().noneMatch(DataTest::isMoving));
     ignite.destroyCaches(caches);
+  }
+
+  /** A cache with a delay keeps partitions that it has not begun to copy. */
+  @SuppressWarnings({"unchecked", "deprecation"})
+  private static boolean isMoving(String cache) {
+    return ignite.cache(cache).getConfiguration(CacheConfiguration.class).getRebalanceDelay() == 0
+        && cluster.isMoving(cache);
   }
 
   static ReadCommand.Builder command(String cache) {

@@ -38,7 +38,7 @@ import org.junit.Test;
 
 /** A reader that knows the rows of a position gets the present rows from what has changed. */
 public class ItChanges extends DataTest {
-  private static final int PARTITIONS = 16;
+  private static final int PARTITIONS = 32;
   private static final int ROWS = 2_000;
 
   /** Longer than the time after which the feeds of all nodes have positions. */
@@ -156,7 +156,7 @@ public class ItChanges extends DataTest {
     IgniteCache<Object, Object> cache = filled("cleared");
     cache.clear(key(3));
     cache
-        .withExpiryPolicy(new CreatedExpiryPolicy(new Duration(TimeUnit.MILLISECONDS, 300)))
+        .withExpiryPolicy(new CreatedExpiryPolicy(new Duration(TimeUnit.SECONDS, 5)))
         .put(key(ROWS + 1), row(0, 1));
     assertEquals(row(0, 1), cache.get(key(ROWS + 1)));
     Await.until("the row has expired", () -> cache.get(key(ROWS + 1)) == null);
@@ -177,11 +177,12 @@ public class ItChanges extends DataTest {
       Await.until(
           "the new node owns partitions",
           () ->
-              ignite
-                      .affinity("moving")
-                      .primaryPartitions(cluster.node(3).cluster().localNode())
-                      .length
-                  > 0);
+              cluster.hasPartitionMaps()
+                  && ignite
+                          .affinity("moving")
+                          .primaryPartitions(cluster.node(3).cluster().localNode())
+                          .length
+                      > 0);
       cache.put(key(1), row(1, 5));
       // The feed of the new node begins with this read.
       read("moving");
@@ -229,8 +230,8 @@ public class ItChanges extends DataTest {
             });
     writer.start();
     begin = System.nanoTime();
-    assertNotEquals(0, readFirst("awaited", 30_000));
-    assertTrue(System.nanoTime() - begin < TimeUnit.SECONDS.toNanos(10));
+    assertNotEquals(0, readFirst("awaited", 60_000));
+    assertTrue(System.nanoTime() - begin < TimeUnit.SECONDS.toNanos(55));
     writer.join();
   }
 

@@ -25,7 +25,6 @@ import org.apache.ignite.cache.affinity.Affinity;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.CacheConfiguration;
-import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.IgniteNodeAttributes;
 import org.apache.ignite.lang.IgnitePredicate;
 import org.junit.After;
@@ -218,13 +217,7 @@ public class ItDataLoss {
   /** Stops the node without moving its rows; returns when the others have new partition maps. */
   private void stopLastNode() throws Exception {
     cluster.stopLastNode();
-    IgniteEx node = (IgniteEx) cluster.node(0);
-    Await.until(
-        "the node has left",
-        () ->
-            node.context().cache().context().exchange().readyAffinityVersion().topologyVersion()
-                    == node.cluster().topologyVersion()
-                && node.cluster().nodes().size() == cluster.size());
+    Await.until("the node has left", cluster::hasPartitionMaps);
   }
 
   private static ReadCommand.Builder command(String cache) {

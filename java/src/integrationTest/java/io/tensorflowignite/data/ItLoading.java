@@ -3,7 +3,6 @@ package io.tensorflowignite.data;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
-import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
@@ -27,6 +26,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -218,10 +218,17 @@ public class ItLoading extends DataTest {
       new Thread(load).start();
       Await.until("the load waits for the partitions", ItLoading::isRemoving);
       assertFalse(load.isDone());
-      for (int node = 0; node < 4; node++) {
-        cluster.node(node).cache("moving").rebalance();
-      }
-      assertEquals(10L, (long) load.get(20, SECONDS));
+      // A first call may end before they have moved.
+      Await.until(
+          "the load has its turn",
+          () -> {
+            for (int node = 0; node < 4; node++) {
+              Optional.ofNullable(cluster.node(node).cache("moving"))
+                  .ifPresent(IgniteCache::rebalance);
+            }
+            return load.isDone();
+          });
+      assertEquals(10L, (long) load.get());
       assertEquals(rows(0, 10), read("moving"));
       assertEquals(4, ignite.cluster().nodes().size());
     } finally {
@@ -441,10 +448,12 @@ public class ItLoading extends DataTest {
 
   @Test
   public void reservedNamesCannotBeLoaded() {
-    assertInvalid(
-        ERROR_CODE_INVALID_REQUEST,
-        "cache tensorflow-ignite-mine cannot be loaded;",
-        () -> load(into("tensorflow-ignite-mine"), 1, 1));
+    for (String cache : List.of("tensorflow-ignite-mine", "ignite-sys-cache")) {
+      assertInvalid(
+          ERROR_CODE_INVALID_REQUEST,
+          "cache " + cache + " cannot be loaded;",
+          () -> load(into(cache), 1, 1));
+    }
   }
 
   private interface Filler {

@@ -26,11 +26,13 @@ public class ItReadErrors extends DataTest {
     create(new CacheConfiguration<>("known"), 4, 0);
     create(new CacheConfiguration<>("tensorflow-ignite-jobs"), 4, 0);
 
-    assertFails(
-        FlightStatusCode.NOT_FOUND,
-        "there is no cache nope; the cluster's caches are [known];",
-        "[code=CACHE_NOT_FOUND]",
-        () -> cluster.info(command("nope").build()));
+    for (String cache : List.of("nope", "ignite-sys-cache")) {
+      assertFails(
+          FlightStatusCode.NOT_FOUND,
+          "there is no cache " + cache + "; the cluster's caches are [known];",
+          "[code=CACHE_NOT_FOUND]",
+          () -> cluster.info(command(cache).build()));
+    }
   }
 
   @Test

@@ -94,6 +94,18 @@ public class ItSql extends DataTest {
     }
   }
 
+  @Test(timeout = 60_000)
+  public void aRangeOfKeysMayBeAsWideAsItsTypeHoweverFewThePartitions() throws Exception {
+    fill(create(sql("few"), 2, 0));
+    String all = String.valueOf(Long.MAX_VALUE);
+    for (String where :
+        List.of("_key BETWEEN 590 AND " + all, "_key >= ROUND(590, 2) AND _key < " + all)) {
+      ReadCommand command = command("few").setWhere(where).setKey(true).build();
+      assertEquals(where, 10, cluster.info(command).getRecords());
+      assertKeys(i -> i >= 590, cluster.readAll(command));
+    }
+  }
+
   @Test
   public void aConditionThatNoKeyCanMeetGivesNoRows() throws Exception {
     fill(create(sql("none"), 8, 0));

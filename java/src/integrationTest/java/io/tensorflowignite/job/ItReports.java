@@ -91,11 +91,12 @@ public class ItReports {
         OutputNews there = OutputNews.open(running);
         OutputNews.Follower follower = here.follow("followed", heard::add)) {
       there.stored(followed);
-      follower.renew(
+      Attempt attempt =
           Attempt.newBuilder()
               .addTasks(Task.newBuilder().setNodeId(id(running)))
               .addTasks(Task.newBuilder().setNodeId(id(serving)))
-              .build());
+              .build();
+      follower.renew(attempt);
       Await.until(
           "the news has come",
           () -> {
@@ -103,8 +104,13 @@ public class ItReports {
             there.stored(followed);
             return !heard.isEmpty();
           });
-      here.stored(followed.toBuilder().setIndex(1).build());
-      Await.until("the news of this node has come", () -> heard.size() == 2);
+      Await.until(
+          "the news of this node has come",
+          () -> {
+            follower.renew(attempt);
+            here.stored(followed.toBuilder().setIndex(1).build());
+            return heard.size() == 2;
+          });
       assertEquals(Set.of(followed, followed.toBuilder().setIndex(1).build()), heard);
     }
   }

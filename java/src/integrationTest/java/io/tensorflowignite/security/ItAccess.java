@@ -33,6 +33,7 @@ import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
 import io.tensorflowignite.v1.CheckBlocksRequest;
+import io.tensorflowignite.v1.DeployModelRequest;
 import io.tensorflowignite.v1.GetFileRequest;
 import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
@@ -43,6 +44,9 @@ import io.tensorflowignite.v1.ListCachesResponse;
 import io.tensorflowignite.v1.ListJobsRequest;
 import io.tensorflowignite.v1.ListJobsResponse;
 import io.tensorflowignite.v1.MakeDirectoryRequest;
+import io.tensorflowignite.v1.ModelKey;
+import io.tensorflowignite.v1.PredictRequest;
+import io.tensorflowignite.v1.ProfileTaskRequest;
 import io.tensorflowignite.v1.PutBlocksRequest;
 import io.tensorflowignite.v1.RemoveFileRequest;
 import io.tensorflowignite.v1.RenameFileRequest;
@@ -52,6 +56,7 @@ import io.tensorflowignite.v1.SubmitJobRequest;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskStatus;
+import io.tensorflowignite.v1.UndeployModelRequest;
 import java.io.IOException;
 import java.util.List;
 import java.util.Set;
@@ -65,6 +70,7 @@ import org.junit.rules.TemporaryFolder;
 
 /** Every service of a node, with tokens and rules. */
 public class ItAccess {
+  private static final String MODELS = "tensorflow_ignite.v1.ModelService/";
   private static final Job OF_ALICE = job("a11ce000", "alice").build();
   private static final Job OF_ROOT = job("70070000", "root").build();
 
@@ -104,6 +110,8 @@ public class ItAccess {
         assertEquals(0, ListJobsResponse.parseFrom(answer.messages.get(0)).getJobsCount());
       } else if (method.equals(JOBS + "ListCaches")) {
         assertEquals(ImmutableList.of(), caches(answer));
+      } else if (method.equals(MODELS + "ListDeployments")) {
+        answer.assertAnswered();
       } else if (UNSERVED.contains(method)) {
         assertTrue(answer.toString(), answer.messages.isEmpty());
       } else {
@@ -171,6 +179,35 @@ public class ItAccess {
   }
 
   @Test
+  public void rulesOpenModelsByTheirNames() {
+    assertEquals(Status.Code.NOT_FOUND, predict("digits", as("alice")).status.getCode());
+    assertEquals(Status.Code.NOT_FOUND, predict("digits-2:7", as("alice")).status.getCode());
+    String text = predict("trips", as("alice")).assertRefused(Status.Code.PERMISSION_DENIED);
+    assertTrue(text, text.contains("a rule like 'alice predict trips'"));
+    assertEquals(Status.Code.NOT_FOUND, predict("trips", as("root")).status.getCode());
+    ModelKey digits = ModelKey.newBuilder().setName("digits").setNumber(1).build();
+    denied(
+        MODELS + "DeployModel",
+        DeployModelRequest.newBuilder().setKey(digits).build(),
+        as("alice"));
+    denied(
+        MODELS + "UndeployModel",
+        UndeployModelRequest.newBuilder().setName("digits").build(),
+        as("alice"));
+    RawCalls.Answer allowed =
+        calls.call(
+            MODELS + "DeployModel",
+            DeployModelRequest.newBuilder().setKey(digits).build(),
+            as("root"));
+    assertEquals(Status.Code.NOT_FOUND, allowed.status.getCode());
+  }
+
+  private static RawCalls.Answer predict(String model, String credentials) {
+    return calls.call(
+        MODELS + "Predict", PredictRequest.newBuilder().setModel(model).build(), credentials);
+  }
+
+  @Test
   public void systemCachesAreClosedToEverybody() {
     for (String cache :
         ImmutableList.of(
@@ -189,6 +226,10 @@ public class ItAccess {
     getJob("a11c", as("alice")).assertAnswered();
     getJob("70070000", as("alice")).assertRefused(Status.Code.PERMISSION_DENIED);
     denied(JOBS + "StopJob", StopJobRequest.newBuilder().setJobId("70070000").build(), as("alice"));
+    denied(
+        JOBS + "ProfileTask",
+        ProfileTaskRequest.newBuilder().setJobId("70070000").build(),
+        as("alice"));
   }
 
   @Test
@@ -316,6 +357,8 @@ public class ItAccess {
     getJob("a11ce000", task).assertRefused(Status.Code.PERMISSION_DENIED);
     assertEquals(ImmutableSet.of("7a5c0000"), listed(task));
     denied(JOBS + "StopJob", StopJobRequest.newBuilder().setJobId("7a5c0000").build(), task);
+    denied(
+        JOBS + "ProfileTask", ProfileTaskRequest.newBuilder().setJobId("7a5c0000").build(), task);
     denied(
         FILES + "MakeDirectory",
         MakeDirectoryRequest.newBuilder()

@@ -192,7 +192,7 @@ public class ItUsers {
   }
 
   private static void guessUntilTheRateLimit(RawCalls calls) {
-    for (int i = 0; i < 3 * IgnitePasswords.TRIES_AT_ONCE; i++) {
+    for (int i = 0; i < 20 * IgnitePasswords.TRIES_AT_ONCE; i++) {
       if (refused(calls, basic("bob", "guess " + i)).contains("Too many passwords")) {
         return;
       }

@@ -14,7 +14,13 @@ import io.tensorflowignite.api.BlockMemoryService;
 import io.tensorflowignite.api.DataEndpoint;
 import io.tensorflowignite.api.FileService;
 import io.tensorflowignite.api.JobChangeBus;
+import io.tensorflowignite.api.MetricsApiService;
+import io.tensorflowignite.api.ModelService;
+import io.tensorflowignite.api.ModelStatusService;
 import io.tensorflowignite.api.NodeApiService;
+import io.tensorflowignite.api.PredictionService;
+import io.tensorflowignite.api.ServedFiles;
+import io.tensorflowignite.api.ServedReferences;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.data.change.ChangeFeeds;
 import io.tensorflowignite.data.flight.NodeDirectory;
@@ -25,6 +31,10 @@ import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.ObservedJobs;
 import io.tensorflowignite.job.OutputNews;
+import io.tensorflowignite.metrics.NodeMetrics;
+import io.tensorflowignite.predict.ModelProcesses;
+import io.tensorflowignite.predict.ModelRunner;
+import io.tensorflowignite.predict.Predictor;
 import io.tensorflowignite.rpc.ApiServer;
 import io.tensorflowignite.security.decide.AccessRules;
 import io.tensorflowignite.security.decide.AuthenticationPolicy;
@@ -38,6 +48,8 @@ import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.ModelKey;
+import io.tensorflowignite.v1.StartModelRequest;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -73,6 +85,8 @@ final class SecuredNode implements AutoCloseable {
   private final JobIndex index;
   private final ObservedJobs observed;
   private final OutputNews news;
+  private final ModelRunner models;
+  private final Predictor predictor;
   private final ApiServer server;
 
   /**
@@ -100,6 +114,7 @@ final class SecuredNode implements AutoCloseable {
         ImmutableList.of(
             "alice submit",
             "alice read images",
+            "alice predict digits*",
             "alice files /models/alice/*",
             "etl read,write raw_*",
             "etl files /models/etl/*",
@@ -156,8 +171,27 @@ final class SecuredNode implements AutoCloseable {
             losses,
             guard,
             false));
-    all.add(new FileService(node, storage, nodes, guard));
     all.add(BlockMemoryService.of(storage.memories(), guard));
+    NodeMetrics metrics = new NodeMetrics();
+    models =
+        new ModelRunner(
+            node,
+            nodes,
+            storage,
+            new NoModelProcesses(),
+            work,
+            List.of(),
+            0,
+            metrics,
+            Loops.of(node));
+    all.add(
+        new FileService(node, storage, nodes, guard, new ServedFiles(models.deployments(), guard)));
+    predictor = new Predictor(node, "none", models);
+    all.add(new ModelService(models, predictor, storage, guard));
+    ServedReferences references = new ServedReferences(storage);
+    all.add(new PredictionService(predictor, references, guard));
+    all.add(new ModelStatusService(models, references, guard));
+    all.add(new MetricsApiService(metrics, guard));
     for (BindableService service : all) {
       services.add(service.bindService());
     }
@@ -184,9 +218,29 @@ final class SecuredNode implements AutoCloseable {
     feeds.close();
     news.close();
     observed.close();
+    predictor.close();
+    models.close();
     index.close();
     storage.close();
     node.close();
+  }
+
+  private static final class NoModelProcesses implements ModelProcesses {
+    @Override
+    public boolean isReady() {
+      return false;
+    }
+
+    @Override
+    public boolean start(StartModelRequest request) {
+      return false;
+    }
+
+    @Override
+    public void restart(ModelKey key, String reason) {}
+
+    @Override
+    public void stop(ModelKey key) {}
   }
 
   private NodeDirectory directory() {

@@ -13,8 +13,10 @@ import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.FutureResponse;
 import io.tensorflowignite.LoopbackServer;
 import io.tensorflowignite.api.FileService;
+import io.tensorflowignite.api.ServedFiles;
 import io.tensorflowignite.rpc.ApiServer;
 import io.tensorflowignite.security.Guard;
+import io.tensorflowignite.table.DeploymentTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.FileServiceGrpc;
 import io.tensorflowignite.v1.Node;
@@ -45,7 +47,13 @@ final class FileServers implements AutoCloseable {
     for (int i = 0; i < cluster.nodes.size(); i++) {
       Ignite node = cluster.nodes.get(i);
       NodeTable table = new NodeTable(node);
-      FileService files = new FileService(node, cluster.store(i), table, Guard.open());
+      FileService files =
+          new FileService(
+              node,
+              cluster.store(i),
+              table,
+              Guard.open(),
+              new ServedFiles(new DeploymentTable(node, () -> {}), Guard.open()));
       ApiServer server =
           LoopbackServer.start(
               node.log(), Collections.emptyList(), Collections.singletonList(files));
@@ -61,6 +69,8 @@ final class FileServers implements AutoCloseable {
           NettyChannelBuilder.forTarget(address)
               .usePlaintext()
               .maxInboundMessageSize(Integer.MAX_VALUE)
+              // Else it grows with the bandwidth that gRPC measures.
+              .flowControlWindow(1 << 20)
               .build());
     }
   }

@@ -282,6 +282,7 @@ public class ItBlocks extends StorageTest {
     SlowReader reader = new SlowReader();
     servers.streams(0).readBlocks(all.build(), reader);
     reader.takeUntil(1);
+    until("blocks are read ahead", () -> cache.localMetrics().getCacheGets() - before >= 2);
     // In the windows of the transport, and in the server's queue.
     long inMemory = FileServers.settled(() -> cache.localMetrics().getCacheGets()) - before;
     assertTrue(inMemory + " blocks", inMemory >= 2 && inMemory <= 6);

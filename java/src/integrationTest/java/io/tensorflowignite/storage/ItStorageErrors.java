@@ -118,8 +118,12 @@ public class ItStorageErrors {
         ExecutionException failed = assertThrows(ExecutionException.class, change::get);
         TensorFlowIgniteException error = (TensorFlowIgniteException) failed.getCause();
         String text = error.getMessage();
-        assertTrue(text, text.startsWith("Changing '/' did not succeed: other callers "));
-        assertTrue(text, text.contains(" is retried for 2 s. "));
+        // On a busy machine the first of several attempts may last as long as all of them.
+        assertTrue(
+            text,
+            text.startsWith("Changing '/' did not succeed: other callers ")
+                || text.startsWith("Changing '/' timed out: the cluster did not commit "));
+        assertTrue(text, text.contains(" 2 s. "));
         assertTrue(text, text.length() < 500);
         assertFalse(text, text.contains("Grid") || text.contains("["));
         if (node == 0) {

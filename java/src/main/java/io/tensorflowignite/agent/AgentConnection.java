@@ -13,13 +13,18 @@ import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.AgentServiceGrpc;
 import io.tensorflowignite.v1.AgentStart;
 import io.tensorflowignite.v1.HeartbeatRequest;
+import io.tensorflowignite.v1.ModelKey;
 import io.tensorflowignite.v1.PlanEndRequest;
 import io.tensorflowignite.v1.PlannedEnd;
 import io.tensorflowignite.v1.ReservePortsRequest;
+import io.tensorflowignite.v1.RestartModelRequest;
+import io.tensorflowignite.v1.StartModelRequest;
 import io.tensorflowignite.v1.StartTaskRequest;
 import io.tensorflowignite.v1.StopAttemptRequest;
 import io.tensorflowignite.v1.StopAttemptResponse;
+import io.tensorflowignite.v1.StopModelRequest;
 import io.tensorflowignite.v1.TaskKey;
+import io.tensorflowignite.v1.TaskProfile;
 import io.tensorflowignite.v1.WatchRequest;
 import io.tensorflowignite.v1.WatchResponse;
 import java.io.IOException;
@@ -120,6 +125,30 @@ final class AgentConnection implements AutoCloseable {
                 .setStep(plan.getStep())
                 .setAgreed(plan.getAgreed())
                 .build());
+  }
+
+  /** Passes a request for a profile to its task. */
+  void profileTask(TaskProfile request) {
+    calls.withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS).profileTask(request);
+  }
+
+  /** Starts a model process, unless it runs. */
+  void startModel(StartModelRequest request) {
+    calls.withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS).startModel(request);
+  }
+
+  /** Ends a model process, which is started again after a pause. */
+  void restartModel(ModelKey key, String reason) {
+    calls
+        .withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS)
+        .restartModel(RestartModelRequest.newBuilder().setKey(key).setReason(reason).build());
+  }
+
+  /** Ends a model process; returns when nothing of it is left. */
+  void stopModel(ModelKey key) {
+    calls
+        .withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS)
+        .stopModel(StopModelRequest.newBuilder().setKey(key).build());
   }
 
   /** Completes when all processes of the attempt have terminated. */

@@ -125,8 +125,9 @@ final class LocalAttempt {
     started.add(key);
   }
 
-  boolean isStarted(TaskKey key) {
-    return started.contains(key);
+  /** Whether a task is reserved, and was neither started nor has failed. */
+  boolean isToStart(TaskKey key) {
+    return hasTask(key) && !started.contains(key) && isActive(key);
   }
 
   /** Whether all processes have terminated, and the end of every started task is known. */

@@ -21,6 +21,7 @@ import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.OutputNews;
+import io.tensorflowignite.job.TaskProfiles;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.job.decide.KnownValues;
@@ -41,6 +42,7 @@ import io.tensorflowignite.v1.StartTaskRequest;
 import io.tensorflowignite.v1.StopAttemptResponse;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
+import io.tensorflowignite.v1.TaskProfile;
 import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.UnprovenAttempt;
 import io.tensorflowignite.v1.WatchResponse;
@@ -110,6 +112,7 @@ public final class NodeRunner implements AutoCloseable {
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-runner");
   private final Loop loop;
   private final ReportSender.Receipts receipts;
+  private final TaskProfiles.Listener profiles;
   private volatile boolean leaving;
   private volatile long activeGraceNanos;
   private volatile boolean closed;
@@ -155,6 +158,7 @@ public final class NodeRunner implements AutoCloseable {
             new LogTable(ignite), log, settings.logLimitBytes, this::nodes, news::stored);
     this.loop = loops.continuous("node runner", PASS_LIMIT, () -> closed);
     this.receipts = sender.listen();
+    this.profiles = TaskProfiles.listen(ignite, request -> wakeFor(() -> profile(request)));
   }
 
   public void start() {
@@ -277,6 +281,7 @@ public final class NodeRunner implements AutoCloseable {
     thread.interrupt();
     Uninterruptibles.joinUninterruptibly(thread, CLOSE_TIMEOUT);
     receipts.close();
+    profiles.close();
     archives.clear();
   }
 
@@ -420,7 +425,7 @@ public final class NodeRunner implements AutoCloseable {
     }
     OptionalLong leaseEnd = contacts.leaseEndToStart(job);
     boolean canStart = agent != null && leaseEnd.isPresent() && !leaving;
-    if (!canStart || !local.hasTask(key) || local.isStarted(key)) {
+    if (!canStart || !local.isToStart(key)) {
       return;
     }
     if (!local.token(key).digest().equals(task.getStatus().getTokenDigest())) {
@@ -476,6 +481,22 @@ public final class NodeRunner implements AutoCloseable {
               "The planned end of an attempt did not reach its tasks; the node retries [job=%s,"
                   + " attempt=%d, reason=%s]",
               local.jobId, local.number, e.getStatus()));
+    }
+  }
+
+  /** A request that fails here brings no files, which its caller waits for. */
+  private void profile(TaskProfile request) {
+    AgentConnection agent = supervisor.agent().orElse(null);
+    if (agent == null) {
+      return;
+    }
+    try {
+      agent.profileTask(request);
+    } catch (StatusRuntimeException e) {
+      log.warning(
+          String.format(
+              "A request for a profile did not reach its task [job=%s, task=%s, reason=%s]",
+              request.getKey().getJobId(), request.getName(), e.getStatus()));
     }
   }
 

@@ -63,12 +63,16 @@ public final class FileService extends FileServiceGrpc.FileServiceImplBase {
   private final Storage storage;
   private final BlockLocations holders;
   private final Guard guard;
+  private final ServedFiles served;
 
   /**
    * @param guard authorizes each call
+   * @param served says which files the nodes need for the models that they serve
    */
-  public FileService(Ignite ignite, Storage storage, NodeTable nodes, Guard guard) {
+  public FileService(
+      Ignite ignite, Storage storage, NodeTable nodes, Guard guard, ServedFiles served) {
     this.guard = guard;
+    this.served = served;
     this.ignite = ignite;
     this.storage = storage;
     this.holders = new BlockLocations(ignite, storage.caches().blocksName(), nodes);
@@ -138,6 +142,7 @@ public final class FileService extends FileServiceGrpc.FileServiceImplBase {
           if (request.getRecursive() && isDirectory(request.getPath())) {
             requireWriteBelow(request.getPath(), request.getTask());
           }
+          served.requireChange(request.getPath());
           storage.tree().remove(request);
           return RemoveFileResponse.getDefaultInstance();
         });
@@ -154,6 +159,8 @@ public final class FileService extends FileServiceGrpc.FileServiceImplBase {
             requireWriteBelow(request.getSource(), request.getTask());
             requireWriteBelow(request.getTarget(), request.getTask());
           }
+          served.requireChange(request.getSource());
+          served.requireChange(request.getTarget());
           storage.tree().rename(request);
           return RenameFileResponse.getDefaultInstance();
         });
@@ -168,6 +175,7 @@ public final class FileService extends FileServiceGrpc.FileServiceImplBase {
   @Override
   public void beginWrite(BeginWriteRequest request, StreamObserver<BeginWriteResponse> response) {
     requireWrite(request.getPath(), request.getTask());
+    served.requireChange(request.getPath());
     answer(response, () -> storage.writers().begin(request));
   }
 
@@ -246,6 +254,7 @@ public final class FileService extends FileServiceGrpc.FileServiceImplBase {
           requireWriter(request.getExtentId(), request.getTask());
           if (!request.getPath().isEmpty()) {
             requireWrite(request.getPath(), request.getTask());
+            served.requireChange(request.getPath());
           }
           return PublishWriteResponse.newBuilder()
               .setFile(storage.writers().publish(request))

@@ -24,6 +24,28 @@ final class JobTaskRules {
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
   private static final Pattern ROLE = Pattern.compile("[a-z][a-z0-9_]{0,30}");
 
+  /**
+   * Variables by which a task finds its cluster and its job: the service and the agent set them.
+   */
+  private static final Set<String> TASK_VARIABLES =
+      new TreeSet<>(
+          Set.of(
+              "IGNITE_DATASET_CACHE_NAME",
+              "IGNITE_DATASET_HOST",
+              "IGNITE_DATASET_LOCAL",
+              "IGNITE_DATASET_PART",
+              "IGNITE_DATASET_PORT",
+              "TENSORFLOW_IGNITE_ADDRESS",
+              "TENSORFLOW_IGNITE_COMMAND",
+              "TENSORFLOW_IGNITE_CONTEXT",
+              "TENSORFLOW_IGNITE_PROGRESS",
+              "TENSORFLOW_IGNITE_TASK",
+              "TF_CHIEF_SERVER",
+              "TF_CLUSTER",
+              "TF_CONFIG",
+              "TF_GRPC_REUSE_PORT",
+              "TF_WORKERS"));
+
   /** Roles with a meaning of their own, here or in TensorFlow. */
   private static final Set<String> RESERVED =
       new TreeSet<>(Set.of("chief", "client", "evaluator", "named", "ps", "task", "worker"));
@@ -103,6 +125,12 @@ final class JobTaskRules {
           "'%s' is not a name of an environment variable. A name has letters, digits and _, and"
               + " does not begin with a digit. Rename the variable in env.",
           name);
+      require(
+          !TASK_VARIABLES.contains(name),
+          "The job sets %s, which each task gets from its node: by it, it finds its cluster, its"
+              + " rows or its job. A submission sets none of %s. Leave it out of env and role_env.",
+          name,
+          String.join(", ", TASK_VARIABLES));
       require(
           !name.equals("CUDA_VISIBLE_DEVICES"),
           "The job sets CUDA_VISIBLE_DEVICES. The agent of a node sets it, so that no two tasks get"

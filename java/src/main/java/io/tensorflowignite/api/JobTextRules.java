@@ -5,6 +5,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Prediction;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.stream.Stream;
@@ -38,6 +39,14 @@ final class JobTextRules {
     }
     requireLine("cache", spec.getCache());
     spec.getMoreCachesList().forEach(cache -> requireLine("cache", cache));
+    Prediction prediction = spec.getPrediction();
+    requireLine("output cache", prediction.getOutputCache());
+    requireLine("model", prediction.getModel());
+    if (!prediction.getModelDirectory().isEmpty()) {
+      requireLine("directory of the model", prediction.getModelDirectory());
+      requireNoOuterBlanks(prediction.getModelDirectory());
+      requireOfTheCluster(prediction.getModelDirectory());
+    }
     requireInside("script", spec.getScript());
     requireInside("script of the evaluator", spec.getEvaluator().getScript());
     requireLine("cache for the evaluation", spec.getEvaluator().getCache());
@@ -77,6 +86,13 @@ final class JobTextRules {
           "The job's further directory '%s' is not one of the cluster's files. Its address begins"
               + " with ignite:///. Set more_directories to such addresses, or leave it out: the"
               + " cluster does not guard other storage.",
+          directory);
+    }
+    if (Arrays.asList(directory.split("/")).contains("..")) {
+      throw invalid(
+          "The job's further directory '%s' has a part '..'. The tasks get the permission for one"
+              + " directory, which its address names without '..'. Set more_directories to such"
+              + " addresses.",
           directory);
     }
   }

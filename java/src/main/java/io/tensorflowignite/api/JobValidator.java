@@ -76,7 +76,7 @@ final class JobValidator {
     checkAttributes(spec.getNodesMap());
     checkAttributes(spec.getPsNodesMap());
     checkGpus(spec);
-    checkAgents(KindRules.of(spec).needsTensorFlow());
+    checkAgents(spec);
   }
 
   private static void checkForm(JobSpec spec) {
@@ -130,21 +130,20 @@ final class JobValidator {
   }
 
   private void checkGpus(JobSpec spec) {
-    int wanted = spec.getGpusPerWorker();
-    int most =
-        nodes.live().stream()
-            .filter(node -> NodeAttributes.have(ignite, node, spec.getNodesMap()))
-            .mapToInt(Node::getGpusCount)
-            .max()
-            .orElse(0);
+    List<Node> live = nodes.live();
     check(
-        wanted <= most,
+        spec.getGpusPerWorker() == 0
+            || live.stream().anyMatch(node -> NodeAttributes.suit(ignite, node, spec)),
         ERROR_CODE_INVALID_REQUEST,
         "The job requests %d GPUs for each worker, and no node that it may use has more than %d. A"
             + " worker runs on one node. Set gpus_per_worker to a smaller number, or see which GPUs"
             + " the nodes have: tensorflow-ignite nodes.",
-        wanted,
-        most);
+        spec.getGpusPerWorker(),
+        live.stream()
+            .filter(node -> NodeAttributes.have(ignite, node, spec.getNodesMap()))
+            .mapToInt(Node::getGpusCount)
+            .max()
+            .orElse(0));
   }
 
   private void checkAttributes(Map<String, String> wanted) {
@@ -192,7 +191,7 @@ final class JobValidator {
   /** In an encrypted cluster a job must accept that TensorFlow's own traffic is not encrypted. */
   private void checkPlaintext(JobSpec spec) {
     check(
-        !encrypted || spec.getAllowPlaintext(),
+        !encrypted || spec.getAllowPlaintext() || !KindRules.of(spec).connectsTasks(),
         ERROR_CODE_INVALID_REQUEST,
         "The job does not accept plain text, and this cluster encrypts its connections, but"
             + " TensorFlow cannot: its tasks exchange gradients and variables in plain text, with"
@@ -220,22 +219,15 @@ final class JobValidator {
         known.isEmpty() ? "none" : String.join(", ", known));
   }
 
-  private void checkAgents(boolean needsTensorFlow) {
+  private void checkAgents(JobSpec spec) {
     List<Node> live = nodes.live();
     if (live.stream().anyMatch(node -> node.getAgent().getPid() != 0)) {
-      List<Node> lacking =
-          live.stream()
-              .filter(node -> node.getAgent().getPid() != 0)
-              .filter(node -> needsTensorFlow && node.getAgent().getTensorflowVersion().isEmpty())
-              .collect(Collectors.toList());
-      check(
-          lacking.isEmpty(),
-          ERROR_CODE_NO_AGENT,
-          "Node %s has no TensorFlow for its interpreter %s. Every node's interpreter needs it."
-              + " Install it on that node: %<s -m pip install tensorflow-cpu, or"
-              + " tensorflow[and-cuda].",
-          lacking.isEmpty() ? "" : MessageText.shortId(lacking.get(0).getId()),
-          lacking.isEmpty() ? "" : lacking.get(0).getAgent().getPython());
+      // Of another interpreter, a node finds out when its task starts.
+      if (KindRules.of(spec).needsTensorFlow() && spec.getPython().isEmpty()) {
+        live.stream()
+            .filter(node -> mayRunTasks(node, spec))
+            .forEach(JobValidator::checkTensorFlow);
+      }
       return;
     }
     String reasons =
@@ -248,6 +240,24 @@ final class JobValidator {
             + " tensorflow-ignite. Set tensorflow.ignite.python, or TENSORFLOW_IGNITE_PYTHON, on"
             + " each node.",
         reasons);
+  }
+
+  private boolean mayRunTasks(Node node, JobSpec spec) {
+    return NodeAttributes.suit(ignite, node, spec)
+        || (!spec.getPsNodesMap().isEmpty()
+            && NodeAttributes.have(ignite, node, spec.getPsNodesMap()));
+  }
+
+  private static void checkTensorFlow(Node node) {
+    check(
+        node.getAgent().getPid() == 0 || !node.getAgent().getTensorflowVersion().isEmpty(),
+        ERROR_CODE_NO_AGENT,
+        "Node %s has no TensorFlow for its interpreter %s. Every node that may run tasks of the job"
+            + " needs it. Install it on that node: %<s -m pip install tensorflow-cpu, or"
+            + " tensorflow[and-cuda]; or name an interpreter that has it (--python), or other nodes"
+            + " (--nodes).",
+        MessageText.shortId(node.getId()),
+        node.getAgent().getPython());
   }
 
   private static String reason(Node node) {

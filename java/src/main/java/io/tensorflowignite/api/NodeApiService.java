@@ -31,6 +31,7 @@ import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.ObservedJobs;
 import io.tensorflowignite.job.OutputNews;
 import io.tensorflowignite.job.ReportInbox;
+import io.tensorflowignite.job.TaskProfiles;
 import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.job.decide.KnownValues;
@@ -77,6 +78,9 @@ import io.tensorflowignite.v1.MissingNode;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeApiServiceGrpc;
 import io.tensorflowignite.v1.NodeReport;
+import io.tensorflowignite.v1.Prediction;
+import io.tensorflowignite.v1.ProfileTaskRequest;
+import io.tensorflowignite.v1.ProfileTaskResponse;
 import io.tensorflowignite.v1.RemoveJobRequest;
 import io.tensorflowignite.v1.RemoveJobResponse;
 import io.tensorflowignite.v1.ReportTerminationRequest;
@@ -88,6 +92,7 @@ import io.tensorflowignite.v1.StreamLogsResponse;
 import io.tensorflowignite.v1.SubmitJobRequest;
 import io.tensorflowignite.v1.SubmitJobResponse;
 import io.tensorflowignite.v1.TaskKey;
+import io.tensorflowignite.v1.TaskProfile;
 import io.tensorflowignite.v1.UploadCodeRequest;
 import io.tensorflowignite.v1.UploadCodeResponse;
 import io.tensorflowignite.v1.WatchJobRequest;
@@ -244,6 +249,13 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     if (!spec.getEvaluator().getCache().isEmpty()) {
       guard.readCache(spec.getEvaluator().getCache());
     }
+    Prediction prediction = spec.getPrediction();
+    if (!prediction.getOutputCache().isEmpty()) {
+      boolean exists = ignite.cacheNames().contains(prediction.getOutputCache());
+      guard.writeCache(prediction.getOutputCache(), !exists, false);
+    }
+    JobPaths.path(prediction.getModelDirectory())
+        .ifPresent(path -> guard.readTree(FilePath.parse(path).toString()));
     Stream.concat(Stream.of(spec.getCheckpointDirectory()), spec.getMoreDirectoriesList().stream())
         .flatMap(address -> JobPaths.path(address).stream())
         .forEach(
@@ -423,6 +435,22 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     answer(
         response,
         AcceptQuorumResponse.newBuilder().setJob(view(accepted)).addAllMissing(missing).build());
+  }
+
+  @Override
+  public void profileTask(
+      ProfileTaskRequest request, StreamObserver<ProfileTaskResponse> response) {
+    Job found = find(request.getJobId(), guard::mayStop, guard::stop);
+    requireReadable(found);
+    requireUnfinished(found, "have a profile");
+    TaskProfile profile = TaskProfiles.send(ignite, now(found), request);
+    answer(
+        response,
+        ProfileTaskResponse.newBuilder()
+            .setProfileId(profile.getProfileId())
+            .setDirectory(profile.getDirectory())
+            .setName(profile.getName())
+            .build());
   }
 
   @Override

@@ -5,7 +5,10 @@ import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_STOPPING
 import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_UNSPECIFIED;
 
 import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.job.decide.Demand;
+import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.job.decide.Placement;
 import io.tensorflowignite.job.decide.PlacementResult;
@@ -43,6 +46,7 @@ final class AssignmentReader {
   private final NodeTable nodes;
   private final CacheLosses losses;
   private final PartitionMapAge age;
+  private final RateLimitedLog log;
   private String lastDigest = "";
   private long unchangedSinceNs;
 
@@ -51,17 +55,39 @@ final class AssignmentReader {
     this.losses = losses;
     this.nodes = nodes;
     this.age = PartitionMapAge.of(ignite);
+    this.log = new RateLimitedLog(ignite.log().getLogger(AssignmentReader.class));
   }
 
   /**
    * What a job needs, if it is placed now; empty: it cannot be. The client process counts for the
-   * first node, since the node of the job's service is not known before its admission.
+   * first node, since the node of the job's service is not known before its admission. A cache that
+   * Ignite is just destroying is logged, and does not hold up the jobs of others.
    */
-  Optional<Map<Resource, Integer>> demand(JobSpec spec) {
-    if (!ignite.cacheNames().contains(spec.getCache())) {
+  Optional<Demand> demand(JobSpec spec) {
+    try {
+      return demandNow(spec);
+    } catch (RuntimeException e) {
+      log.error("A job cannot be placed now [cache=" + spec.getCache() + "]", e);
       return Optional.empty();
     }
-    return place(spec, "", "").placement().map(Placement::needs);
+  }
+
+  private Optional<Demand> demandNow(JobSpec spec) {
+    Map<Node, List<Integer>> owners = new LinkedHashMap<>();
+    if (!ignite.cacheNames().contains(spec.getCache()) || owners(spec, owners).isPresent()) {
+      return Optional.empty();
+    }
+    List<Node> candidates = candidates(spec, owners);
+    if (!KindRules.of(spec).isAlone()) {
+      return place(spec, "", owners, candidates).placement().map(of -> Demand.of(of.needs()));
+    }
+    Map<String, Map<Resource, Integer>> byNode = new LinkedHashMap<>();
+    for (Node node : working(candidates)) {
+      place(spec, "", owners, List.of(node))
+          .placement()
+          .ifPresent(placement -> byNode.put(node.getId(), placement.needs()));
+    }
+    return byNode.isEmpty() ? Optional.empty() : Optional.of(Demand.onOneOf(byNode));
   }
 
   /**
@@ -78,7 +104,7 @@ final class AssignmentReader {
                   + " again.",
               spec.getCache()));
     }
-    PlacementResult placed = place(spec, serviceNode, firstNode(job));
+    PlacementResult placed = place(job, serviceNode);
     if (placed.placement().isEmpty()) {
       lastDigest = "";
       return placed;
@@ -94,28 +120,48 @@ final class AssignmentReader {
         : placed;
   }
 
-  /** The node of the first task of the newest attempt. */
-  private static String firstNode(Job job) {
-    return job.getAttemptsCount() == 0
-            || job.getAttempts(job.getAttemptsCount() - 1).getTasksCount() == 0
-        ? ""
-        : job.getAttempts(job.getAttemptsCount() - 1).getTasks(0).getNodeId();
-  }
-
-  private PlacementResult place(JobSpec spec, String serviceNode, String formerNode) {
-    KindRules kind = KindRules.of(spec);
+  private PlacementResult place(Job job, String serviceNode) {
+    JobSpec spec = job.getSpec();
     Map<Node, List<Integer>> owners = new LinkedHashMap<>();
     Optional<String> obstacle = owners(spec, owners);
     if (obstacle.isPresent()) {
       return PlacementResult.waitFor(obstacle.get());
     }
     List<Node> candidates = candidates(spec, owners);
+    if (!KindRules.of(spec).isAlone() || working(candidates).isEmpty()) {
+      return place(spec, serviceNode, owners, candidates);
+    }
+    Optional<Node> node = processNode(job, working(candidates));
+    return node.isPresent()
+        ? place(spec, serviceNode, owners, List.of(node.get()))
+        : withoutNode(spec);
+  }
+
+  /** The queue chooses a node at once, unless it waits for GPUs of other jobs. */
+  private static PlacementResult withoutNode(JobSpec spec) {
+    String condition = "a node with room for its process";
+    PlacementResult without = PlacementResult.waitFor(condition);
+    return spec.getGpusPerWorker() == 0 ? without : without.waitForGpus(condition);
+  }
+
+  /**
+   * The node that was chosen for the process of a job. While the job is in the queue, and while no
+   * node chooses since the oldest one is of an earlier version, it is the last that joined.
+   */
+  private Optional<Node> processNode(Job job, List<Node> working) {
+    Optional<Node> chosen =
+        working.stream().filter(node -> node.getId().equals(JobQueue.processNode(job))).findFirst();
+    return chosen.isPresent() || (job.hasAdmittedAt() && JobAdmission.isInCharge(nodes))
+        ? chosen
+        : Optional.of(working.get(working.size() - 1));
+  }
+
+  private PlacementResult place(
+      JobSpec spec, String serviceNode, Map<Node, List<Integer>> owners, List<Node> candidates) {
     if (candidates.isEmpty()) {
       return PlacementResult.waitFor(noCandidate(spec));
     }
-    if (kind.isAlone()) {
-      candidates = List.of(one(candidates, formerNode));
-    }
+    KindRules kind = KindRules.of(spec);
     for (Node candidate : candidates) {
       Optional<String> missing = missingAgent(candidate);
       if (missing.isPresent()) {
@@ -205,8 +251,7 @@ final class AssignmentReader {
     return all.stream()
         .filter(node -> !isDrained(node))
         .filter(node -> node.getAvailability() != NODE_AVAILABILITY_STOPPING)
-        .filter(node -> NodeAttributes.have(ignite, node, spec.getNodesMap()))
-        .filter(node -> node.getGpusCount() >= spec.getGpusPerWorker())
+        .filter(node -> NodeAttributes.suit(ignite, node, spec))
         .collect(Collectors.toList());
   }
 
@@ -224,18 +269,10 @@ final class AssignmentReader {
         : "a node with " + NodeAttributes.text(spec.getNodesMap()) + " that is not drained";
   }
 
-  /**
-   * The node of the attempt before, so that a job does not move for nothing; else the first one.
-   */
-  private static Node one(List<Node> candidates, String formerNode) {
-    List<Node> working =
-        candidates.stream()
-            .filter(node -> missingAgent(node).isEmpty())
-            .collect(Collectors.toList());
-    return working.stream()
-        .filter(node -> node.getId().equals(formerNode))
-        .findFirst()
-        .orElse(working.isEmpty() ? candidates.get(0) : working.get(0));
+  private static List<Node> working(List<Node> candidates) {
+    return candidates.stream()
+        .filter(node -> missingAgent(node).isEmpty())
+        .collect(Collectors.toList());
   }
 
   /** The nodes with these attributes that can get tasks. */

@@ -1,8 +1,8 @@
 package io.tensorflowignite.job;
 
 import com.google.protobuf.util.Timestamps;
-import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.job.decide.Demand;
 import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.job.decide.Members;
 import io.tensorflowignite.job.decide.QuorumRule;
@@ -25,14 +25,14 @@ import org.apache.ignite.Ignite;
 
 /**
  * The queue of jobs over the cluster's tables. Any node may ask who waits for what; only the oldest
- * node admits jobs, one pass after the other, so that no room is given away twice.
+ * node admits jobs, and chooses the node of a job with one process, one pass after the other, so
+ * that no room is given away twice.
  */
 public final class JobAdmission {
   private final JobTable jobs;
   private final NodeTable nodes;
   private final QueueSettings settings;
   private final AssignmentReader assignments;
-  private final RateLimitedLog log;
 
   public JobAdmission(
       Ignite ignite, ClusterSettings settings, JobTable jobs, NodeTable nodes, CacheLosses losses) {
@@ -40,7 +40,6 @@ public final class JobAdmission {
     this.nodes = nodes;
     this.settings = settings.queue;
     this.assignments = new AssignmentReader(ignite, nodes, losses);
-    this.log = new RateLimitedLog(ignite.log().getLogger(JobAdmission.class));
   }
 
   /** Whether the oldest node admits jobs; one of an earlier version does not. */
@@ -56,8 +55,12 @@ public final class JobAdmission {
    * @param current the jobs that are not over
    */
   public Map<String, JobQueue.Entry> queue(Collection<Job> current) {
-    if (current.stream().noneMatch(JobQueue::mayWait)) {
-      return Map.of();
+    return decide(current).entries;
+  }
+
+  private JobQueue.Decision decide(Collection<Job> current) {
+    if (current.stream().noneMatch(job -> JobQueue.mayWait(job) || JobQueue.mayNeedNode(job))) {
+      return new JobQueue.Decision();
     }
     Map<Resource, Integer> limits = new HashMap<>();
     for (Node node : nodes.live()) {
@@ -67,48 +70,53 @@ public final class JobAdmission {
       }
     }
     Set<String> here = Members.consistentIds(nodes.live());
-    Map<JobSpec, Optional<Map<Resource, Integer>>> demands = new HashMap<>();
+    Map<JobSpec, Optional<Demand>> demands = new HashMap<>();
     return JobQueue.decide(
         current,
         limits,
         settings,
         job ->
             QuorumRule.holds(job, here)
-                ? demands.computeIfAbsent(decisive(job.getSpec()), this::demand)
+                ? demands.computeIfAbsent(decisive(job.getSpec()), assignments::demand)
                 : Optional.empty());
   }
 
-  /** A cache that Ignite is just destroying must not hold up the jobs of others. */
-  private Optional<Map<Resource, Integer>> demand(JobSpec spec) {
-    try {
-      return assignments.demand(spec);
-    } catch (RuntimeException e) {
-      log.error("A waiting job cannot be placed now [cache=" + spec.getCache() + "]", e);
-      return Optional.empty();
-    }
-  }
-
   /**
-   * Admits the jobs for which there is room.
+   * Admits the jobs for which there is room, and chooses nodes for jobs with one process that need
+   * another one.
    *
    * @return the jobs that wait, by id
    */
   Map<String, JobQueue.Entry> admit(Collection<Job> current) {
-    Map<String, JobQueue.Entry> queue = new HashMap<>(queue(current));
-    for (Map.Entry<String, JobQueue.Entry> entry : queue.entrySet()) {
-      if (entry.getValue().isAdmitted()) {
-        jobs.update(
-            entry.getKey(),
-            job ->
-                JobQueue.mayWait(job)
-                    ? job.toBuilder()
-                        .setAdmittedAt(Timestamps.fromMillis(System.currentTimeMillis()))
-                        .build()
-                    : job);
-      }
-    }
+    JobQueue.Decision decision = decide(current);
+    Map<String, JobQueue.Entry> queue = new HashMap<>(decision.entries);
+    queue.forEach(
+        (id, entry) -> {
+          if (entry.isAdmitted()) {
+            String node = decision.nodes.getOrDefault(id, "");
+            jobs.update(id, job -> JobQueue.mayWait(job) ? admitted(job, node) : job);
+          }
+        });
+    decision.nodes.forEach(
+        (id, node) -> {
+          if (!queue.containsKey(id)) {
+            jobs.update(
+                id,
+                job ->
+                    JobQueue.mayNeedNode(job)
+                        ? job.toBuilder().setProcessNodeId(node).build()
+                        : job);
+          }
+        });
     queue.values().removeIf(JobQueue.Entry::isAdmitted);
     return queue;
+  }
+
+  private static Job admitted(Job job, String node) {
+    return job.toBuilder()
+        .setAdmittedAt(Timestamps.fromMillis(System.currentTimeMillis()))
+        .setProcessNodeId(node)
+        .build();
   }
 
   /** What the number of tasks depends on: the partition map is read once for jobs alike. */

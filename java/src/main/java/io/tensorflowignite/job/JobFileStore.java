@@ -1,5 +1,6 @@
 package io.tensorflowignite.job;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_EXISTS;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_NOT_FOUND;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -9,6 +10,7 @@ import io.tensorflowignite.storage.StorageInput;
 import io.tensorflowignite.storage.StorageOutput;
 import io.tensorflowignite.v1.FileInfo;
 import io.tensorflowignite.v1.RemoveFileRequest;
+import io.tensorflowignite.v1.RenameFileRequest;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -48,6 +50,21 @@ public final class JobFileStore {
           .remove(RemoveFileRequest.newBuilder().setPath(path).setRecursive(true).build());
     } catch (TensorFlowIgniteException e) {
       isMissing(e, true);
+    }
+  }
+
+  /** Moves a file or directory; false if there is one at the target. */
+  boolean renameToNew(String source, String target) {
+    try {
+      storage
+          .tree()
+          .rename(RenameFileRequest.newBuilder().setSource(source).setTarget(target).build());
+      return true;
+    } catch (TensorFlowIgniteException e) {
+      if (e.code() != ERROR_CODE_FILE_EXISTS) {
+        throw e;
+      }
+      return false;
     }
   }
 

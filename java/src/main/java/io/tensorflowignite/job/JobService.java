@@ -130,7 +130,8 @@ public final class JobService implements Service {
           jobEnded = true;
           return;
         }
-        awaitChange(isPlacing(after) && !observation.isQueued ? PLACEMENT_TICK_MS : TICK_MS);
+        awaitChange(
+            isPlacing(after) && !observation.waitsForOthers() ? PLACEMENT_TICK_MS : TICK_MS);
       }
     }
   }
@@ -159,6 +160,12 @@ public final class JobService implements Service {
     Job observed = JobObserver.step(hostedHere(row), observation, transitions::add);
     if (!writes.isDue(row, observed, !transitions.isEmpty(), System.nanoTime())) {
       return observed;
+    }
+    if (JobMachine.isFinal(observed)
+        && !JobMachine.isFinal(row)
+        && observed.getAttemptsCount() > 0) {
+      // Before others see that the job is over: callers that wait for it use its models then.
+      ExportedModels.of(ignite).settle(observed);
     }
     Job after =
         jobs.update(

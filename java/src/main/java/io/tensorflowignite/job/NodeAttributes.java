@@ -1,5 +1,6 @@
 package io.tensorflowignite.job;
 
+import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import java.util.Map;
 import java.util.TreeMap;
@@ -20,11 +21,17 @@ public final class NodeAttributes {
     ClusterNode known = ignite.cluster().node(UUID.fromString(node.getId()));
     return known != null
         && wanted.entrySet().stream()
-            .allMatch(
-                attribute ->
-                    attribute
-                        .getValue()
-                        .equals(String.valueOf(known.<Object>attribute(attribute.getKey()))));
+            .allMatch(wants -> has(known, wants.getKey(), wants.getValue()));
+  }
+
+  private static boolean has(ClusterNode node, String name, String value) {
+    Object found = node.attribute(name);
+    return found != null && value.equals(found.toString());
+  }
+
+  /** Whether a node has the attributes and the GPUs that the workers of a job need. */
+  public static boolean suit(Ignite ignite, Node node, JobSpec spec) {
+    return node.getGpusCount() >= spec.getGpusPerWorker() && have(ignite, node, spec.getNodesMap());
   }
 
   /** For messages: rack=a, zone=b. */

@@ -56,6 +56,7 @@ final class NodeRow implements AutoCloseable {
       RestoredCopies copies,
       Supplier<List<UnprovenAttempt>> quarantine,
       String address,
+      String httpAddress,
       int maxTasks) {
     this.copies = copies;
     this.nodes = nodes;
@@ -70,8 +71,10 @@ final class NodeRow implements AutoCloseable {
             .setConsistentId(String.valueOf(local.consistentId()))
             .setOrder(local.order())
             .setAddress(address)
+            .setHttpAddress(httpAddress)
             .setLayout(JobLayout.CURRENT)
             .setMaxTasks(maxTasks)
+            .setServesModels(true)
             .setHostName(hostName())
             .setPluginVersion(Strings.nullToEmpty(version))
             .build();

@@ -1,25 +1,38 @@
 package io.tensorflowignite.node;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_SERVED;
+
 import com.google.common.net.HostAndPort;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.util.Durations;
 import io.grpc.BindableService;
+import io.tensorflowignite.agent.AgentModels;
 import io.tensorflowignite.agent.AgentSupervisor;
 import io.tensorflowignite.agent.NodeRunner;
 import io.tensorflowignite.api.BlockMemoryService;
 import io.tensorflowignite.api.DataEndpoint;
 import io.tensorflowignite.api.FileService;
 import io.tensorflowignite.api.JobChangeBus;
+import io.tensorflowignite.api.MetricsApiService;
+import io.tensorflowignite.api.ModelService;
+import io.tensorflowignite.api.ModelStatusService;
 import io.tensorflowignite.api.NodeApiService;
+import io.tensorflowignite.api.PredictionService;
+import io.tensorflowignite.api.ServedFiles;
+import io.tensorflowignite.api.ServedReferences;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.change.ChangeFeeds;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.loss.LossDetector;
 import io.tensorflowignite.data.loss.RestoredCopies;
 import io.tensorflowignite.data.tcp.TcpPort;
+import io.tensorflowignite.http.BodyMemory;
+import io.tensorflowignite.http.HttpApi;
 import io.tensorflowignite.job.CodeStore;
+import io.tensorflowignite.job.ExportedModels;
 import io.tensorflowignite.job.JobAdmission;
 import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
@@ -37,14 +50,21 @@ import io.tensorflowignite.lease.Contacts;
 import io.tensorflowignite.lease.Departures;
 import io.tensorflowignite.lease.Minority;
 import io.tensorflowignite.lease.NodeContact;
+import io.tensorflowignite.metrics.NodeMetrics;
+import io.tensorflowignite.predict.ModelRunner;
+import io.tensorflowignite.predict.PlainPredictions;
+import io.tensorflowignite.predict.Predictor;
+import io.tensorflowignite.predict.sql.SqlPredictions;
 import io.tensorflowignite.rpc.ApiServer;
 import io.tensorflowignite.rpc.WarningInterceptor;
 import io.tensorflowignite.security.Authentication;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.security.IgniteSecurityAccess;
+import io.tensorflowignite.security.ServiceCallers;
 import io.tensorflowignite.security.TaskTokens;
 import io.tensorflowignite.security.decide.AccessRules;
 import io.tensorflowignite.security.decide.AuthenticationPolicy;
+import io.tensorflowignite.security.tls.ForwardedCertificates;
 import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.security.tls.PeerCertificates;
 import io.tensorflowignite.settings.ClusterSettings;
@@ -71,6 +91,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
 import org.apache.ignite.Ignite;
@@ -81,6 +102,9 @@ import org.apache.ignite.lang.IgnitePredicate;
 
 /** All parts of the service on one node: starts them in order, and closes them in reverse order. */
 public final class NodeRuntime implements AutoCloseable {
+  /** The largest body of a request over HTTP. */
+  private static final long HTTP_BODY_BYTES = 32 << 20;
+
   private static final long RECONCILE_MS = 1_000;
 
   /** While there is no job, and a majority of the nodes is here. */
@@ -117,6 +141,8 @@ public final class NodeRuntime implements AutoCloseable {
   private JobIndex index;
   private volatile ObservedJobs observed;
   private volatile NodeRunner runner;
+  private volatile ModelRunner models;
+  private volatile PlainPredictions predictions;
   private volatile List<String> peers = List.of();
   private volatile ContactRounds rounds;
   private LossDetector detector;
@@ -191,6 +217,28 @@ public final class NodeRuntime implements AutoCloseable {
     return started == null ? new byte[jobIds.length][] : started.observe(jobIds, summaries);
   }
 
+  /**
+   * Answers a call of a client of Ignite, or of another node.
+   *
+   * @throws TensorFlowIgniteException the text ends with the name of its code
+   */
+  public <R> R predict(Function<PlainPredictions, R> call) {
+    PlainPredictions started = predictions;
+    try {
+      if (started == null) {
+        throw new TensorFlowIgniteException(
+            ERROR_CODE_MODEL_NOT_SERVED,
+            "The node "
+                + MessageText.shortId(nodeId)
+                + " does not serve yet, or could not start. Models are served by nodes with a"
+                + " running service. Call another node; see: tensorflow-ignite nodes");
+      }
+      return call.apply(started);
+    } catch (TensorFlowIgniteException e) {
+      throw new TensorFlowIgniteException(e.code(), e.description());
+    }
+  }
+
   @Override
   public void close() {
     closed = true;
@@ -251,7 +299,9 @@ public final class NodeRuntime implements AutoCloseable {
     copies = new RestoredCopies(ignite);
     feeds = opened(ChangeFeeds.open(ignite));
     CacheLosses losses = new CacheLosses(ignite, detector);
-    Authentication authentication = authentication(jobs);
+    IgniteSecurityAccess users = new IgniteSecurityAccess(ignite);
+    AuthenticationPolicy policy = policy(users);
+    Authentication authentication = authentication(jobs, users, policy);
     Guard guard =
         Guard.of(
             AccessRules.of(settings.security.access()),
@@ -270,6 +320,7 @@ public final class NodeRuntime implements AutoCloseable {
                 rowsPort(tls)));
     storage = opened(new Storage(ignite, settings.storage));
     JobFileStore files = new JobFileStore(storage);
+    opened(ExportedModels.open(ignite, files));
     CodeStore code = new CodeStore(files);
     JobRemoval removal = new JobRemoval(ignite, jobs, files);
     LogArchive archive = opened(new LogArchive(ignite, jobs, files));
@@ -290,9 +341,42 @@ public final class NodeRuntime implements AutoCloseable {
             losses,
             guard,
             encrypts(tls));
+    String host = local.advertisedHost(ignite);
+    AgentSupervisor supervisor =
+        new AgentSupervisor(local.python, agentStart(host), new AgentEvents(), loops, log);
+    NodeMetrics metrics = new NodeMetrics();
+    models =
+        opened(
+            new ModelRunner(
+                ignite,
+                nodes,
+                storage,
+                new AgentModels(supervisor),
+                agentDirectory(),
+                settings.tasks.environment(),
+                nice(),
+                metrics,
+                loops));
+    Predictor predictor = opened(new Predictor(ignite, serviceName, models));
+    ServedReferences references = new ServedReferences(storage);
+    predictions =
+        new PlainPredictions(
+            ignite, predictor, guard, new ServiceCallers(ignite, policy, users), references::of);
+    if (settings.sqlFunctions) {
+      opened(SqlPredictions.open(ignite, nodes, predictions));
+    }
+    List<BindableService> overHttp =
+        List.of(
+            new PredictionService(predictor, references, guard),
+            new ModelStatusService(models, references, guard),
+            new MetricsApiService(metrics, guard));
     List<BindableService> services = new ArrayList<>(data.services());
+    services.addAll(overHttp);
     services.add(api);
-    services.add(new FileService(ignite, storage, nodes, guard));
+    services.add(new ModelService(models, predictor, storage, guard));
+    services.add(
+        new FileService(
+            ignite, storage, nodes, guard, new ServedFiles(models.deployments(), guard)));
     services.add(BlockMemoryService.of(storage.memories(), guard));
     ApiServer server =
         opened(
@@ -308,15 +392,13 @@ public final class NodeRuntime implements AutoCloseable {
                     authentication,
                     new WarningInterceptor(() -> departures.minority().map(Minority::text))),
                 services));
-    String host = local.advertisedHost(ignite);
     String address = HostAndPort.fromParts(host, server.port()).toString();
-    AgentSupervisor supervisor =
-        new AgentSupervisor(local.python, agentStart(host), new AgentEvents(), loops, log);
+    String httpAddress = httpAddress(tls, host, authentication, overHttp);
     runner =
         new NodeRunner(
             ignite,
             settings,
-            local.taskNice.orElse(settings.tasks.nice),
+            nice(),
             supervisor,
             index,
             nodes,
@@ -348,10 +430,20 @@ public final class NodeRuntime implements AutoCloseable {
             () -> {
               index.compare();
               nodes.compare();
+              models.compare();
               changes.release();
             }));
     NodeRow row =
-        opened(new NodeRow(ignite, nodes, loops, copies, runner::quarantine, address, maxTasks()));
+        opened(
+            new NodeRow(
+                ignite,
+                nodes,
+                loops,
+                copies,
+                runner::quarantine,
+                address,
+                httpAddress,
+                maxTasks()));
     row.start();
     self = row;
     rounds =
@@ -365,6 +457,7 @@ public final class NodeRuntime implements AutoCloseable {
                 settings.leaseTimeout,
                 loops));
     rounds.start();
+    models.start();
     opened(supervisor).start();
     opened(runner).start();
     opened(StopHook.install(ignite, this::leave));
@@ -403,8 +496,7 @@ public final class NodeRuntime implements AutoCloseable {
     }
   }
 
-  private Authentication authentication(JobTable jobs) {
-    IgniteSecurityAccess users = new IgniteSecurityAccess(ignite);
+  private AuthenticationPolicy policy(IgniteSecurityAccess users) {
     AuthenticationPolicy policy =
         AuthenticationPolicy.of(
             settings.security, users.knowsUsers(), settings.tls.clientCertificates);
@@ -417,6 +509,11 @@ public final class NodeRuntime implements AutoCloseable {
               + nodeId
               + "]");
     }
+    return policy;
+  }
+
+  private Authentication authentication(
+      JobTable jobs, IgniteSecurityAccess users, AuthenticationPolicy policy) {
     return new Authentication(
         policy,
         settings.security,
@@ -431,6 +528,29 @@ public final class NodeRuntime implements AutoCloseable {
     return tls.isOn() || !local.rowsPorts.isAny()
         ? Optional.empty()
         : TcpPort.open(local.host, local.rowsPorts.first, local.rowsPorts.last, loops, log);
+  }
+
+  /** Opens the HTTP port, if it is set; returns its address, or an empty text. */
+  private String httpAddress(
+      NodeTls tls, String host, Authentication authentication, List<BindableService> services) {
+    if (!local.httpPorts.isAny()) {
+      return "";
+    }
+    HttpApi http =
+        opened(
+            HttpApi.start(
+                local.host,
+                local.httpPorts.first,
+                local.httpPorts.last,
+                tls.httpContext(),
+                settings.tls.clientCertificates,
+                new BodyMemory(HTTP_BODY_BYTES, Runtime.getRuntime().maxMemory()),
+                List.of(new ForwardedCertificates(), authentication),
+                services,
+                log));
+    String address = HostAndPort.fromParts(host, http.port()).toString();
+    log.info("The HTTP port is up [address=" + address + ", tls=" + tls.isOn() + "]");
+    return address;
   }
 
   private NodeTls tls() {
@@ -529,6 +649,11 @@ public final class NodeRuntime implements AutoCloseable {
         .build();
   }
 
+  /** The priority of the processes beside this node. */
+  private int nice() {
+    return local.taskNice.orElse(settings.tasks.nice);
+  }
+
   private int maxTasks() {
     return local.maxTasks.orElseGet(
         () -> settings.queue.maxTasks(Runtime.getRuntime().availableProcessors()));
@@ -543,17 +668,28 @@ public final class NodeRuntime implements AutoCloseable {
     public void agentChanged(AgentInfo info) {
       self.agent(info);
       runner.wake();
+      models.wake();
     }
 
     @Override
     public void agentLost(String reason) {
       runner.agentLost(reason);
+      models.agentLost(reason);
       self.agent(AgentInfo.newBuilder().setError(reason).build());
     }
 
     @Override
     public void event(WatchResponse event) {
-      runner.agentEvent(event);
+      if (event.hasModel()) {
+        try {
+          models.observe(event.getModel());
+        } catch (RuntimeException e) {
+          // The reports of tasks come by the same stream.
+          log.error("A report on a model process cannot be used", e);
+        }
+      } else {
+        runner.agentEvent(event);
+      }
     }
 
     @Override

@@ -32,6 +32,10 @@ final class NodeSettings {
   final String host;
   final Ports ports;
   final Ports rowsPorts;
+
+  /** Of the HTTP port, which is off unless it is set. */
+  final Ports httpPorts;
+
   final Path work;
   final PemFiles tls;
   final OnMinority onMinority;
@@ -50,6 +54,7 @@ final class NodeSettings {
       String host,
       Ports ports,
       Ports rowsPorts,
+      Ports httpPorts,
       Path work,
       PemFiles tls,
       OnMinority onMinority,
@@ -60,6 +65,7 @@ final class NodeSettings {
     this.host = host;
     this.ports = ports;
     this.rowsPorts = rowsPorts;
+    this.httpPorts = httpPorts;
     this.work = work;
     this.tls = tls;
     this.onMinority = onMinority;
@@ -85,6 +91,7 @@ final class NodeSettings {
         value("host", "127.0.0.1"),
         ports,
         rowsPorts,
+        Ports.of("http.port", Ports.NONE, false),
         directory.toAbsolutePath(),
         pemFiles(),
         OnMinority.of(value(OnMinority.NAME, OnMinority.WAIT), value(OnMinority.SECONDS, "30")),

@@ -19,6 +19,7 @@ public final class ErrorStatuses {
       case ERROR_CODE_CODE_NOT_FOUND:
       case ERROR_CODE_JOB_NOT_FOUND:
       case ERROR_CODE_NODE_NOT_FOUND:
+      case ERROR_CODE_MODEL_NOT_FOUND:
       case ERROR_CODE_FILE_NOT_FOUND:
         return Status.Code.NOT_FOUND;
       case ERROR_CODE_CACHE_EXISTS:
@@ -37,6 +38,7 @@ public final class ErrorStatuses {
       case ERROR_CODE_NO_AGENT:
       case ERROR_CODE_CLUSTER_NOT_ACTIVE:
       case ERROR_CODE_SCHEMA_UNKNOWN:
+      case ERROR_CODE_MODEL_UNUSABLE:
       case ERROR_CODE_ROW_MISMATCH:
       case ERROR_CODE_SHARING_UNAVAILABLE:
       case ERROR_CODE_NOT_A_DIRECTORY:
@@ -54,7 +56,10 @@ public final class ErrorStatuses {
       case ERROR_CODE_LIMIT_EXCEEDED:
         return Status.Code.RESOURCE_EXHAUSTED;
       case ERROR_CODE_PARTITION_NOT_LOCAL:
+      case ERROR_CODE_MODEL_NOT_SERVED:
         return Status.Code.UNAVAILABLE;
+      case ERROR_CODE_PREDICTION_TIMED_OUT:
+        return Status.Code.DEADLINE_EXCEEDED;
       case ERROR_CODE_UNAUTHENTICATED:
         return Status.Code.UNAUTHENTICATED;
       case ERROR_CODE_PERMISSION_DENIED:

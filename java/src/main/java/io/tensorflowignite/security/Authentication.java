@@ -178,6 +178,9 @@ public final class Authentication implements ServerInterceptor {
   }
 
   private static InetSocketAddress peer(ServerCall<?, ?> call) {
+    if (PeerAddress.KEY.get() != null) {
+      return PeerAddress.KEY.get();
+    }
     SocketAddress remote = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
     return remote instanceof InetSocketAddress ? (InetSocketAddress) remote : null;
   }

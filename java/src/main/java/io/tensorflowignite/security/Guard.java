@@ -210,6 +210,12 @@ public final class Guard {
     requireBelow(Permission.FILES, path);
   }
 
+  /** Permission to read a directory, and everything below it. */
+  public void readTree(String path) {
+    readFile(path);
+    requireBelow(Permission.FILES_READ, path);
+  }
+
   /**
    * Permission to read blocks of an extent. A call names only the extent, since a search for its
    * path in the whole tree for each block would cost too much. So knowledge of the extent's id
@@ -229,6 +235,27 @@ public final class Guard {
   public void checkBlocks() {
     readFile("/");
     requireBelow(Permission.FILES_READ, "/");
+  }
+
+  /** Permission to call a model. */
+  public void predict(String model) {
+    require(Permission.PREDICT, model, SERVICE_INVOKE, SERVICE);
+  }
+
+  /** Permission to change which versions of a model are served. */
+  public void deploy(String model) {
+    require(Permission.DEPLOY, model, SERVICE_DEPLOY, SERVICE);
+  }
+
+  /** The models that the caller may call, without the others. */
+  public List<String> callable(Collection<String> models) {
+    Caller caller = caller();
+    List<String> shown =
+        models.stream()
+            .filter(model -> may(caller, Permission.PREDICT, model, SERVICE_INVOKE, SERVICE))
+            .collect(Collectors.toList());
+    caller.markAuthorized();
+    return shown;
   }
 
   private void requireUsers(String cache) {
@@ -292,9 +319,12 @@ public final class Guard {
     switch (permission) {
       case READ:
         return task.reads(object);
+      case WRITE:
+        return task.writes(object);
       case FILES:
-      case FILES_READ:
         return object == null || task.usesFile(object);
+      case FILES_READ:
+        return object == null || task.readsFile(object);
       default:
         return false;
     }
@@ -316,6 +346,19 @@ public final class Guard {
     return caller;
   }
 
+  private static String more(Permission permission) {
+    switch (permission) {
+      case READ:
+        return ". Name more caches when you submit the job (--with-cache, more_caches)";
+      case FILES:
+      case FILES_READ:
+        return ". Name more directories when you submit the job (--with-directory,"
+            + " more_directories)";
+      default:
+        return ". Submit another job for it";
+    }
+  }
+
   private static TensorFlowIgniteException denied(
       Caller caller, Permission permission, String object) {
     String of = object == null ? "" : ", " + object;
@@ -328,11 +371,7 @@ public final class Guard {
                 task ->
                     "A task "
                         + task.describe(permission).orElse("watches only its own job")
-                        + (permission == Permission.READ
-                            ? ". Name more caches when you submit the job (--with-cache,"
-                                + " more_caches)"
-                            : ". Name more directories when you submit the job (--with-directory,"
-                                + " more_directories)")
+                        + more(permission)
                         + ", or remove this access from the script.")
             .orElseGet(
                 () ->

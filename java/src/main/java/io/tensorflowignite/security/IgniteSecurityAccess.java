@@ -131,6 +131,11 @@ public final class IgniteSecurityAccess implements PasswordVerifier {
     return UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8));
   }
 
+  /** The permissions of a user whom Ignite has accepted. */
+  User user(SecurityContext accepted) {
+    return (permission, name) -> allows(accepted, permission, name);
+  }
+
   private boolean allows(SecurityContext user, SecurityPermission permission, String name) {
     try (OperationSecurityContext asUser = security.withContext(user)) {
       security.authorize(name, permission);

@@ -54,6 +54,9 @@ public final class ClusterSettings implements Serializable {
   public final QueueSettings queue;
   public final TlsSettings tls;
 
+  /** Whether nodes have the functions of SQL that predict. */
+  public final boolean sqlFunctions;
+
   public ClusterSettings(
       Duration startTimeout,
       Duration firstStepTimeout,
@@ -72,7 +75,8 @@ public final class ClusterSettings implements Serializable {
       SecuritySettings security,
       TaskSettings tasks,
       QueueSettings queue,
-      TlsSettings tls) {
+      TlsSettings tls,
+      boolean sqlFunctions) {
     this.startTimeout = startTimeout;
     this.firstStepTimeout = firstStepTimeout;
     this.stallTimeout = stallTimeout;
@@ -91,5 +95,6 @@ public final class ClusterSettings implements Serializable {
     this.tasks = tasks;
     this.queue = queue;
     this.tls = tls;
+    this.sqlFunctions = sqlFunctions;
   }
 }

@@ -38,8 +38,11 @@ public final class EpochTable {
    */
   public Optional<List<Long>> add(
       String epoch, int worker, long count, int workers, List<Long> others) {
-    Optional<List<Long>> agreed = agreed(read(epoch), workers);
-    return agreed.isPresent()
+    EpochRows known = read(epoch);
+    Optional<List<Long>> agreed = agreed(known, workers);
+    // A worker that waits for others calls again and again.
+    boolean adds = !known.containsRows(worker) || !others.isEmpty();
+    return agreed.isPresent() || !adds
         ? agreed
         : Rows.repeated(() -> inTransaction(epoch, worker, count, workers, others));
   }

@@ -1,5 +1,8 @@
 package io.tensorflowignite.table;
 
+import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
+import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
+
 import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
@@ -71,8 +74,13 @@ public final class JobSummary {
             .setCause(shortened(attempt.getCause()))
             .setLastStep(attempt.getLastStep())
             .setResumedFromStep(attempt.getResumedFromStep());
+    // The other tasks of a job with a client process are servers, which count no steps.
+    boolean hasClient =
+        attempt.getTasksList().stream().anyMatch(task -> task.getRole() == ROLE_CLIENT);
     attempt.getTasksList().stream()
         .filter(task -> task.getStatus().hasProgress())
+        .filter(
+            task -> hasClient ? task.getRole() == ROLE_CLIENT : task.getRole() != ROLE_EVALUATOR)
         .min(Comparator.comparingLong(task -> task.getStatus().getProgress().getStep()))
         .ifPresent(task -> summary.addTasks(withoutPlace(task)));
     return summary.build();

@@ -59,6 +59,16 @@ public final class JobTable {
     return Optional.ofNullable(rows.get(id)).map(value -> new JobRow(id, value).job());
   }
 
+  /**
+   * The jobs that are not over, or about to be moved to the history, from complete copies, in no
+   * order. Parses all rows: {@link JobIndex} has them at hand.
+   */
+  public List<Job> current() {
+    List<Job> jobs = new ArrayList<>();
+    rows.forEach((key, value) -> jobs.add(new JobRow(key, value).job()));
+    return jobs;
+  }
+
   /** Reads the row of one job, and parses it once after each change. For one thread. */
   public final class Reader {
     private final String id;

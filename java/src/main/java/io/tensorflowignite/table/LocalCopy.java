@@ -43,6 +43,7 @@ final class LocalCopy<R> implements AutoCloseable {
   private final Map<Object, Long> changed = new ConcurrentHashMap<>();
 
   private long scannedAt;
+  private boolean wasWhole;
   private volatile boolean outdated = true;
 
   /**
@@ -80,12 +81,20 @@ final class LocalCopy<R> implements AutoCloseable {
     return known == null ? null : known.row;
   }
 
+  /** Whether it has all rows; a node that has joined gets them from the others, for a while. */
+  boolean isWhole() {
+    return rows.areWhole();
+  }
+
   private synchronized void refresh() {
     long now = System.nanoTime();
+    boolean isWhole = isWhole();
     if (outdated
+        || isWhole != wasWhole
         || now - scannedAt > SCAN_INTERVAL.toNanos()
         || rows.cache().localSize(CachePeekMode.ALL) != parsed.size()) {
       outdated = false;
+      wasWhole = isWhole;
       scannedAt = now;
       scan();
     }

@@ -65,10 +65,18 @@ public final class NodeTable implements AutoCloseable {
     return all;
   }
 
-  /** Whether a node is the first that joined, among the nodes that run the service now. */
+  /** Whether this node has all rows; a node that has joined gets them from the others. */
+  public boolean isWhole() {
+    return rows.areWhole();
+  }
+
+  /**
+   * Whether a node is the first that joined, among the nodes that run the service now. A node that
+   * has not all rows knows no older ones, and is not it.
+   */
   public boolean isOldest(String nodeId) {
-    List<Node> live = live();
-    return !live.isEmpty() && live.get(0).getId().equals(nodeId);
+    return isWhole()
+        && live().stream().findFirst().filter(n -> n.getId().equals(nodeId)).isPresent();
   }
 
   /** Removes the rows of nodes that have left, and rows of no node. */

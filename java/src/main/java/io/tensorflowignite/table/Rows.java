@@ -15,10 +15,17 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import javax.cache.Cache;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CachePeekMode;
+import org.apache.ignite.cache.query.QueryCursor;
+import org.apache.ignite.cache.query.ScanQuery;
 import org.apache.ignite.cluster.ClusterTopologyException;
+import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
+import org.apache.ignite.internal.processors.cache.IgniteCacheProxy;
+import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionMap;
+import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtPartitionTopology;
 import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.Transaction;
 import org.apache.ignite.transactions.TransactionRollbackException;
@@ -39,6 +46,9 @@ final class Rows {
   private final Ignite ignite;
   private final MemoryReserve memory;
   private final IgniteCache<Object, Object> cache;
+
+  /** When all copies here were last complete: they stay so until the topology changes. */
+  private volatile AffinityTopologyVersion wholeAt;
 
   /** Objects of classes that this node lacks stay serialized. */
   Rows(Ignite ignite, SystemCache systemCache) {
@@ -102,6 +112,32 @@ final class Rows {
     cache
         .localEntries(CachePeekMode.ALL)
         .forEach(entry -> row.accept(entry.getKey(), entry.getValue()));
+  }
+
+  /** All keys and values of the cache, of nodes that have complete copies, in no order. */
+  void forEach(BiConsumer<Object, Object> row) {
+    try (QueryCursor<Cache.Entry<Object, Object>> all = cache.query(new ScanQuery<>())) {
+      all.forEach(entry -> row.accept(entry.getKey(), entry.getValue()));
+    }
+  }
+
+  /**
+   * Whether this node has a complete copy of every partition: not while they are copied to it, nor
+   * outside of the baseline.
+   */
+  boolean areWhole() {
+    GridDhtPartitionTopology topology = ((IgniteCacheProxy<?, ?>) cache).context().topology();
+    AffinityTopologyVersion version = topology.readyTopologyVersion();
+    // Each prediction asks several times, and the map is made of all partitions.
+    if (version.equals(wholeAt)) {
+      return true;
+    }
+    GridDhtPartitionMap here = topology.localPartitionMap();
+    boolean areWhole = here.size() == topology.partitions() && !here.hasMovingPartitions();
+    if (areWhole) {
+      wholeAt = version;
+    }
+    return areWhole;
   }
 
   /** The message of a value; empty: there is no value, or it is no such message. */

@@ -28,10 +28,15 @@ public enum SystemCache {
   FENCES("fences", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
   FINISHED("finished", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
   HISTORY("history", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL, 2),
-  EPOCHS("epochs", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL, 2, 64);
+  EPOCHS("epochs", CacheMode.PARTITIONED, CacheAtomicityMode.TRANSACTIONAL, 2, 64),
+  DEPLOYMENTS("deployments", CacheMode.REPLICATED, CacheAtomicityMode.TRANSACTIONAL),
+  MODEL_STATES("model-states", CacheMode.REPLICATED, CacheAtomicityMode.ATOMIC);
 
   /** The name of every system cache, or of its group, begins with this. */
   public static final String PREFIX = "tensorflow-ignite-";
+
+  /** Ignite's own caches; {@code Ignite.cache} throws for them. */
+  public static final String IGNITE_PREFIX = "ignite-sys-";
 
   private final String cacheName;
   private final CacheMode mode;

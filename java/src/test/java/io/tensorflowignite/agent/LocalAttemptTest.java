@@ -73,6 +73,29 @@ public class LocalAttemptTest {
     assertEquals(expected, attempt.unproven().get());
   }
 
+  @Test
+  public void aTaskThatTheAgentCouldNotStartIsNotStartedAgain() {
+    assertFalse("it is not reserved", attempt.isToStart(key));
+    attempt.reserve(worker, "10.0.0.1:7001", 17);
+    assertTrue(attempt.isToStart(key));
+    attempt.fail(key, "the agent could not start it: its disk is full");
+    assertFalse(attempt.isToStart(key));
+    assertFalse("its node waits for nothing", attempt.isActive());
+    Task next = worker.toBuilder().setIncarnation(1).build();
+    assertTrue(attempt.replace(next));
+    TaskKey nextKey = LocalAttempt.key("3f2a1b00", 2, next);
+    assertTrue(attempt.isToStart(nextKey));
+    attempt.markStarted(nextKey);
+    assertFalse(attempt.isToStart(nextKey));
+  }
+
+  @Test
+  public void aTaskThatHasLostItsAgentIsNotStartedByTheNextAgent() {
+    attempt.reserve(worker, "10.0.0.1:7001", 17);
+    attempt.loseAgent("its agent ended");
+    assertFalse(attempt.isToStart(key));
+  }
+
   private static ByteString sha256(String text) {
     return ByteString.copyFrom(Hashing.sha256().hashString(text, StandardCharsets.UTF_8).asBytes());
   }

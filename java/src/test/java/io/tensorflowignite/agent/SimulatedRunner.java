@@ -158,7 +158,7 @@ public final class SimulatedRunner {
     }
     OptionalLong leaseEnd = contacts.leaseEndToStart(job);
     boolean canStart = current != null && leaseEnd.isPresent() && !leaving;
-    if (!canStart || !local.hasTask(key) || local.isStarted(key)) {
+    if (!canStart || !local.isToStart(key)) {
       return;
     }
     if (!local.token(key).digest().equals(task.getStatus().getTokenDigest())) {

@@ -31,6 +31,8 @@ public class JobTextRulesTest {
     rejected(JobSpec.newBuilder().setCheckpointDirectory("a\0b"));
     rejected(JobSpec.newBuilder().setCheckpointDirectory("ignite:///models "));
     rejected(JobSpec.newBuilder().setCheckpointDirectory(" ignite:///models"));
+    rejected(JobSpec.newBuilder().addMoreDirectories("ignite:///../x"));
+    rejected(JobSpec.newBuilder().addMoreDirectories("/models"));
     rejected(JobSpec.newBuilder().addMoreCaches("a\rb"));
     rejected(JobSpec.newBuilder().addArgs("a\0b"));
     rejected(JobSpec.newBuilder().addArgs("x".repeat(100_001)));

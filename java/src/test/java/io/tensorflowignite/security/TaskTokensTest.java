@@ -88,6 +88,26 @@ public class TaskTokensTest {
   }
 
   @Test
+  public void aTaskThatPredictsReadsItsModelAndWritesIntoItsOutputCacheAlone() {
+    Job.Builder predicting = running.toBuilder();
+    predicting
+        .getSpecBuilder()
+        .getPredictionBuilder()
+        .setOutputCache("results")
+        .setModelDirectory("ignite:///models/digits");
+    TaskScope scope = TaskTokens.verify(token, predicting.build()).get();
+    assertTrue(scope.writes("results"));
+    assertFalse(scope.reads("results"));
+    assertFalse(scope.writes("images"));
+    assertTrue(scope.readsFile("/models/digits/3/model.keras"));
+    assertFalse(scope.usesFile("/models/digits/3/model.keras"));
+    assertFalse(scope.readsFile("/models/digits2/1"));
+    assertTrue(scope.readsFile("/jobs/3f2a1b00/finished"));
+    assertFalse(TaskTokens.verify(token, running).get().writes("results"));
+    assertFalse(TaskTokens.verify(token, running).get().writes(""));
+  }
+
+  @Test
   public void aTokenIsValidFromReservingOn() {
     assertTrue(opens(job(attempt(2, ATTEMPT_PHASE_RESERVE, 3, token.digest()))));
   }

@@ -7,6 +7,7 @@ import com.google.protobuf.util.Durations;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.base.JobLayout;
+import io.tensorflowignite.job.decide.Demand;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.job.decide.Members;
@@ -228,17 +229,22 @@ final class SimulatedCluster {
             .collect(Collectors.toMap(node -> Resource.tasks(node.id()), node -> maxTasks));
     Map<String, JobQueue.Entry> queue =
         JobQueue.decide(
-            cell.rows().values(),
-            limits,
-            SETTINGS.queue,
-            job -> {
-              Map<Resource, Integer> tasks =
-                  owners(job, live).stream()
-                      .collect(Collectors.toMap(owner -> Resource.tasks(owner.id()), owner -> 1));
-              int others = job.getSpec().getPsCount() + (job.getSpec().getPsCount() > 0 ? 1 : 0);
-              tasks.entrySet().stream().findFirst().ifPresent(first -> first.setValue(1 + others));
-              return tasks.isEmpty() ? Optional.empty() : Optional.of(tasks);
-            });
+                cell.rows().values(),
+                limits,
+                SETTINGS.queue,
+                job -> {
+                  Map<Resource, Integer> tasks =
+                      owners(job, live).stream()
+                          .collect(
+                              Collectors.toMap(owner -> Resource.tasks(owner.id()), owner -> 1));
+                  int others =
+                      job.getSpec().getPsCount() + (job.getSpec().getPsCount() > 0 ? 1 : 0);
+                  tasks.entrySet().stream()
+                      .findFirst()
+                      .ifPresent(first -> first.setValue(1 + others));
+                  return tasks.isEmpty() ? Optional.empty() : Optional.of(Demand.of(tasks));
+                })
+            .entries;
     queue.forEach(
         (id, entry) -> {
           if (entry.isAdmitted()) {

@@ -139,10 +139,13 @@ final class ChangeFeed implements AutoCloseable {
     return position.setFeed(id).setSequence(logs[partition].position()).build();
   }
 
-  /** The keys that have changed since a position; empty: this feed does not know them all. */
-  Optional<Collection<Object>> since(PartitionPosition position) {
-    return position.getFeed() == id && !isBroken
-        ? logs[position.getPartition()].since(position.getSequence())
+  /**
+   * The keys that have changed between two positions of one partition; empty: this feed does not
+   * know them all.
+   */
+  Optional<Collection<Object>> between(PartitionPosition since, PartitionPosition end) {
+    return since.getFeed() == id && end.getFeed() == id && !isBroken
+        ? logs[since.getPartition()].between(since.getSequence(), end.getSequence())
         : Optional.empty();
   }
 

@@ -110,7 +110,7 @@ final class ChangeReader implements RowReader {
     long changed = 0;
     long rows = 0;
     for (int partition : partitions) {
-      Optional<Collection<Object>> keys = changed(partition);
+      Optional<Collection<Object>> keys = changed(feed.position(partition));
       if (keys.isPresent() && ownership.isPrimaryHere(partition)) {
         changed += countPresent(partition, keys.get(), ownership);
         rows += cache.localSizeLong(partition, CachePeekMode.PRIMARY);
@@ -140,9 +140,10 @@ final class ChangeReader implements RowReader {
     }
   }
 
-  /** The keys that have changed since the position of a partition; empty: they are not known. */
-  private Optional<Collection<Object>> changed(int partition) {
-    return Optional.ofNullable(since.get(partition)).flatMap(feed::since);
+  /** The keys that have changed before a position; empty: they are not known. */
+  private Optional<Collection<Object>> changed(PartitionPosition end) {
+    return Optional.ofNullable(since.get(end.getPartition()))
+        .flatMap(begin -> feed.between(begin, end));
   }
 
   private boolean read(
@@ -154,7 +155,8 @@ final class ChangeReader implements RowReader {
       ReadPace pace)
       throws InterruptedException {
     PartitionPosition position = feed.position(partition);
-    Optional<Collection<Object>> changed = changed(partition);
+    // Later changes come with the next read.
+    Optional<Collection<Object>> changed = changed(position);
     int moved = ownership.moved().size();
     boolean goesOn;
     if (changed.isPresent() && removed.size() < MAX_REMOVED * IDENTITY_BYTES) {

@@ -69,15 +69,19 @@ final class PartitionLog {
     return next;
   }
 
-  /** The distinct keys that have changed since a position; empty: the position is not valid. */
-  synchronized Optional<Collection<Object>> since(long position) {
-    if (position < first || position > next) {
+  /**
+   * The distinct keys that have changed between two positions; empty: the first is not valid.
+   *
+   * @param end a position of this log
+   */
+  synchronized Optional<Collection<Object>> between(long position, long end) {
+    if (position < first || position > end) {
       return Optional.empty();
     }
     Collection<Object> changed = new LinkedHashSet<>();
     // Arrays are equal only to themselves.
     Set<ByteBuffer> arrays = new HashSet<>();
-    for (long number = position; number < next; number++) {
+    for (long number = position; number < end; number++) {
       Object key = keys[index(number)];
       if (!(key instanceof byte[]) || arrays.add(ByteBuffer.wrap((byte[]) key))) {
         changed.add(key);

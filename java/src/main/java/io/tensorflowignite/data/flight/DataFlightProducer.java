@@ -132,7 +132,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     return () -> {
       try {
         awaitSchema(stream, context);
-        LoadCommand command = loadCommand(stream.getDescriptor());
+        LoadCommand command = withCacheName(loadCommand(stream.getDescriptor()));
         requireWrite(command);
         CacheLoader loader = new CacheLoader(ignite, schemas, store);
         FlightBatches batches = new FlightBatches(stream, command.getSealed());
@@ -167,20 +167,30 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     boolean exists = ignite.cacheNames().contains(command.getCache());
     boolean replaced = command.getExisting() == ExistingCache.EXISTING_CACHE_REPLACE;
     guard.writeCache(command.getCache(), !exists || replaced, exists && replaced);
+    if (!command.getLike().isEmpty()) {
+      guard.readCache(command.getLike());
+    }
+  }
+
+  /** The command with the name of a cache where {@code like} has that of its SQL table. */
+  private LoadCommand withCacheName(LoadCommand command) {
+    return command.getLike().isEmpty()
+        ? command
+        : command.toBuilder().setLike(cacheName(command.getLike())).build();
   }
 
   private ReadPlan plan(ReadCommand command) throws InterruptedException {
-    ReadCommand resolved = command.toBuilder().setCache(cacheName(command)).build();
+    ReadCommand resolved = command.toBuilder().setCache(cacheName(command.getCache())).build();
     guard.readCache(resolved.getCache());
     return streams.plan(resolved, guard::readCache);
   }
 
-  private String cacheName(ReadCommand command) {
+  private String cacheName(String name) {
     try {
-      return CacheNames.resolve(ignite, command.getCache());
+      return CacheNames.resolve(ignite, name);
     } catch (TensorFlowIgniteException ambiguous) {
       // The error names caches.
-      guard.readCache(command.getCache());
+      guard.readCache(name);
       throw ambiguous;
     }
   }

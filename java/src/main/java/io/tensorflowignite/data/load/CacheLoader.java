@@ -9,6 +9,7 @@ import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.v1.LoadCommand;
 import io.tensorflowignite.v1.LoadResult;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.LongConsumer;
 import org.apache.arrow.vector.VectorSchemaRoot;
@@ -33,11 +34,19 @@ public final class CacheLoader {
    */
   public LoadResult load(LoadCommand command, BatchSource batches, LongConsumer progress) {
     LoadPlan plan = new LoadPlan(command, batches.schema());
-    LoadTarget target = LoadTarget.prepare(ignite, schemas, store, plan);
+    Optional<LoadTarget> prepared = LoadTarget.prepare(ignite, schemas, store, plan);
+    if (prepared.isEmpty()) {
+      return LoadResult.getDefaultInstance();
+    }
+    LoadTarget target = prepared.get();
     try {
       long rows = stream(plan, target, batches, progress);
       requireAll(plan, target, rows);
-      return LoadResult.newBuilder().setRows(rows).build();
+      LoadResult.Builder result = LoadResult.newBuilder().setRows(rows);
+      if (command.getCountPartitions()) {
+        result.putAllPartitionRows(target.partitionRows());
+      }
+      return result.build();
     } catch (RuntimeException error) {
       suppress(error, target::discard);
       throw error;
@@ -46,22 +55,22 @@ public final class CacheLoader {
 
   private long stream(
       LoadPlan plan, LoadTarget target, BatchSource batches, LongConsumer progress) {
-    RowStreamer streamer = new RowStreamer(ignite, plan, target);
+    RowWriter writer = new RowWriter(ignite, plan, target);
     try {
       for (VectorSchemaRoot batch = batches.next(); batch != null; batch = batches.next()) {
-        streamer.add(batch);
-        progress.accept(streamer.stored());
+        writer.add(batch);
+        progress.accept(writer.stored());
       }
       if (plan.command().getSealed()) {
-        requireSeal(target, streamer.rows(), batches.seal());
+        requireSeal(target, writer.rows(), batches.seal());
       }
-      streamer.finish();
+      writer.finish();
     } catch (RuntimeException error) {
-      RuntimeException first = streamer.first(error);
-      suppress(first, streamer::end);
+      RuntimeException first = writer.first(error);
+      suppress(first, writer::end);
       throw first;
     }
-    return streamer.rows();
+    return writer.rows();
   }
 
   /** Cleans up after an error, and adds an error of the clean-up to it. */

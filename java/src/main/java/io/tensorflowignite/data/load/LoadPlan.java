@@ -22,6 +22,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import org.apache.arrow.vector.types.pojo.ArrowType;
@@ -58,18 +59,28 @@ final class LoadPlan {
     Map<String, String> names = new HashMap<>();
     for (Field field : schema.getFields()) {
       String name = field.getName();
-      requireName(cache(), name, names);
+      if (!isKeyOfCache(name)) {
+        requireName(cache(), name, names);
+      }
       all.put(name, StoredTypes.of(field).orElseThrow(() -> unsupported(field)).field(name));
     }
     key = new LoadKey(keyFields(all));
     fields = new ArrayList<>(all.values());
-    fields.removeAll(key.fields());
+    fields.removeAll(key.columns());
+    if (key.isStruct()) {
+      key.fields().forEach(field -> requireName(cache(), field.getName(), names));
+    }
     if (fields.isEmpty()) {
       throw invalid(
           "the rows for cache %s have no column besides their key; a row needs at least one other"
               + " column; add a column",
           cache());
     }
+  }
+
+  /** Whether a column has the keys as they were read, which have no other name. */
+  private boolean isKeyOfCache(String name) {
+    return !command.getLike().isEmpty() && name.equals(CacheSchema.KEY);
   }
 
   private List<Field> keyFields(Map<String, Field> all) {
@@ -103,8 +114,12 @@ final class LoadPlan {
           role,
           all.keySet());
     }
-    if (!KEYS.contains(StoredTypes.require(field).storage())) {
-      throw unsupported(field);
+    boolean isStruct = field.getType() instanceof ArrowType.Struct && isKeyOfCache(name);
+    for (Field part : isStruct ? field.getChildren() : List.of(field)) {
+      Optional<ColumnType> type = StoredTypes.of(part);
+      if (type.isEmpty() || !KEYS.contains(type.get().storage())) {
+        throw unsupported(field);
+      }
     }
     return field;
   }
@@ -150,11 +165,26 @@ final class LoadPlan {
 
   private static void requireCommand(LoadCommand command) {
     CacheLookup.requireName(command.getCache());
-    if (command.getCache().startsWith(SystemCache.PREFIX)) {
+    boolean like = !command.getLike().isEmpty();
+    if (like
+        && (!command.getKeyColumn().equals(CacheSchema.KEY)
+            || !command.getAffinityColumn().isEmpty()
+            || command.getBackups() != 0
+            || command.getPartitions() != 0
+            || command.getReplicated()
+            || command.getLike().equals(command.getCache()))) {
       throw invalid(
-          "cache %s cannot be loaded; names that begin with %s are reserved for system caches;"
-              + " choose another name",
-          command.getCache(), SystemCache.PREFIX);
+          "cache %s cannot be loaded like cache %s: its keys come in the column %s, and the other"
+              + " cache determines affinity, backups, partitions and mode; set key_column to %3$s,"
+              + " the others not, and like to another cache",
+          command.getCache(), command.getLike(), CacheSchema.KEY);
+    }
+    if (command.getCache().startsWith(SystemCache.PREFIX)
+        || command.getCache().startsWith(SystemCache.IGNITE_PREFIX)) {
+      throw invalid(
+          "cache %s cannot be loaded; names that begin with %s or %s are reserved for system"
+              + " caches; choose another name",
+          command.getCache(), SystemCache.PREFIX, SystemCache.IGNITE_PREFIX);
     }
     String cache = command.getCache();
     if (cache.getBytes(StandardCharsets.UTF_8).length > MAX_NAME_BYTES

@@ -24,7 +24,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
@@ -46,6 +48,7 @@ final class LoadTarget {
   private final SchemaStore store;
   private final String cache;
   private final String keyType;
+  private final List<Field> keyFields;
   private final String valueType;
   private final boolean isNew;
 
@@ -54,32 +57,49 @@ final class LoadTarget {
       SchemaStore store,
       String cache,
       String keyType,
+      List<Field> keyFields,
       String valueType,
       boolean isNew) {
     this.ignite = ignite;
     this.store = store;
     this.cache = cache;
     this.keyType = keyType;
+    this.keyFields = keyFields;
     this.valueType = valueType;
     this.isNew = isNew;
   }
 
-  static LoadTarget prepare(
+  /**
+   * @return empty: the command is only checked
+   */
+  static Optional<LoadTarget> prepare(
       Ignite ignite, SchemaResolver schemas, SchemaStore store, LoadPlan plan) {
     CacheLookup caches = new CacheLookup(ignite);
     caches.requireActive();
+    Optional<CoLocation> like = CoLocation.of(ignite, plan);
+    List<Field> keyFields = like.map(other -> other.requireKeys(plan)).orElse(plan.key().fields());
     ExistingCache existing = plan.command().getExisting();
     if (ignite.cacheNames().contains(plan.cache())) {
       requireUserCache(ignite, plan.cache());
       if (existing == ExistingCache.EXISTING_CACHE_APPEND) {
-        return existing(ignite, schemas, store, plan, caches.binary(plan.cache()));
+        return existing(ignite, schemas, store, plan, like, keyFields, caches.binary(plan.cache()));
       }
       if (existing != ExistingCache.EXISTING_CACHE_REPLACE) {
         throw exists(plan.cache());
       }
-      new CacheRemoval(ignite).destroy(plan.cache());
+      if (!plan.command().getOnlyCheck()) {
+        new CacheRemoval(ignite).destroy(plan.cache());
+      }
     }
-    return create(ignite, store, plan);
+    if (plan.command().getOnlyCheck()) {
+      return Optional.empty();
+    }
+    Optional<LoadTarget> created = create(ignite, store, plan, like, keyFields);
+    if (created.isEmpty() && existing != ExistingCache.EXISTING_CACHE_APPEND) {
+      throw exists(plan.cache());
+    }
+    return created.or(
+        () -> existing(ignite, schemas, store, plan, like, keyFields, caches.binary(plan.cache())));
   }
 
   /** A system cache's name may have no reserved prefix: the user configures the storage's names. */
@@ -101,6 +121,11 @@ final class LoadTarget {
     return keyType;
   }
 
+  /** The fields of the keys if they are objects, in the order in which they are set. */
+  List<Field> keyFields() {
+    return keyFields;
+  }
+
   /** Name of the binary type of the values. */
   String valueType() {
     return valueType;
@@ -111,9 +136,22 @@ final class LoadTarget {
     return valueType + "." + path;
   }
 
-  /** Whether this load has created the cache. */
+  /**
+   * Whether this load has created the cache for itself. Other loads may write into a cache that is
+   * created beside another one at the same time.
+   */
   boolean isNew() {
     return isNew;
+  }
+
+  /** The rows of each partition that is primary on this node. */
+  Map<Integer, Long> partitionRows() {
+    Map<Integer, Long> rows = new TreeMap<>();
+    IgniteCache<Object, Object> opened = ignite.cache(cache);
+    for (int partition : ignite.affinity(cache).primaryPartitions(ignite.cluster().localNode())) {
+      rows.put(partition, opened.localSizeLong(partition, CachePeekMode.PRIMARY));
+    }
+    return rows;
   }
 
   long size() {
@@ -128,18 +166,24 @@ final class LoadTarget {
     }
   }
 
-  private static LoadTarget create(Ignite ignite, SchemaStore store, LoadPlan plan) {
+  /** Empty: another load has created the cache meanwhile. */
+  private static Optional<LoadTarget> create(
+      Ignite ignite,
+      SchemaStore store,
+      LoadPlan plan,
+      Optional<CoLocation> like,
+      List<Field> keyFields) {
     String valueType = newTypeName(ignite, plan);
-    String keyType = keyTypeName(valueType);
+    String keyType = keyTypeName(valueType, like);
     CacheConfiguration<Object, Object> configuration =
         new CacheConfiguration<Object, Object>(plan.cache())
             .setCacheMode(
                 plan.command().getReplicated() ? CacheMode.REPLICATED : CacheMode.PARTITIONED)
             .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC);
     if (!plan.command().getWithoutSql()) {
-      configuration.setQueryEntities(List.of(entity(plan, keyType, valueType)));
+      configuration.setQueryEntities(List.of(entity(plan, keyType, valueType, like)));
     }
-    if (plan.key().isObject()) {
+    if (plan.key().isObject() && like.isEmpty()) {
       configuration.setKeyConfiguration(
           new CacheKeyConfiguration(keyType, plan.command().getAffinityColumn()));
     }
@@ -150,10 +194,11 @@ final class LoadTarget {
       configuration.setAffinity(
           new RendezvousAffinityFunction(false, plan.command().getPartitions()));
     }
+    like.ifPresent(other -> other.configure(configuration));
     try (Reservation room = PartitionMemory.reserve(ignite, Purpose.DATA, configuration)) {
       ignite.createCache(configuration);
     } catch (CacheExistsException raced) {
-      throw exists(plan.cache());
+      return Optional.empty();
     }
     try {
       store.put(plan.cache(), plan.schema());
@@ -161,27 +206,39 @@ final class LoadTarget {
       new CacheRemoval(ignite).destroy(plan.cache());
       throw failure;
     }
-    return new LoadTarget(ignite, store, plan.cache(), keyType, valueType, true);
+    return Optional.of(
+        new LoadTarget(ignite, store, plan.cache(), keyType, keyFields, valueType, like.isEmpty()));
   }
 
-  private static LoadTarget existing(
+  private static Optional<LoadTarget> existing(
       Ignite ignite,
       SchemaResolver schemas,
       SchemaStore store,
       LoadPlan plan,
+      Optional<CoLocation> like,
+      List<Field> keyFields,
       IgniteCache<Object, Object> cache) {
     Optional<CacheKeyConfiguration> affinity = affinity(cache);
-    requireSameAffinity(affinity.map(CacheKeyConfiguration::getAffinityKeyFieldName), plan);
+    if (like.isPresent()) {
+      like.get().requireSame(cache);
+    } else {
+      requireSameAffinity(affinity.map(CacheKeyConfiguration::getAffinityKeyFieldName), plan);
+    }
     Optional<CacheSchema> schema = schemas.resolve(cache);
     if (schema.isPresent()) {
-      requireSame(schema.get(), plan);
-    } else {
+      requireSame(schema.get(), plan, keyName(cache));
+    } else if (!plan.command().getOnlyCheck()) {
       store.put(plan.cache(), plan.schema());
     }
     String valueType = schemas.objectType(cache).orElseGet(() -> newTypeName(ignite, plan));
     String keyType =
-        affinity.map(CacheKeyConfiguration::getTypeName).orElse(keyTypeName(valueType));
-    return new LoadTarget(ignite, store, plan.cache(), keyType, valueType, false);
+        like.flatMap(CoLocation::keyType)
+            .or(() -> affinity.map(CacheKeyConfiguration::getTypeName))
+            .orElse(keyTypeName(valueType, like));
+    return plan.command().getOnlyCheck()
+        ? Optional.empty()
+        : Optional.of(
+            new LoadTarget(ignite, store, plan.cache(), keyType, keyFields, valueType, false));
   }
 
   @SuppressWarnings("unchecked")
@@ -206,9 +263,22 @@ final class LoadTarget {
     }
   }
 
-  private static void requireSame(CacheSchema schema, LoadPlan plan) {
+  /** SQL's name of the keys of a cache; empty: it has none but _key. */
+  @SuppressWarnings("unchecked")
+  private static Optional<String> keyName(IgniteCache<Object, Object> cache) {
+    return cache.getConfiguration(CacheConfiguration.class).getQueryEntities().stream()
+        .map(entity -> ((QueryEntity) entity).getKeyFieldName())
+        .filter(Objects::nonNull)
+        .findFirst();
+  }
+
+  private static void requireSame(CacheSchema schema, LoadPlan plan, Optional<String> keyName) {
     List<String> ofCache = new ArrayList<>();
-    schema.columns().forEach(column -> ofCache.add(describe(schema, column)));
+    schema.columns().stream()
+        // A load that creates a cache stores its schema afterwards. Until then the columns are
+        // those of SQL, and one of them is the key.
+        .filter(column -> schema.stored() || !keyName.equals(Optional.of(column.name())))
+        .forEach(column -> ofCache.add(describe(schema, column)));
     // The fields of key objects are columns, too.
     List<String> ofRows =
         (plan.key().isObject() ? plan.columns() : plan.fields())
@@ -252,14 +322,20 @@ final class LoadTarget {
     return text.toString();
   }
 
-  private static QueryEntity entity(LoadPlan plan, String keyType, String valueType) {
+  private static QueryEntity entity(
+      LoadPlan plan, String keyType, String valueType, Optional<CoLocation> like) {
     LoadKey key = plan.key();
     QueryEntity entity =
         new QueryEntity(key.isObject() ? keyType : key.storage().getName(), valueType);
     Map<String, Integer> precision = new HashMap<>();
     Map<String, Integer> scale = new HashMap<>();
+    Optional<String> keyName = keyName(plan, like);
     for (Field field : plan.columns()) {
-      String name = field.getName();
+      boolean isKey = !key.isObject() && key.fields().contains(field);
+      if (isKey && keyName.isEmpty()) {
+        continue;
+      }
+      String name = isKey ? keyName.get() : field.getName();
       entity.addQueryField(name, StoredTypes.require(field).storage().getName(), null);
       if (field.getType() instanceof ArrowType.Decimal) {
         precision.put(name, ((ArrowType.Decimal) field.getType()).getPrecision());
@@ -268,18 +344,34 @@ final class LoadTarget {
     }
     entity.setFieldsPrecision(precision);
     entity.setFieldsScale(scale);
-    List<String> keys = key.fields().stream().map(Field::getName).collect(Collectors.toList());
     if (key.isObject()) {
-      entity.setKeyFields(new LinkedHashSet<>(keys));
-    } else if (!key.isCounted()) {
-      entity.setKeyFieldName(keys.get(0));
+      entity.setKeyFields(
+          key.fields().stream()
+              .map(Field::getName)
+              .collect(Collectors.toCollection(LinkedHashSet::new)));
+    } else {
+      keyName.ifPresent(entity::setKeyFieldName);
     }
     return entity;
   }
 
+  /** The column by which SQL names keys that are no objects; empty: it has none but _key. */
+  private static Optional<String> keyName(LoadPlan plan, Optional<CoLocation> like) {
+    if (like.isPresent()) {
+      // A column of the rows may have that name.
+      return like.get()
+          .keyName()
+          .filter(
+              name ->
+                  plan.fields().stream()
+                      .noneMatch(field -> field.getName().equalsIgnoreCase(name)));
+    }
+    return plan.key().fields().stream().findFirst().map(Field::getName);
+  }
+
   /**
    * The cache's name in camel case, with a number if the cluster has a type of that name with other
-   * fields: binary types outlive their caches.
+   * fields, or of that name in other cases: binary types outlive their caches.
    */
   private static String newTypeName(Ignite ignite, LoadPlan plan) {
     StringBuilder name = new StringBuilder();
@@ -298,18 +390,26 @@ final class LoadTarget {
     return candidate;
   }
 
-  private static String keyTypeName(String valueType) {
-    return valueType + "Key";
+  private static String keyTypeName(String valueType, Optional<CoLocation> like) {
+    return like.flatMap(CoLocation::keyType).orElse(valueType + "Key");
   }
 
   /** Whether the cluster's binary types, if they exist, accept the fields of the plan. */
   private static boolean accepts(Ignite ignite, String valueType, LoadPlan plan) {
     return accepts(ignite, valueType, plan.fields())
-        && (!plan.key().isObject() || accepts(ignite, keyTypeName(valueType), plan.key().fields()));
+        && (!plan.key().isObject()
+            || !plan.command().getLike().isEmpty()
+            || accepts(ignite, keyTypeName(valueType, Optional.empty()), plan.key().fields()));
   }
 
   private static boolean accepts(Ignite ignite, String typeName, List<Field> fields) {
     BinaryType type = ignite.binary().type(typeName);
+    if (type != null
+        && !type.typeName().equals(typeName)
+        && type.typeName().equalsIgnoreCase(typeName)) {
+      // Ignite knows a type by the hash of its name in lower case, and has one name for each.
+      return false;
+    }
     for (Field field : fields) {
       String known = type == null ? null : type.fieldTypeName(field.getName());
       String loaded = StoredTypes.of(field).map(ColumnType::binaryName).orElse(null);

@@ -2,6 +2,7 @@ package io.tensorflowignite.data.load;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
@@ -46,6 +47,13 @@ final class RowChunk {
   /** The same for each partition. */
   Map<Integer, Long> partitions() {
     return partitions;
+  }
+
+  /** The rows in the order in which they came. */
+  Map<Object, Object> byKey() {
+    Map<Object, Object> rows = new LinkedHashMap<>(2 * keys.size());
+    forEach(rows::put);
+    return rows;
   }
 
   void forEach(BiConsumer<Object, BinaryObject> action) {

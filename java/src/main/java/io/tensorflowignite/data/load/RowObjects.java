@@ -14,24 +14,30 @@ import org.apache.ignite.binary.BinaryObjectBuilder;
 
 /** Creates keys and objects from the rows of one batch. Not thread-safe. */
 final class RowObjects {
-  private final IgniteBinary binary;
   private final LoadPlan plan;
-  private final LoadTarget target;
   private final String[] keyNames;
   private final VectorValues[] keys;
   private final String[] names;
   private final VectorValues[] values;
+
+  /** Makes all keys, as the next one makes all values: making a builder takes time for each row. */
+  private final BinaryObjectBuilder keyObject;
+
+  private final BinaryObjectBuilder valueObject;
   private String column = CacheSchema.KEY;
 
   RowObjects(IgniteBinary binary, LoadPlan plan, LoadTarget target, VectorSchemaRoot batch) {
-    this.binary = binary;
     this.plan = plan;
-    this.target = target;
+    keyObject = plan.key().isObject() ? binary.builder(target.keyType()) : null;
+    valueObject = binary.builder(target.valueType());
     VectorValues.Objects nested = path -> binary.builder(target.nestedType(path));
-    keyNames = names(plan.key().fields());
-    keys = values(keyNames, batch, nested);
+    keyNames = names(plan.key().isObject() ? target.keyFields() : plan.key().fields());
+    keys =
+        plan.key().isStruct()
+            ? values(keyNames, batch.getVector(CacheSchema.KEY).getChildrenFromFields(), nested)
+            : values(keyNames, batch.getFieldVectors(), nested);
     names = names(plan.fields());
-    values = values(names, batch, nested);
+    values = values(names, batch.getFieldVectors(), nested);
   }
 
   /**
@@ -44,24 +50,24 @@ final class RowObjects {
     if (!plan.key().isObject()) {
       return keyPart(0, row);
     }
-    BinaryObjectBuilder object = binary.builder(target.keyType());
     for (int i = 0; i < keys.length; i++) {
-      object.setField(keyNames[i], keyPart(i, row));
+      keyObject.setField(keyNames[i], keyPart(i, row));
     }
-    return object.build();
+    return keyObject.build();
   }
 
   BinaryObject value(int row) throws MismatchException {
-    BinaryObjectBuilder object = binary.builder(target.valueType());
     for (int i = 0; i < names.length; i++) {
       column = names[i];
       Object value = values[i].get(row);
       // A field that an object lacks is null, also in SQL.
-      if (value != null) {
-        object.setField(column, value);
+      if (value == null) {
+        valueObject.removeField(column);
+      } else {
+        valueObject.setField(column, value);
       }
     }
-    return object.build();
+    return valueObject.build();
   }
 
   /** The column that was read last. */
@@ -83,10 +89,10 @@ final class RowObjects {
   }
 
   private static VectorValues[] values(
-      String[] names, VectorSchemaRoot batch, VectorValues.Objects nested) {
+      String[] names, List<FieldVector> among, VectorValues.Objects nested) {
     // VectorSchemaRoot looks a vector up by comparing all names.
     Map<String, FieldVector> vectors = new HashMap<>();
-    batch.getFieldVectors().forEach(vector -> vectors.put(vector.getName(), vector));
+    among.forEach(vector -> vectors.put(vector.getName(), vector));
     VectorValues[] values = new VectorValues[names.length];
     for (int i = 0; i < names.length; i++) {
       values[i] = VectorValues.of(vectors.get(names[i]), nested);

@@ -21,7 +21,8 @@ public final class CacheLookup {
   public IgniteCache<Object, Object> binary(String name) {
     requireActive();
     requireName(name);
-    IgniteCache<Object, Object> cache = ignite.cache(name);
+    IgniteCache<Object, Object> cache =
+        name.startsWith(SystemCache.IGNITE_PREFIX) ? null : ignite.cache(name);
     if (cache == null) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_CACHE_NOT_FOUND,

@@ -27,6 +27,9 @@ final class RefusedFunctions {
               + " DATABASE_PATH DISK_SPACE_USED MEMORY_FREE MEMORY_USED LOCK_MODE LOCK_TIMEOUT"
               + " SCHEMA SESSION_ID CANCEL_SESSION TRANSACTION_ID USER CURRENT_USER H2VERSION");
 
+  private static final Set<String> PREDICTIONS =
+      names("TF_PREDICT TF_PREDICT_ARRAY TF_PREDICT_TEXT");
+
   /** Functions that are called without parentheses; a column with such a name must be quoted. */
   private static final Set<String> WORDS =
       names(
@@ -62,6 +65,13 @@ final class RefusedFunctions {
           known
               + " uses files, sessions or other tables, but a condition may use only its row;"
               + " remove the call");
+    }
+    if (PREDICTIONS.contains(known)) {
+      return Optional.of(
+          known
+              + " would call a model again each time that a row is counted or read; predict the"
+              + " rows into another cache (tensorflow-ignite predict), and join it with sql=, or"
+              + " keep the column that you need (--keep)");
     }
     return Optional.empty();
   }

@@ -2,6 +2,7 @@ package io.tensorflowignite.job.decide;
 
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_PREDICT;
 import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 
 import com.google.protobuf.util.Timestamps;
@@ -28,7 +29,7 @@ import java.util.stream.Collectors;
  */
 final class CrashBudget {
   /** Further incarnations of an evaluator, whose failures are not those of the job. */
-  private static final int MAX_EVALUATOR_REPLACEMENTS = 3;
+  static final int MAX_EVALUATOR_REPLACEMENTS = 3;
 
   private static final int DEFAULT_MAX_CRASHES = 3;
   private static final int DEFAULT_MAX_RESTARTS = 20;
@@ -58,7 +59,9 @@ final class CrashBudget {
   private static final Pattern MAY_PASS =
       Pattern.compile(
           OF_PEERS
-              + "|StorageFullError|TimeoutError|MemoryError|ResourceExhaustedError|SystemExit");
+              + "|(Request|Prediction)?TimeoutError|LimitExceededError|StorageFullError"
+              + "|ClusterNotActiveError|NoAgentError|PartitionNotLocalError|ModelNotServedError"
+              + "|MemoryError|ResourceExhaustedError|SystemExit");
 
   /**
    * Errors of Python when a task has read data whose copies are all lost; TensorFlow gives the text
@@ -92,7 +95,11 @@ final class CrashBudget {
   }
 
   private static boolean progressed(JobOrBuilder job) {
-    return JobMachine.attempt(job).getTasksList().stream().anyMatch(task -> hasDoneAStep(task));
+    return progressed(JobMachine.attempt(job));
+  }
+
+  private static boolean progressed(Attempt attempt) {
+    return attempt.getTasksList().stream().anyMatch(CrashBudget::hasDoneAStep);
   }
 
   /**
@@ -146,15 +153,19 @@ final class CrashBudget {
 
   /**
    * The exception with which a task failed before any task of its attempt had done a step; empty if
-   * a retry may help.
+   * a retry may help. A step of a prediction is a row, and says nothing about the row that fails.
    */
-  static String earlyException(Attempt attempt, Task task) {
+  static String earlyException(JobOrBuilder job, Attempt attempt, Task task) {
     Matcher found = exception(task);
     return !found.find()
             || MAY_PASS.matcher(found.group(2)).matches()
-            || attempt.getTasksList().stream().anyMatch(other -> hasDoneAStep(other))
+            || (!isPrediction(job) && progressed(attempt))
         ? ""
         : found.group(1);
+  }
+
+  private static boolean isPrediction(JobOrBuilder job) {
+    return job.getSpec().getKind() == JOB_KIND_PREDICT;
   }
 
   /** Whether the exception of the task is one that the failure of another task causes. */
@@ -173,8 +184,11 @@ final class CrashBudget {
     return EXCEPTION.matcher(task.getStatus().getError());
   }
 
+  /**
+   * Whether a task has trained. The step of an evaluator is that of the checkpoint it evaluates.
+   */
   private static boolean hasDoneAStep(Task task) {
-    return hasDoneAStep(task.getStatus().getProgress());
+    return task.getRole() != ROLE_EVALUATOR && hasDoneAStep(task.getStatus().getProgress());
   }
 
   /** Whether a step was done after the checkpoint from which the attempt has resumed. */
@@ -209,7 +223,7 @@ final class CrashBudget {
     if (failed.getStatus().getNodeFailed()) {
       return job.getNodeFailures() + 1 < MAX_NODE_FAILURES;
     }
-    String exception = earlyException(JobMachine.attempt(job), failed);
+    String exception = earlyException(job, JobMachine.attempt(job), failed);
     boolean early = earlyFailures(job, exception) >= EARLY_FAILURES;
     return !failed.getStatus().getFailedPermanently()
         && !isDataLoss(failed)
@@ -237,9 +251,9 @@ final class CrashBudget {
       return Optional.of(text(job, String.format(rule, job.getNodeFailures(), last)));
     }
     if (job.getEarlyFailures() >= EARLY_FAILURES) {
-      String rule =
-          "its script raised the same exception %d times in a row before the first step%s";
-      return Optional.of(text(job, String.format(rule, job.getEarlyFailures(), last)));
+      String rule = "its script raised the same exception %d times in a row%s%s";
+      String when = isPrediction(job) ? "" : " before the first step";
+      return Optional.of(text(job, String.format(rule, job.getEarlyFailures(), when, last)));
     }
     if (job.getIdleRestarts() > maxRestarts(job.getSpec())) {
       String rule =

@@ -71,7 +71,8 @@ public final class DecidingPart {
 
   /** The deciding part of a task's status. */
   public static TaskStatus of(TaskStatus status) {
-    TaskStatus.Builder part = status.toBuilder().clearLogDroppedBytes();
+    TaskStatus.Builder part =
+        status.toBuilder().clearLogDroppedBytes().clearMemoryBytes().clearDeviceMemoryBytes();
     if (status.hasProgress()) {
       Progress progress = status.getProgress();
       // Whether a step was done, and not which.

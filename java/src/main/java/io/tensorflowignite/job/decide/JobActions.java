@@ -47,7 +47,7 @@ final class JobActions {
   static void openAttempt(Job.Builder job, JobEvent event, Timestamp now) {
     Placement placement = event.placement();
     if (job.getAttemptsCount() > 0) {
-      current(job).setFinishedAt(now);
+      finish(current(job), now);
       if (current(job).getLastStep() > 0) {
         addEvent(job, now, EndPlan.steps(current(job).build()));
       }
@@ -74,6 +74,19 @@ final class JobActions {
             placement.tasks().size(),
             placement.workers(),
             MessageText.shortId(placement.digest())));
+  }
+
+  /** Notes that nothing of the last attempt is left, while the next one cannot begin yet. */
+  static Job finishAttempt(Job job, Timestamp now) {
+    Job.Builder finished = job.toBuilder();
+    finish(current(finished), now);
+    return finished.build();
+  }
+
+  private static void finish(Attempt.Builder attempt, Timestamp now) {
+    if (!attempt.hasFinishedAt()) {
+      attempt.setFinishedAt(now);
+    }
   }
 
   static void runTasks(Job.Builder job, JobEvent event, Timestamp now) {
@@ -130,6 +143,25 @@ final class JobActions {
                     : String.format(
                         "since crashes (%d) <= max_crashes (%d)",
                         job.getCrashes(), CrashBudget.maxCrashes(job.getSpec())),
+            event.cause()));
+  }
+
+  static void abandonTask(Job.Builder job, JobEvent event, Timestamp now) {
+    for (Task.Builder task : current(job).getTasksBuilderList()) {
+      if (task.getRole() == event.task().getRole() && task.getIndex() == event.task().getIndex()) {
+        task.setAbandoned(true);
+      }
+    }
+    addEvent(
+        job,
+        now,
+        String.format(
+            "%s is not started again in attempt %d (it was started %d times, at most %d), and the"
+                + " training goes on without it: %s",
+            MessageText.name(event.task()),
+            JobMachine.attemptNumber(job),
+            event.task().getIncarnation() + 1,
+            CrashBudget.MAX_EVALUATOR_REPLACEMENTS + 1,
             event.cause()));
   }
 
@@ -265,7 +297,7 @@ final class JobActions {
   }
 
   static void close(Job.Builder job, JobEvent event, Timestamp now) {
-    current(job).setFinishedAt(now);
+    finish(current(job), now);
     job.setFinishedAt(now);
     String steps = current(job).getLastStep() > 0 ? "; " + EndPlan.steps(current(job).build()) : "";
     addEvent(job, now, "nothing of the job runs any more" + steps);
@@ -308,7 +340,7 @@ final class JobActions {
 
   private static void countCrash(Job.Builder job, Task task) {
     job.setCrashes(job.getCrashes() + 1);
-    String exception = CrashBudget.earlyException(current(job).build(), task);
+    String exception = CrashBudget.earlyException(job, current(job).build(), task);
     job.setEarlyFailures(CrashBudget.earlyFailures(job, exception)).setEarlyException(exception);
   }
 

@@ -45,6 +45,7 @@ public final class JobClock {
       current.add(attempt.getRunningAt());
       current.add(attempt.getMovedAt());
       current.add(attempt.getEndingAt());
+      current.add(attempt.getFinishedAt());
       current.add(attempt.getPlannedEnd().getRequestedAt());
     }
     firstObserved.keySet().retainAll(current);

@@ -26,6 +26,8 @@ final class JobEvent {
     NODE_FAILED,
     /** A task failed, and a new process can replace it while the other tasks continue. */
     TASK_REPLACED,
+    /** The evaluator failed, and is not started again; the other tasks continue. */
+    TASK_ABANDONED,
     /** Not every task ran within the start timeout. */
     START_TIMED_OUT,
     /** A node with tasks has left the topology. */

@@ -18,6 +18,7 @@ import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_RESERVED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_RUNNING;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_SUCCEEDED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_TERMINATED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_ABANDONED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_CRASHED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_REPLACED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.WAIT_TIMED_OUT;
@@ -88,6 +89,7 @@ public final class JobMachine {
     add(JOB_STATE_STARTING, TASKS_RUNNING, JOB_STATE_RUNNING, JobActions::noteRunning);
     add(JOB_STATE_RUNNING, HEALTHY, JOB_STATE_RUNNING, JobActions::resetCrashCount);
     add(JOB_STATE_RUNNING, TASK_REPLACED, JOB_STATE_RUNNING, JobActions::replaceTask);
+    add(JOB_STATE_RUNNING, TASK_ABANDONED, JOB_STATE_RUNNING, JobActions::abandonTask);
     add(JOB_STATE_RUNNING, END_PLANNED, JOB_STATE_RUNNING, JobActions::planEnd);
     // A short script may end before all of its tasks were observed running together.
     add(JOB_STATE_STARTING, TASKS_SUCCEEDED, JOB_STATE_ENDING, JobActions::succeed);

@@ -14,17 +14,20 @@ import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_RESERVED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_RUNNING;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_SUCCEEDED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASKS_TERMINATED;
+import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_ABANDONED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_CRASHED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.TASK_REPLACED;
 import static io.tensorflowignite.job.decide.JobEvent.Type.WAIT_TIMED_OUT;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_SAVE;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_FAILED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
 import static io.tensorflowignite.v1.OnJoin.ON_JOIN_AT_CHECKPOINT;
 import static io.tensorflowignite.v1.OnJoin.ON_JOIN_IGNORE;
 import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_LOST;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_PLACED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_STOPPED;
@@ -85,9 +88,17 @@ public final class JobObserver {
       current = JobMachine.apply(current, event.get(), observation.now);
       event = new JobObserver(current, observation).next();
     }
-    return current.toBuilder()
-        .setWaitingFor(new JobObserver(current, observation).waitingFor())
-        .build();
+    JobObserver after = new JobObserver(current, observation);
+    return (after.hasFreedGpus() ? JobActions.finishAttempt(current, observation.now) : current)
+        .toBuilder().setWaitingFor(after.waitingFor()).build();
+  }
+
+  /** Whether other jobs, which see this row alone, may get the GPUs of the last attempt. */
+  private boolean hasFreedGpus() {
+    return job.getState() == JOB_STATE_RESTARTING
+        && job.getSpec().getGpusPerWorker() > 0
+        && !attempt().hasFinishedAt()
+        && unproven().isEmpty();
   }
 
   private Optional<JobEvent> next() {
@@ -116,7 +127,15 @@ public final class JobObserver {
             all(task -> !BEFORE_RUNNING.contains(state(task)), TASKS_RUNNING),
             startTimedOut());
       case JOB_STATE_RUNNING:
-        return firstOf(success(), stopAtOnce(), lostData(), lostNode(), crash(), end(), healthy());
+        return firstOf(
+            success(),
+            stopAtOnce(),
+            lostData(),
+            lostNode(),
+            crash(),
+            abandonedEvaluator(),
+            end(),
+            healthy());
       case JOB_STATE_RESTARTING:
         return whileRestarting();
       case JOB_STATE_ENDING:
@@ -154,7 +173,21 @@ public final class JobObserver {
     if (end.isPresent() || isPausing()) {
       return end;
     }
-    return firstOf(placement(), waitTimedOut(attempt().getEndingAt()));
+    if (waitsForGpus()) {
+      if (attempt().hasFinishedAt()) {
+        observation.restart(attempt().getFinishedAt());
+      }
+      return Optional.empty();
+    }
+    return firstOf(
+        placement(),
+        waitTimedOut(
+            attempt().hasFinishedAt() ? attempt().getFinishedAt() : attempt().getEndingAt()));
+  }
+
+  /** Whether nothing but GPUs is missing for a placement; other jobs take as long as they do. */
+  private boolean waitsForGpus() {
+    return observation.placement.gpus != null && QuorumRule.holds(job, observation.consistentIds);
   }
 
   /**
@@ -166,8 +199,12 @@ public final class JobObserver {
       observation.restart(job.getCreatedAt());
       return Optional.empty();
     }
-    return firstOf(
-        placement(), waitTimedOut(job.hasAdmittedAt() ? job.getAdmittedAt() : job.getCreatedAt()));
+    Timestamp since = job.hasAdmittedAt() ? job.getAdmittedAt() : job.getCreatedAt();
+    if (waitsForGpus()) {
+      observation.restart(since);
+      return Optional.empty();
+    }
+    return firstOf(placement(), waitTimedOut(since));
   }
 
   private boolean isPlaceable() {
@@ -336,6 +373,15 @@ public final class JobObserver {
                     report.getError()));
   }
 
+  /** The job goes on without an evaluator that cannot be started again; its history says so. */
+  private Optional<JobEvent> abandonedEvaluator() {
+    return tasks().stream()
+        .filter(task -> task.getRole() == ROLE_EVALUATOR && !task.getAbandoned())
+        .filter(task -> state(task) == TASK_STATE_LOST || hasFailed(task))
+        .findFirst()
+        .map(task -> JobEvent.ofTask(TASK_ABANDONED, task, failure(task)));
+  }
+
   private boolean hasFailed(Task task) {
     TaskState state = state(task);
     return state == TASK_STATE_FAILED
@@ -356,6 +402,9 @@ public final class JobObserver {
 
   private static String failure(Task task) {
     String error = task.getStatus().getError();
+    if (state(task) == TASK_STATE_LOST) {
+      return "node " + MessageText.shortId(task.getNodeId()) + " has left the cluster";
+    }
     return String.format(
         "%s on node %s failed: %s",
         MessageText.name(task),
@@ -410,7 +459,8 @@ public final class JobObserver {
 
   /**
    * No further attempt follows the data after a worker has finished: it would train again, and the
-   * others, which read moved partitions from their new owners, would lose their steps.
+   * others, which read moved partitions from their new owners, would lose their steps. Nor does a
+   * job give its attempt up before the GPUs of the next one are free.
    */
   private Optional<JobEvent> movedData() {
     Attempt attempt = attempt();
@@ -422,6 +472,7 @@ public final class JobObserver {
     return eventIf(
         !attempt.getMovedDigest().isEmpty()
             && onJoin != ON_JOIN_IGNORE
+            && hasGpusForNext()
             && tasks().stream().allMatch(task -> state(task) != TASK_STATE_SUCCEEDED)
             && quiet.compareTo(limit) >= 0
             && (onJoin != ON_JOIN_AT_CHECKPOINT || saved),
@@ -430,6 +481,11 @@ public final class JobObserver {
         job.getSpec().getCache(),
         seconds(quiet),
         seconds(limit));
+  }
+
+  private boolean hasGpusForNext() {
+    return job.getSpec().getGpusPerWorker() == 0
+        || (observation.placement.placement != null && observation.placement.gpus == null);
   }
 
   private Optional<JobEvent> healthy() {
@@ -492,7 +548,10 @@ public final class JobObserver {
     if (!QuorumRule.holds(job, observation.consistentIds)) {
       return QuorumRule.waitingFor(job, observation);
     }
-    return observation.placement.waitingFor == null ? "" : observation.placement.waitingFor;
+    PlacementResult placement = observation.placement;
+    return placement.gpus != null
+        ? placement.gpus
+        : placement.waitingFor == null ? "" : placement.waitingFor;
   }
 
   private String unstarted() {

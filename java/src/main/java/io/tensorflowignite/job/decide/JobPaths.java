@@ -47,6 +47,19 @@ public final class JobPaths {
         task.getIncarnation());
   }
 
+  /**
+   * The address of a profile's files: below the event files of the job, where TensorBoard expects
+   * profiles.
+   */
+  public static String profile(String jobId, String profileId) {
+    return SCHEME + directory(jobId) + "/tensorboard/plugins/profile/" + profileId;
+  }
+
+  /** The directory of files with the names of the models that the job's tasks have exported. */
+  public static String exports(String jobId) {
+    return directory(jobId) + "/exports";
+  }
+
   public static String code(String digest) {
     return CODE + "/" + digest + ARCHIVE;
   }

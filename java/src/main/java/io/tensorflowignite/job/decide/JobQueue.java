@@ -3,12 +3,16 @@ package io.tensorflowignite.job.decide;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_ENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
+import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
+import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.settings.QueueSettings;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.Task;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -28,6 +32,12 @@ import java.util.function.Function;
  * only the rest. A job that waits for the quota of its owner reserves no node, and later jobs of
  * the same owner wait behind it. A job that needs more than a node has, or than a quota allows, is
  * admitted when nothing else is there.
+ *
+ * <p>A job with one process runs on one of several nodes: on the node that has room for it and the
+ * fewest tasks; of equal nodes on the last that joined, since a restart of all nodes, one after the
+ * other, reaches it last. It keeps its node while that may run it. The first of such jobs that
+ * waits reserves all nodes that may run it, since nobody knows which one has room first; the others
+ * reserve one each.
  */
 public final class JobQueue {
   public static final int MAX_PRIORITY = 100;
@@ -35,7 +45,7 @@ public final class JobQueue {
   /** By which one unit of priority moves a job forward. */
   static final long SECONDS_OF_PRIORITY = 600;
 
-  private static final Comparator<Job> BY_RANK =
+  static final Comparator<Job> BY_RANK =
       Comparator.comparingLong(JobQueue::rankSeconds)
           .thenComparingInt(job -> job.getCreatedAt().getNanos())
           .thenComparing(Job::getId);
@@ -58,13 +68,24 @@ public final class JobQueue {
     }
   }
 
+  /** What the queue has decided for all jobs. */
+  public static final class Decision {
+    /** By id of each job that {@link #mayWait} and can be placed. */
+    public final Map<String, Entry> entries = new HashMap<>();
+
+    /** By id of a job with one process: the node that has been chosen for it now. */
+    public final Map<String, String> nodes = new HashMap<>();
+  }
+
   private final Map<Resource, Integer> limits;
   private final QueueSettings settings;
+  private final Decision decision = new Decision();
   private final Map<Resource, Integer> used = new HashMap<>();
   private final Map<Resource, Integer> reserved = new HashMap<>();
   private final Map<String, Integer> usedByOwner = new HashMap<>();
   private final Set<String> ownersOverQuota = new HashSet<>();
   private int waiting;
+  private boolean hasReservedChoice;
 
   private JobQueue(Map<Resource, Integer> limits, QueueSettings settings) {
     this.limits = limits;
@@ -80,36 +101,70 @@ public final class JobQueue {
   }
 
   /**
+   * Whether a job has one process that starts or restarts, so that it may need another node, and
+   * {@link #decide} is needed.
+   */
+  public static boolean mayNeedNode(Job job) {
+    return KnownValues.areAll(job)
+        && KindRules.of(job.getSpec()).isAlone()
+        && !JobMachine.isFinal(job)
+        && (job.getState() == JOB_STATE_RESTARTING
+            || (job.getState() == JOB_STATE_PENDING && job.hasAdmittedAt()));
+  }
+
+  /** The node that was chosen for the one process of a job; empty: none. */
+  public static String processNode(Job job) {
+    if (!job.getProcessNodeId().isEmpty() || job.getAttemptsCount() == 0) {
+      return job.getProcessNodeId();
+    }
+    List<Task> tasks = JobMachine.attempt(job).getTasksList();
+    return tasks.isEmpty() ? "" : tasks.get(0).getNodeId();
+  }
+
+  /**
    * Decides for all jobs.
    *
    * @param jobs the jobs that are not over
    * @param limits what nodes have; a resource that is missing has no limit
    * @param demand what a job's next attempt needs; empty: it cannot be placed now, and waits for
    *     that outside the queue
-   * @return by id of each job that {@link #mayWait} and can be placed
    */
-  public static Map<String, Entry> decide(
+  public static Decision decide(
       Collection<Job> jobs,
       Map<Resource, Integer> limits,
       QueueSettings settings,
-      Function<Job, Optional<Map<Resource, Integer>>> demand) {
+      Function<Job, Optional<Demand>> demand) {
     JobQueue queue = new JobQueue(limits, settings);
     List<Job> candidates = new ArrayList<>();
+    List<Job> withoutNode = new ArrayList<>();
     for (Job job : jobs) {
       if (mayWait(job)) {
         candidates.add(job);
-      } else if (job.getAttemptsCount() > 0 && !JobMachine.isFinal(job)) {
-        queue.use(job, queue.held(job, demand));
-      } else if (job.hasAdmittedAt() && !JobMachine.isFinal(job)) {
-        queue.use(job, demand.apply(job).orElse(Map.of()));
+      } else if (!JobMachine.isFinal(job) && (job.getAttemptsCount() > 0 || job.hasAdmittedAt())) {
+        boolean isPlacedNext = queue.isPlacedNext(job);
+        Optional<Demand> next = isPlacedNext ? demand.apply(job) : Optional.empty();
+        Optional<Map<Resource, Integer>> needs =
+            isPlacedNext && next.isEmpty()
+                ? queue.onChosenNode(job)
+                : next.flatMap(of -> of.on(processNode(job)));
+        if (next.isPresent() && needs.isEmpty()) {
+          withoutNode.add(job);
+        } else {
+          queue.use(job, queue.held(job, needs));
+        }
       }
     }
-    candidates.sort(BY_RANK);
-    Map<String, Entry> entries = new HashMap<>();
-    for (Job job : candidates) {
-      demand.apply(job).ifPresent(needed -> entries.put(job.getId(), queue.next(job, needed)));
+    withoutNode.sort(BY_RANK);
+    for (Job job : withoutNode) {
+      demand.apply(job).ifPresent(needed -> queue.choose(job, needed));
     }
-    return entries;
+    candidates.sort(BY_RANK);
+    for (Job job : candidates) {
+      demand
+          .apply(job)
+          .ifPresent(needed -> queue.decision.entries.put(job.getId(), queue.next(job, needed)));
+    }
+    return queue.decision;
   }
 
   private static long rankSeconds(Job job) {
@@ -117,32 +172,105 @@ public final class JobQueue {
   }
 
   /**
-   * The tasks for which an attempted job keeps room: those that it has, and those of its next
-   * attempt if it restarts, or is about to since a node has left. A node that was started again has
-   * another id, so the tasks of the last attempt alone would leave the room to others.
+   * Whether room is kept for the next attempt of an admitted job: it has none yet, or restarts, or
+   * is about to since a node has left.
    */
-  private Map<Resource, Integer> held(
-      Job job, Function<Job, Optional<Map<Resource, Integer>>> demand) {
-    Map<Resource, Integer> placed = placed(job);
-    boolean restarts =
-        job.getState() == JOB_STATE_RESTARTING
-            || (job.getState() != JOB_STATE_ENDING
-                && !limits.keySet().containsAll(placed.keySet()));
-    Optional<Map<Resource, Integer>> next = restarts ? demand.apply(job) : Optional.empty();
-    if (next.isEmpty()) {
-      return placed;
+  private boolean isPlacedNext(Job job) {
+    return job.getAttemptsCount() == 0
+        || job.getState() == JOB_STATE_RESTARTING
+        || (job.getState() != JOB_STATE_ENDING
+            && !limits.keySet().containsAll(placed(job).keySet()));
+  }
+
+  /**
+   * The tasks for which an admitted job keeps room: those that it has, and those of its next
+   * attempt. A node that was started again has another id, so the tasks of the last attempt alone
+   * would leave the room to others.
+   */
+  private Map<Resource, Integer> held(Job job, Optional<Map<Resource, Integer>> next) {
+    Map<Resource, Integer> held = placed(job);
+    if (next.isPresent()) {
+      held.keySet().retainAll(limits.keySet());
+      next.get().forEach((resource, count) -> held.merge(resource, count, Math::max));
     }
-    placed.keySet().retainAll(limits.keySet());
-    next.get().forEach((resource, count) -> placed.merge(resource, count, Math::max));
-    return placed;
+    return held;
+  }
+
+  /**
+   * What a process needs on the node that was chosen for it, while it cannot be placed: the
+   * partitions of its cache may be about to move, and those of another job's cache not.
+   */
+  private Optional<Map<Resource, Integer>> onChosenNode(Job job) {
+    String node = job.getProcessNodeId();
+    if (!limits.containsKey(Resource.tasks(node))) {
+      return Optional.empty();
+    }
+    List<Task> tasks = new ArrayList<>();
+    tasks.add(Task.newBuilder().setRole(ROLE_WORKER).setNodeId(node).build());
+    if (job.getSpec().hasEvaluator()) {
+      tasks.add(Task.newBuilder().setRole(ROLE_EVALUATOR).setNodeId(node).build());
+    }
+    return Optional.of(Placement.needs(job.getSpec(), tasks));
   }
 
   private static Map<Resource, Integer> placed(Job job) {
-    return Placement.needs(job.getSpec(), JobMachine.attempt(job).getTasksList());
+    return job.getAttemptsCount() == 0
+        ? new HashMap<>()
+        : Placement.needs(job.getSpec(), JobMachine.attempt(job).getTasksList());
   }
 
-  private Entry next(Job job, Map<Resource, Integer> demand) {
-    Optional<String> overQuota = overQuota(job, demand);
+  /**
+   * Chooses another node for the process of an admitted job, and keeps room for it. A job that was
+   * admitted starts without room for its tasks too, but not without its GPUs.
+   */
+  private void choose(Job job, Demand demand) {
+    String node = bestNode(demand);
+    Map<Resource, Integer> needs = demand.on(node).orElseThrow();
+    boolean hasGpus =
+        needs.entrySet().stream()
+            .noneMatch(need -> need.getKey().isGpu && shortage(need, false) > 0);
+    if (hasGpus && mayNeedNode(job)) {
+      decision.nodes.put(job.getId(), node);
+    }
+    use(job, held(job, Optional.of(needs)));
+  }
+
+  /** The node on which a process starts first. */
+  private String bestNode(Demand demand) {
+    List<String> nodes = demand.nodes();
+    Collections.reverse(nodes);
+    return Collections.min(
+        nodes,
+        Comparator.comparingLong((String node) -> shortage(demand, node, true))
+            .thenComparingLong(node -> shortage(demand, node, false))
+            .thenComparingInt(node -> used.getOrDefault(Resource.tasks(node), 0))
+            .thenComparingInt(node -> used.getOrDefault(Resource.gpus(node), 0)));
+  }
+
+  private long shortage(Demand demand, String node, boolean withReserved) {
+    return demand.on(node).orElseThrow().entrySet().stream()
+        .mapToLong(need -> shortage(need, withReserved))
+        .sum();
+  }
+
+  /**
+   * How much of a resource is missing; 0: there is room.
+   *
+   * @param withReserved whether what waiting jobs have reserved counts too
+   */
+  private long shortage(Map.Entry<Resource, Integer> need, boolean withReserved) {
+    Resource resource = need.getKey();
+    int limit = limits.getOrDefault(resource, Integer.MAX_VALUE);
+    long needed = Math.min(need.getValue(), limit);
+    long taken =
+        used.getOrDefault(resource, 0) + (withReserved ? reserved.getOrDefault(resource, 0) : 0L);
+    return Math.max(0, taken + needed - limit);
+  }
+
+  private Entry next(Job job, Demand demand) {
+    String node = demand.hasChoice() ? bestNode(demand) : "";
+    Map<Resource, Integer> needs = demand.on(node).orElseThrow();
+    Optional<String> overQuota = overQuota(job, tasks(needs));
     if (overQuota.isPresent()) {
       ownersOverQuota.add(job.getOwner());
       return wait(overQuota.get());
@@ -152,39 +280,47 @@ public final class JobQueue {
     }
     List<String> full = new ArrayList<>();
     boolean isBehind = false;
-    for (Map.Entry<Resource, Integer> need : new TreeMap<>(demand).entrySet()) {
+    for (Map.Entry<Resource, Integer> need : new TreeMap<>(needs).entrySet()) {
       Resource resource = need.getKey();
-      int limit = limits.getOrDefault(resource, Integer.MAX_VALUE);
-      int inUse = used.getOrDefault(resource, 0);
-      long needed = Math.min(need.getValue(), limit);
-      if (inUse + needed > limit) {
+      if (shortage(need, false) > 0) {
         full.add(
             String.format(
                 "node %s (%d of %d %s, %d more needed)",
                 MessageText.shortId(resource.node),
-                inUse,
-                limit,
+                used.getOrDefault(resource, 0),
+                limits.get(resource),
                 resource.noun(),
                 need.getValue()));
-      } else if (inUse + reserved.getOrDefault(resource, 0) + needed > limit) {
+      } else if (shortage(need, true) > 0) {
         isBehind = true;
       }
     }
     if (full.isEmpty() && !isBehind) {
-      use(job, demand);
+      use(job, needs);
+      if (demand.hasChoice()) {
+        decision.nodes.put(job.getId(), node);
+      }
       return new Entry(0, "");
     }
-    demand.forEach((resource, count) -> reserved.merge(resource, count, Integer::sum));
+    if (demand.hasChoice() && !hasReservedChoice) {
+      hasReservedChoice = true;
+      demand.nodes().forEach(each -> reserve(demand.on(each).orElseThrow()));
+    } else {
+      reserve(needs);
+    }
+    if (full.isEmpty()) {
+      return wait("the jobs before it in the queue, which need the same nodes");
+    }
+    int choices = demand.hasChoice() ? demand.nodes().size() : 1;
     return wait(
-        full.isEmpty()
-            ? "the jobs before it in the queue, which need the same nodes"
+        choices > 1
+            ? "room on one of " + choices + " nodes, first on " + full.get(0)
             : "room on " + full.get(0) + others(full.size() - 1));
   }
 
-  private Optional<String> overQuota(Job job, Map<Resource, Integer> demand) {
+  private Optional<String> overQuota(Job job, int needed) {
     OptionalInt quota = settings.quota(job.getOwner());
     int owned = usedByOwner.getOrDefault(job.getOwner(), 0);
-    int needed = tasks(demand);
     return quota.isPresent() && owned > 0 && owned + needed > quota.getAsInt()
         ? Optional.of(
             String.format(
@@ -196,6 +332,10 @@ public final class JobQueue {
   private void use(Job job, Map<Resource, Integer> needs) {
     needs.forEach((resource, count) -> used.merge(resource, count, Integer::sum));
     usedByOwner.merge(job.getOwner(), tasks(needs), Integer::sum);
+  }
+
+  private void reserve(Map<Resource, Integer> needs) {
+    needs.forEach((resource, count) -> reserved.merge(resource, count, Integer::sum));
   }
 
   private Entry wait(String reason) {

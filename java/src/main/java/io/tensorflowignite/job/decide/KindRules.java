@@ -6,6 +6,7 @@ import static io.tensorflowignite.v1.JobKind.JOB_KIND_MIRRORED;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_ONE;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_PREDICT;
 import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
 import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 import static io.tensorflowignite.v1.Role.ROLE_NAMED;
@@ -37,16 +38,24 @@ public final class KindRules {
           .put(JOB_KIND_MULTI_WORKER_MIRRORED, ON_EVERY_WORKER)
           .put(
               JOB_KIND_PARAMETER_SERVER,
-              new KindRules().scripts(ROLE_CLIENT).servers(ROLE_WORKER, ROLE_PS))
+              new KindRules()
+                  .scripts(ROLE_CLIENT)
+                  .servers(ROLE_WORKER, ROLE_PS)
+                  .replaces(ROLE_CLIENT, ROLE_WORKER))
           .put(JOB_KIND_ONE, IN_ONE_PROCESS)
           .put(JOB_KIND_MIRRORED, IN_ONE_PROCESS)
           .put(JOB_KIND_CENTRAL_STORAGE, IN_ONE_PROCESS)
           .put(JOB_KIND_CUSTOM, new KindRules().scripts(ROLE_WORKER, ROLE_NAMED).anyLibrary())
+          .put(
+              JOB_KIND_PREDICT,
+              new KindRules().scripts(ROLE_WORKER).replaces(ROLE_WORKER).predicts())
           .build();
 
   private Set<Role> scriptRoles = Set.of();
   private Set<Role> serverRoles = Set.of();
+  private Set<Role> replaceableRoles = Set.of();
   private boolean isAlone;
+  private boolean isPrediction;
   private boolean needsTensorFlow = true;
 
   /** The rules of the kind of a job; those of the first kind if it has none. */
@@ -88,12 +97,12 @@ public final class KindRules {
   }
 
   /**
-   * Whether TensorFlow accepts a restarted task of this role while the others run. The variables of
-   * a lost parameter server cannot be restored, and the other kinds have no task that can be
-   * missing but the evaluator.
+   * Whether a task of this role can be restarted while the others run. The variables of a lost
+   * parameter server cannot be restored. Tasks that predict know nothing of each other. In the
+   * other kinds no task can be missing but the evaluator.
    */
   public boolean isReplaceable(Role role) {
-    return role == ROLE_EVALUATOR || (hasParameterServers() && role != ROLE_PS);
+    return role == ROLE_EVALUATOR || replaceableRoles.contains(role);
   }
 
   /** Whether the job has one worker, which reads the whole cache. */
@@ -109,6 +118,11 @@ public final class KindRules {
   /** Whether several workers run the script, so that they can train in rounds together. */
   public boolean canBeContinuous() {
     return this == ON_EVERY_WORKER;
+  }
+
+  /** Whether TensorFlow connects the tasks of a job with each other. */
+  public boolean connectsTasks() {
+    return !isPrediction;
   }
 
   /** Whether every node needs TensorFlow. */
@@ -140,6 +154,20 @@ public final class KindRules {
               + " has one process. It has no further workers and no chief. Leave workers_per_node,"
               + " min_workers and chief out, or submit with kind multi-worker-mirrored.");
     }
+    if (isPrediction == spec.getPrediction().getOutputCache().isEmpty()) {
+      return Optional.of(
+          isPrediction
+              ? "A job of kind predict writes its results into a cache. Set output_cache in"
+                  + " prediction."
+              : "A job of kind "
+                  + kind
+                  + " has no output_cache. Only a job of kind predict writes results. Leave"
+                  + " prediction out, or submit with kind predict.");
+    }
+    if (isPrediction && spec.hasEvaluator()) {
+      return Optional.of(
+          "A job of kind predict has no checkpoints to evaluate. Leave evaluator out.");
+    }
     if (hasParameterServers() && spec.getChief()) {
       return Optional.of(
           "The chief of a parameter-server job is its client process. Leave chief out.");
@@ -154,6 +182,16 @@ public final class KindRules {
 
   private KindRules servers(Role... roles) {
     serverRoles = ImmutableSet.copyOf(roles);
+    return this;
+  }
+
+  private KindRules replaces(Role... roles) {
+    replaceableRoles = ImmutableSet.copyOf(roles);
+    return this;
+  }
+
+  private KindRules predicts() {
+    isPrediction = true;
     return this;
   }
 

@@ -43,7 +43,7 @@ public final class Observation {
   final JobTimeouts timeouts;
 
   /** Whether the job waits in the queue: it may not be placed before its admission. */
-  public final boolean isQueued;
+  final boolean isQueued;
 
   public Observation(
       Timestamp now,
@@ -77,6 +77,11 @@ public final class Observation {
    */
   public boolean isOf(Set<String> nodesNow) {
     return nodes.equals(nodesNow);
+  }
+
+  /** Whether the job waits for other jobs: for its admission, or for GPUs that they have. */
+  public boolean waitsForOthers() {
+    return isQueued || placement.gpus != null;
   }
 
   /** Measures the moments of the job's row, see {@link JobClock}. */

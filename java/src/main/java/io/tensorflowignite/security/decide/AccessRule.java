@@ -49,10 +49,11 @@ final class AccessRule {
             .filter(kind -> kind != Permission.Applies.NOTHING)
             .collect(Collectors.toSet());
     if (applies.isEmpty() || permissions.contains(Permission.ALL)) {
-      throw invalid(text, "has a pattern, and a permission that does not apply to caches or files");
+      throw invalid(
+          text, "has a pattern, and a permission that does not apply to caches, files or models");
     }
     if (applies.size() > 1 && !glob.equals("*")) {
-      throw invalid(text, "has one pattern for both caches and files");
+      throw invalid(text, "has one pattern for several of caches, files and models");
     }
     if (applies.contains(Permission.Applies.PATHS) && !glob.equals("*") && !glob.startsWith("/")) {
       throw invalid(text, "has a pattern of files that does not begin with a slash");
@@ -124,9 +125,9 @@ final class AccessRule {
     return new IllegalArgumentException(
         String.format(
             "TensorFlowService.access: the rule '%s' %s. A rule is PRINCIPAL PERMISSIONS [PATTERN]:"
-                + " a name or *, permissions of %s with commas between, and for caches or files a"
-                + " pattern with * and ?, such as 'alice read images*' or '* files /models/*'."
-                + " Change this rule in the configuration.",
+                + " a name or *, permissions of %s with commas between, and for caches, files or"
+                + " models a pattern with * and ?, such as 'alice read images*' or '* files"
+                + " /models/*'. Change this rule in the configuration.",
             text, reason, all));
   }
 }

@@ -13,13 +13,18 @@ public enum Permission {
   WRITE("write", Applies.CACHES),
   FILES("files", Applies.PATHS),
   FILES_READ("files-read", Applies.PATHS),
+  /** To call models that are served. */
+  PREDICT("predict", Applies.MODELS),
+  /** To decide which version of a model is served, and where. */
+  DEPLOY("deploy", Applies.MODELS),
   ALL("all", Applies.NOTHING);
 
   /** The objects to which the pattern of a rule applies. */
   public enum Applies {
     NOTHING,
     CACHES,
-    PATHS
+    PATHS,
+    MODELS
   }
 
   private final String word;
@@ -45,7 +50,10 @@ public enum Permission {
 
   /** Whether this permission includes the other one. */
   boolean includes(Permission other) {
-    return this == other || this == ALL || (this == FILES && other == FILES_READ);
+    return this == other
+        || this == ALL
+        || (this == FILES && other == FILES_READ)
+        || (this == DEPLOY && other == PREDICT);
   }
 
   @Override

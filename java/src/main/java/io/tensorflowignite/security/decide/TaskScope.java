@@ -4,6 +4,7 @@ import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.TaskKey;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -15,12 +16,21 @@ import java.util.stream.Stream;
 public final class TaskScope {
   private final TaskKey task;
   private final Set<String> caches;
+  private final String outputCache;
   private final List<String> directories;
+  private final List<String> readDirectories;
 
-  private TaskScope(TaskKey task, Set<String> caches, List<String> directories) {
+  private TaskScope(
+      TaskKey task,
+      Set<String> caches,
+      String outputCache,
+      List<String> directories,
+      List<String> readDirectories) {
     this.task = task;
     this.caches = caches;
+    this.outputCache = outputCache;
     this.directories = directories;
+    this.readDirectories = readDirectories;
   }
 
   public static TaskScope of(TaskKey task, Job job) {
@@ -38,7 +48,10 @@ public final class TaskScope {
                         spec.getMoreDirectoriesList().stream())
                     .flatMap(address -> JobPaths.path(address).stream()))
             .collect(Collectors.toList());
-    return new TaskScope(task, caches, directories);
+    String output = spec.getPrediction().getOutputCache();
+    List<String> readDirectories = new ArrayList<>(directories);
+    JobPaths.path(spec.getPrediction().getModelDirectory()).ifPresent(readDirectories::add);
+    return new TaskScope(task, caches, output, directories, readDirectories);
   }
 
   public TaskKey task() {
@@ -53,13 +66,21 @@ public final class TaskScope {
     return caches.contains(cache);
   }
 
+  public boolean writes(String cache) {
+    return !outputCache.isEmpty() && outputCache.equals(cache);
+  }
+
   public boolean usesFile(String path) {
     return directories.stream().anyMatch(directory -> isIn(path, directory));
   }
 
+  public boolean readsFile(String path) {
+    return readDirectories.stream().anyMatch(directory -> isIn(path, directory));
+  }
+
   /** Whether a path leads to the directories of the scope. */
   public boolean leadsThrough(String path) {
-    return directories.stream().anyMatch(directory -> isIn(directory, path));
+    return readDirectories.stream().anyMatch(directory -> isIn(directory, path));
   }
 
   private static boolean isIn(String path, String directory) {
@@ -72,9 +93,14 @@ public final class TaskScope {
     switch (permission) {
       case READ:
         return Optional.of("reads only the caches " + String.join(", ", caches));
+      case WRITE:
+        return Optional.of(
+            "writes rows only into the output cache of a job of kind predict"
+                + (outputCache.isEmpty() ? "" : ", here " + outputCache));
       case FILES:
-      case FILES_READ:
         return Optional.of("uses only files below " + String.join(" and ", directories));
+      case FILES_READ:
+        return Optional.of("uses only files below " + String.join(" and ", readDirectories));
       default:
         return Optional.empty();
     }

@@ -39,6 +39,13 @@ public final class NodeTls implements AutoCloseable {
   /** Interval at which the certificate files are checked for changes. */
   public static final Duration POLL_INTERVAL = Duration.ofSeconds(10);
 
+  private static final ApplicationProtocolConfig HTTP_2 =
+      new ApplicationProtocolConfig(
+          ApplicationProtocolConfig.Protocol.ALPN,
+          ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+          ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+          ApplicationProtocolNames.HTTP_2);
+
   private static final List<String> PROTOCOLS = Arrays.asList("TLSv1.3", "TLSv1.2");
   private static final Duration READ_LIMIT = Duration.ofSeconds(30);
   private static final long END_TIMEOUT_S = 2;
@@ -49,6 +56,7 @@ public final class NodeTls implements AutoCloseable {
   private final TlsErrors errors;
   private final CurrentSslContext current;
   private final SslContext context;
+  private final SslContext httpContext;
   private final ScheduledExecutorService thread;
 
   private String used;
@@ -69,12 +77,21 @@ public final class NodeTls implements AutoCloseable {
     if (source == null) {
       current = null;
       context = null;
+      httpContext = null;
       thread = null;
       return;
     }
     used = digest(source.files());
     current = new CurrentSslContext(source.read());
-    context = context(current, clientCertificates, errors);
+    context =
+        context(
+            current, HTTP_2, clientCertificates ? ClientAuth.OPTIONAL : ClientAuth.NONE, errors);
+    httpContext =
+        context(
+            current,
+            ApplicationProtocolConfig.DISABLED,
+            clientCertificates ? ClientAuth.REQUIRE : ClientAuth.NONE,
+            errors);
     authorities.write(source.authorities(), errors);
     if (source.files().isEmpty()) {
       thread = null;
@@ -189,6 +206,11 @@ public final class NodeTls implements AutoCloseable {
     return Optional.ofNullable(context);
   }
 
+  /** The context of the HTTP port; empty: TLS is off. */
+  public Optional<SslContext> httpContext() {
+    return Optional.ofNullable(httpContext);
+  }
+
   /** The environment variables with which a task of this node calls the cluster's nodes. */
   public Map<String, String> taskEnvironment() {
     if (!isOn()) {
@@ -241,7 +263,10 @@ public final class NodeTls implements AutoCloseable {
   /** Always JSSE, also if a native implementation is present, since the context is JSSE's. */
   @SuppressWarnings("deprecation") // Netty's builder accepts no existing context.
   private static SslContext context(
-      SSLContext current, boolean clientCertificates, TlsErrors errors) {
+      SSLContext current,
+      ApplicationProtocolConfig protocolsAbove,
+      ClientAuth clients,
+      TlsErrors errors) {
     SSLEngine engine = current.createSSLEngine();
     List<String> protocols = both(PROTOCOLS, engine.getEnabledProtocols());
     List<String> ciphers = both(Http2SecurityUtil.CIPHERS, engine.getEnabledCipherSuites());
@@ -259,12 +284,8 @@ public final class NodeTls implements AutoCloseable {
         false,
         ciphers,
         IdentityCipherSuiteFilter.INSTANCE,
-        new ApplicationProtocolConfig(
-            ApplicationProtocolConfig.Protocol.ALPN,
-            ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
-            ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
-            ApplicationProtocolNames.HTTP_2),
-        clientCertificates ? ClientAuth.OPTIONAL : ClientAuth.NONE,
+        protocolsAbove,
+        clients,
         protocols.toArray(new String[0]),
         false);
   }

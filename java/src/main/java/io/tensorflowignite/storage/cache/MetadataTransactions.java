@@ -142,9 +142,8 @@ public final class MetadataTransactions {
       String operation, long deadlineMs, Supplier<String> causes, LongFunction<R> attempt) {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
     for (long pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-      long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
       try {
-        return attempt.apply(Math.max(1, left));
+        return attempt.apply(Math.max(1, left(deadline)));
       } catch (TransactionOptimisticException
           | TransactionRollbackException
           | ClusterTopologyException
@@ -152,18 +151,22 @@ public final class MetadataTransactions {
         if (X.hasCause(e, TransactionTimeoutException.class)) {
           throw e;
         }
-        if (left <= pause) {
+        if (left(deadline) <= pause) {
           throw conflict(operation, deadlineMs, causes.get(), e);
         }
       } catch (RuntimeException e) {
         boolean retryable =
             X.hasCause(e, ClusterTopologyException.class, TransactionRollbackException.class);
-        if (!retryable || left <= pause) {
+        if (!retryable || left(deadline) <= pause) {
           throw e;
         }
       }
       sleep(ThreadLocalRandom.current().nextLong(pause) + 1);
     }
+  }
+
+  private static long left(long deadline) {
+    return TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
   }
 
   private <R> R once(Function<MetadataRecords, R> body, long timeoutMs) {

@@ -28,6 +28,16 @@ public final class PartitionLogTest {
   }
 
   @Test
+  public void aReadUpToAPositionLeavesLaterChangesToTheNextOne() {
+    long first = log.position();
+    add(1, 2);
+    long second = log.position();
+    add(2, 3);
+    assertEquals(List.of(1L, 2L), new ArrayList<>(log.between(first, second).get()));
+    assertEquals(List.of(2L, 3L), since(second).get());
+  }
+
+  @Test
   public void theOldestChangesAreDroppedAndPositionsBeforeThemAreNotValid() {
     long first = log.position();
     add(1);
@@ -70,10 +80,11 @@ public final class PartitionLogTest {
     for (long key = 0; key < 4; key++) {
       full.add(key, LIMIT, 1, 0);
     }
-    assertEquals(Optional.empty(), full.since(position));
-    assertTrue(full.since(full.position()).get().isEmpty());
+    assertEquals(Optional.empty(), full.between(position, full.position()));
+    assertTrue(full.between(full.position(), full.position()).get().isEmpty());
     full.add(5L, LIMIT, 1, 0);
-    assertEquals(List.of(5L), new ArrayList<>(full.since(full.position() - 1).get()));
+    assertEquals(
+        List.of(5L), new ArrayList<>(full.between(full.position() - 1, full.position()).get()));
     full.forget();
     assertTrue(small.reserve(3 * ChangeMemory.sizeOf(1L)));
   }
@@ -103,6 +114,6 @@ public final class PartitionLogTest {
   }
 
   private Optional<List<Object>> since(long position) {
-    return log.since(position).map(ArrayList::new);
+    return log.between(position, log.position()).map(ArrayList::new);
   }
 }

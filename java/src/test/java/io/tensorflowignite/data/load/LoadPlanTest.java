@@ -17,6 +17,7 @@ import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.FloatingPointPrecision;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.FieldType;
 import org.apache.arrow.vector.types.pojo.Schema;
 import org.junit.Test;
 
@@ -58,6 +59,41 @@ public class LoadPlanTest {
     List<Boolean> inKey =
         plan.schema().getFields().stream().map(CacheSchema::isInKey).collect(Collectors.toList());
     assertEquals(List.of(true, true, false), inKey);
+  }
+
+  @Test
+  public void besideAnotherCacheKeysComeAsTheyWereRead() {
+    Field object =
+        new Field("_key", FieldType.notNullable(ArrowType.Struct.INSTANCE), List.of(ID, N));
+    LoadPlan plan =
+        new LoadPlan(
+            command("c").setLike("rows").setKeyColumn("_key").build(),
+            new Schema(List.of(object, X)));
+
+    assertTrue(plan.key().isObject());
+    assertEquals(List.of("id", "n"), names(plan.key().fields()));
+    assertEquals(List.of("x"), names(plan.fields()));
+    assertEquals(List.of("id", "n", "x"), names(plan.schema().getFields()));
+    assertRefused(
+        ERROR_CODE_INVALID_REQUEST,
+        "two columns n and n",
+        command("c").setLike("rows").setKeyColumn("_key"),
+        object,
+        N);
+    assertRefused(
+        ERROR_CODE_INVALID_REQUEST, "set key_column to _key", command("c").setLike("rows"), N);
+    assertRefused(
+        ERROR_CODE_INVALID_REQUEST,
+        "like to another cache",
+        command("c").setLike("c").setKeyColumn("_key"),
+        object,
+        X);
+    assertRefused(
+        ERROR_CODE_UNSUPPORTED_TYPE,
+        "_key",
+        command("c").setLike("rows").setKeyColumn("_key"),
+        new Field("_key", FieldType.notNullable(ArrowType.Struct.INSTANCE), List.of(X)),
+        N);
   }
 
   @Test

@@ -155,6 +155,7 @@ public class RowSelectTest {
         }) {
       assertRefused(where(text), "gives another result with each call");
     }
+    assertRefused(where("TF_PREDICT('digits', a) > 1"), "tensorflow-ignite predict");
     assertRefused(where("a = NEXT VALUE FOR s"), "gives another result with each call");
     for (String text :
         new String[] {

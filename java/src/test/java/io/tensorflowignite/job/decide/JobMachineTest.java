@@ -34,8 +34,10 @@ import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_LOST;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
+import static io.tensorflowignite.v1.TaskState.TASK_STATE_STOPPED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_SUCCEEDED;
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
@@ -498,6 +500,27 @@ public class JobMachineTest {
   }
 
   @Test
+  public void errorsOfTheClusterThatMayPassAreRetriedInEachKindOfJob() {
+    for (String mayPass :
+        List.of(
+            "LimitExceededError",
+            "RequestTimeoutError",
+            "PredictionTimeoutError",
+            "ClusterNotActiveError",
+            "NoAgentError",
+            "PartitionNotLocalError",
+            "ModelNotServedError")) {
+      String error = "exited with code 1: tensorflow_ignite.errors." + mayPass + ": for now";
+      crashesInTwoAttempts(error, error).is(JOB_STATE_RESERVING);
+      JobStory prediction = running(JobStory.predict());
+      prediction.crashes(ROLE_WORKER, 0, "worker 0 " + error).is(JOB_STATE_RUNNING).startAndRun();
+      prediction.crashes(ROLE_WORKER, 1, "worker 1 " + error).is(JOB_STATE_RUNNING);
+    }
+    String lasting = "exited with code 1: tensorflow_ignite.errors.AttemptSupersededError: by 2";
+    crashesInTwoAttempts(lasting, lasting).is(JOB_STATE_FAILED);
+  }
+
+  @Test
   public void theSameExceptionAfterAStepIsRetried() {
     JobStory story = running();
     for (int attempt = 1; attempt <= 2; attempt++) {
@@ -514,6 +537,17 @@ public class JobMachineTest {
           .is(JOB_STATE_RESERVING)
           .startAndRun();
     }
+  }
+
+  @Test
+  public void theSameExceptionTwiceFailsAPredictionHoweverManyRowsArePredicted() {
+    JobStory story = running(JobStory.predict());
+    String error = "worker 0 exited with code 1: ValueError: a row";
+    story.meanwhile(ROLE_WORKER, 1, atStep(900, 0));
+    story.crashes(ROLE_WORKER, 0, error).is(JOB_STATE_RUNNING).startAndRun();
+    story.meanwhile(ROLE_WORKER, 0, atStep(5, 0));
+    story.crashes(ROLE_WORKER, 0, error).provesTermination(NODE_A, NODE_B).is(JOB_STATE_FAILED);
+    assertContains(story.job.getCause(), "raised the same exception 2 times in a row; last:");
   }
 
   private static JobStory crashesInTwoAttempts(String first, String second) {
@@ -664,6 +698,68 @@ public class JobMachineTest {
     story.passes(599).observe(moves).is(JOB_STATE_PENDING);
     story.observe().passes(599).observe(moves).is(JOB_STATE_PENDING);
     story.passes(601).observe(moves).is(JOB_STATE_FAILED);
+  }
+
+  @Test
+  public void aJobThatRunsKeepsItsAttemptUntilTheGpusOfTheNextOneAreFree() {
+    JobStory story = withGpus();
+    story.gpus = "GPUs of node cccccccc";
+    story.dataMoves(NODE_C, 0).wait(3_600).is(JOB_STATE_RUNNING);
+    assertEquals("", story.job.getWaitingFor());
+    story.observe(PlacementResult.waitFor("the partition map")).is(JOB_STATE_RUNNING);
+    story.gpus = null;
+    story.observe().is(JOB_STATE_RESTARTING);
+  }
+
+  @Test
+  public void aTaskThatFailsWhileItsDataMovesToGpusOfAnotherJobIsNoCrash() {
+    JobStory story = withGpus();
+    story.gpus = "GPUs of node cccccccc";
+    story.dataMoves(NODE_C, 0).crashes(ROLE_WORKER, 0).all(TASK_STATE_STOPPED);
+    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESTARTING);
+    assertEquals(0, story.job.getCrashes());
+    assertEquals(CAUSE_KIND_DATA_MOVED, story.attempt().getCauseKind());
+  }
+
+  @Test
+  public void aJobThatRestartsWaitsForGpusOfOtherJobsWithoutALimit() {
+    JobStory story = withGpus();
+    story.gpus = "GPUs of node cccccccc";
+    story.dataMoves(NODE_C, 0).crashes(ROLE_WORKER, 0).all(TASK_STATE_STOPPED);
+    assertFalse("others may not have its GPUs yet", story.attempt().hasFinishedAt());
+    story.passes(1).provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESTARTING);
+    assertTrue("its GPUs are free for others", story.attempt().hasFinishedAt());
+    story.wait(3_600).is(JOB_STATE_RESTARTING);
+    assertEquals("GPUs of node cccccccc", story.job.getWaitingFor());
+    assertEquals(0, story.job.getNodeFailures());
+    // Other obstacles have the wait timeout from then on.
+    PlacementResult obstacle = PlacementResult.waitFor("an owner of partition 3");
+    story.passes(599).observe(obstacle).is(JOB_STATE_RESTARTING);
+    story.gpus = null;
+    story.observe().is(JOB_STATE_RESERVING);
+    assertEquals(2, story.attempt().getNumber());
+  }
+
+  @Test
+  public void aStopEndsAJobThatWaitsForGpusAtOnce() {
+    JobStory story = withGpus();
+    story.gpus = "GPUs of node cccccccc";
+    story.dataMoves(NODE_C, 0).crashes(ROLE_WORKER, 0).all(TASK_STATE_STOPPED);
+    story.passes(1).provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESTARTING);
+    story.stopRequested().is(JOB_STATE_STOPPED);
+  }
+
+  @Test
+  public void aJobWithoutGpusFollowsItsDataAlsoWhileTheMapChanges() {
+    JobStory story = running();
+    story.dataMoves(NODE_C, 0).passes(6);
+    story.observe(PlacementResult.waitFor("the partition map")).is(JOB_STATE_RESTARTING);
+    assertFalse(story.attempt().hasFinishedAt());
+  }
+
+  private static JobStory withGpus() {
+    JobStory story = JobStory.mirrored().withSpec(spec -> spec.setGpusPerWorker(1));
+    return story.observe().startAndRun().is(JOB_STATE_RUNNING);
   }
 
   @Test
@@ -988,6 +1084,34 @@ public class JobMachineTest {
           TASK_STATE_RESERVED,
           story.find(role, 0).getStatus().getState());
       assertContains(history(story), "crashes (1) <= max_crashes (3)");
+    }
+  }
+
+  @Test
+  public void aWorkerThatPredictsIsReplacedAloneAlsoWhenAnotherHasFinished() {
+    JobStory story = running(JobStory.predict());
+    story.task(ROLE_WORKER, 1, TASK_STATE_SUCCEEDED).is(JOB_STATE_RUNNING);
+    story.crashes(ROLE_WORKER, 0).is(JOB_STATE_RUNNING);
+    assertEquals(1, story.attempt().getNumber());
+    assertEquals(1, story.find(ROLE_WORKER, 0).getIncarnation());
+    assertEquals(0, story.find(ROLE_WORKER, 1).getIncarnation());
+    assertEquals(TASK_STATE_SUCCEEDED, story.find(ROLE_WORKER, 1).getStatus().getState());
+  }
+
+  @Test
+  public void aReplacedTaskLeavesItsTracebackInTheJobAlsoIfItsNodeFailed() {
+    for (boolean nodeFailed : new boolean[] {false, true}) {
+      JobStory story = running(JobStory.parameterServer());
+      story
+          .task(
+              ROLE_WORKER,
+              0,
+              failedAt(1_000, "killed").setNodeFailed(nodeFailed).setTraceback("its last lines"))
+          .is(JOB_STATE_RUNNING);
+      assertEquals(1, story.find(ROLE_WORKER, 0).getIncarnation());
+      assertEquals("its last lines", story.job.getTraceback());
+      assertEquals(nodeFailed ? 1 : 0, story.job.getNodeFailures());
+      assertEquals(nodeFailed ? 0 : 1, story.job.getCrashes());
     }
   }
 

@@ -1,5 +1,6 @@
 package io.tensorflowignite.job.decide;
 
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_ONE;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_ENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
@@ -17,22 +18,25 @@ import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.Task;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import org.junit.Test;
 
 public class JobQueueTest {
-  private static final Map<Resource, Integer> LIMITS =
-      Map.of(
-          Resource.tasks("a"), 4,
-          Resource.tasks("b"), 4,
-          Resource.gpus("a"), 2,
-          Resource.gpus("b"), 0);
-
+  private final Map<Resource, Integer> limits =
+      new HashMap<>(
+          Map.of(
+              Resource.tasks("a"), 4,
+              Resource.tasks("b"), 4,
+              Resource.gpus("a"), 2,
+              Resource.gpus("b"), 0));
   private final List<Job> jobs = new ArrayList<>();
   private final Map<String, Map<Resource, Integer>> demands = new HashMap<>();
+  private final Map<String, Demand> processes = new HashMap<>();
   private QueueSettings settings = new QueueSettings(0, Map.of());
 
   @Test
@@ -162,6 +166,139 @@ public class JobQueueTest {
   }
 
   @Test
+  public void jobsWithOneProcessAreSpreadOverTheNodesAndAnIdleOneIsTheLastThatJoined() {
+    waitsForANode("first", 10, 0, "a", "b");
+    waitsForANode("second", 20, 0, "a", "b");
+    waitsForANode("third", 30, 0, "a", "b");
+    runs("running", "", Map.of("b", 1));
+    assertEquals(Map.of("first", "a", "second", "b", "third", "a"), decision().nodes);
+  }
+
+  @Test
+  public void jobsWithOneProcessGetTheGpusOfDifferentNodesAtTheSameTime() {
+    limits.put(Resource.gpus("b"), 2);
+    waitsForANode("first", 10, 2, "a", "b");
+    waitsForANode("second", 20, 2, "a", "b");
+    waitsForANode("third", 30, 2, "a", "b");
+    assertEquals(Map.of("first", "b", "second", "a"), decision().nodes);
+    assertWaits("third", 1, "room on one of 2 nodes, first on node b (2 of 2 GPUs, 2 more needed)");
+  }
+
+  @Test
+  public void theFirstProcessThatWaitsReservesAllItsNodesAndTheNextOnesOneEach() {
+    limits.put(Resource.gpus("b"), 2);
+    limits.put(Resource.gpus("c"), 2);
+    restartsFrom("onA", "a", 1, "a");
+    restartsFrom("onB", "b", 1, "b");
+    waitsForANode("first", 10, 2, "a", "b");
+    waitsForANode("second", 20, 1, "a", "b");
+    waitsForANode("third", 30, 1, "c");
+    assertWaits("first", 1, "room on one of 2 nodes, first on node b (1 of 2 GPUs, 2 more needed)");
+    assertWaits("second", 2, "the jobs before it in the queue, which need the same nodes");
+    assertEquals(Map.of("third", "c"), decision().nodes);
+    jobs.remove(0);
+    assertEquals(Map.of("first", "a", "second", "b", "third", "c"), decision().nodes);
+  }
+
+  @Test
+  public void aProcessIsNotOvertakenByLaterOnesOnNodesWhereItsNeedsComeTogether() {
+    limits.put(Resource.gpus("b"), 2);
+    restartsFrom("endless", "b", 1, "b");
+    restartsFrom("ends", "a", 1, "a");
+    restartsFrom("endsLater", "a", 1, "a");
+    waitsForANode("large", 10, 2, "a", "b");
+    waitsForANode("small", 20, 1, "a", "b");
+    assertEquals(Map.of(), decision().nodes);
+    jobs.removeIf(job -> job.getId().equals("ends"));
+    assertEquals("small does not take what large waits for", Map.of(), decision().nodes);
+    jobs.removeIf(job -> job.getId().equals("endsLater"));
+    assertEquals(Map.of("large", "a", "small", "b"), decision().nodes);
+  }
+
+  @Test
+  public void aProcessThatNeedsMoreThanIsFreeIsNotOvertakenForEver() {
+    Random random = new Random(7);
+    limits.put(Resource.gpus("b"), 2);
+    waitsForANode("large", 0, 2, "a", "b");
+    for (int i = 0; i < 2; i++) {
+      restartsFrom("a" + i, "a", 1, "a");
+      restartsFrom("b" + i, "b", 1, "b");
+    }
+    int passes = 0;
+    while (decision().nodes.get("large") == null) {
+      assertTrue("still waits after " + passes + " passes", passes < 50);
+      waitsForANode("small" + passes, passes, 1, "a", "b");
+      decision()
+          .nodes
+          .forEach(
+              (id, node) -> {
+                jobs.removeIf(job -> job.getId().equals(id));
+                restartsFrom(id, node, 1, node);
+              });
+      List<Job> running = new ArrayList<>(jobs);
+      running.removeIf(job -> job.getState() != JOB_STATE_RESTARTING);
+      jobs.remove(running.get(random.nextInt(running.size())));
+      passes++;
+    }
+  }
+
+  @Test
+  public void aProcessThatRestartsKeepsItsNodeAndGetsAnotherIfThatMayNotRunIt() {
+    restartsFrom("stays", "a", 0, "a", "b");
+    restartsFrom("moves", "old", 0, "a", "b");
+    assertEquals(Map.of("moves", "b"), decision().nodes);
+    jobs.set(1, jobs.get(1).toBuilder().setProcessNodeId("b").build());
+    assertEquals(Map.of(), decision().nodes);
+    jobs.set(1, jobs.get(1).toBuilder().setState(JOB_STATE_RUNNING).build());
+    processes.put("moves", Demand.onOneOf(Map.of("a", tasks(Map.of("a", 1)))));
+    assertEquals("a node is chosen only between attempts", Map.of(), decision().nodes);
+  }
+
+  @Test
+  public void processesThatRestartTogetherGetDifferentGpusOrWaitForThem() {
+    limits.put(Resource.gpus("b"), 2);
+    restartsFrom("first", "old", 2, "a", "b");
+    restartsFrom("second", "old", 2, "a", "b");
+    restartsFrom("third", "old", 2, "a", "b");
+    assertEquals(2, decision().nodes.size());
+    assertEquals(2, Set.copyOf(decision().nodes.values()).size());
+    limits.put(Resource.tasks("a"), 1);
+    limits.put(Resource.tasks("b"), 1);
+    jobs.remove(2);
+    restartsFrom("withoutGpus", "old", 0, "a", "b");
+    assertEquals("tasks alone do not hold it up", 3, decision().nodes.size());
+  }
+
+  @Test
+  public void anAdmittedProcessWhoseNodeLeftBeforeItsFirstAttemptGetsAnotherNode() {
+    waitsForANode("admitted", 10, 0, "a", "b");
+    Job.Builder job = jobs.get(0).toBuilder().setAdmittedAt(at(20)).setProcessNodeId("old");
+    job.getSpecBuilder().setKind(JOB_KIND_ONE);
+    jobs.set(0, job.build());
+    assertEquals(Map.of("admitted", "b"), decision().nodes);
+    jobs.set(0, job.setProcessNodeId("a").build());
+    assertEquals(Map.of(), decision().nodes);
+  }
+
+  @Test
+  public void aProcessKeepsTheGpusOfItsNodeWhileThePartitionsOfItsCacheMove() {
+    waitsForANode("admitted", 10, 2, "a");
+    Job.Builder job = jobs.get(0).toBuilder().setAdmittedAt(at(20)).setProcessNodeId("a");
+    job.getSpecBuilder().setKind(JOB_KIND_ONE).setGpusPerWorker(2);
+    jobs.set(0, job.build());
+    processes.remove("admitted");
+    demands.remove("admitted");
+    waitsForANode("ofAnotherCache", 30, 1, "a");
+    assertWaits("ofAnotherCache", 1, "room on node a (2 of 2 GPUs, 1 more needed)");
+    jobs.remove(0);
+    restartsFrom("restarts", "old", 2, "a");
+    jobs.set(1, jobs.get(1).toBuilder().setProcessNodeId("a").build());
+    processes.remove("restarts");
+    demands.remove("restarts");
+    assertWaits("ofAnotherCache", 1, "room on node a (2 of 2 GPUs, 1 more needed)");
+  }
+
+  @Test
   public void aNodeOfAnEarlierVersionHasNoLimit() {
     waits("large", 10, 0, Map.of("earlier", 100));
     waits("next", 20, 0, Map.of("earlier", 100));
@@ -259,8 +396,46 @@ public class JobQueueTest {
   }
 
   private Map<String, JobQueue.Entry> decide() {
+    return decision().entries;
+  }
+
+  private JobQueue.Decision decision() {
     return JobQueue.decide(
-        jobs, LIMITS, settings, job -> Optional.ofNullable(demands.get(job.getId())));
+        jobs,
+        limits,
+        settings,
+        job ->
+            processes.containsKey(job.getId())
+                ? Optional.of(processes.get(job.getId()))
+                : Optional.ofNullable(demands.get(job.getId())).map(Demand::of));
+  }
+
+  /** A job with one process that may run on some nodes, in the order in which they joined. */
+  private void waitsForANode(String id, long second, int gpus, String... nodes) {
+    waits(id, second, 0, Map.of());
+    mayRunOn(id, gpus, nodes);
+  }
+
+  private void mayRunOn(String id, int gpus, String... nodes) {
+    Map<String, Map<Resource, Integer>> byNode = new LinkedHashMap<>();
+    for (String node : nodes) {
+      Map<Resource, Integer> needs = tasks(Map.of(node, 1));
+      if (gpus > 0) {
+        needs.put(Resource.gpus(node), gpus);
+      }
+      byNode.put(node, needs);
+    }
+    processes.put(id, Demand.onOneOf(byNode));
+  }
+
+  /** A job with one process on a node that needs another one. */
+  private void restartsFrom(String id, String node, int gpus, String... nodes) {
+    runs(id, "", Map.of(node, 1));
+    Job.Builder job = jobs.remove(jobs.size() - 1).toBuilder().setState(JOB_STATE_RESTARTING);
+    job.getSpecBuilder().setKind(JOB_KIND_ONE).setGpusPerWorker(gpus);
+    job.getAttemptsBuilder(0).getTasksBuilder(0).setRole(ROLE_WORKER);
+    jobs.add(job.build());
+    mayRunOn(id, gpus, nodes);
   }
 
   private void assertAdmitted(String id) {

@@ -3,6 +3,7 @@ package io.tensorflowignite.job.decide;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
+import static io.tensorflowignite.v1.JobKind.JOB_KIND_PREDICT;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
@@ -15,6 +16,7 @@ import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.EndProgress;
 import io.tensorflowignite.v1.Event;
+import io.tensorflowignite.v1.Gpu;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
@@ -71,6 +73,9 @@ final class JobStory {
   private JobClock clock = newClock();
   private boolean mapChanges;
 
+  /** What the placement waits for, since other jobs have its GPUs; null: nothing. */
+  String gpus;
+
   /** Whether the job has not been admitted. */
   boolean queued;
 
@@ -94,6 +99,10 @@ final class JobStory {
     return new JobStory(JOB_KIND_MULTI_WORKER_MIRRORED);
   }
 
+  static JobStory predict() {
+    return new JobStory(JOB_KIND_PREDICT);
+  }
+
   static JobStory parameterServer() {
     return new JobStory(JOB_KIND_PARAMETER_SERVER);
   }
@@ -103,10 +112,11 @@ final class JobStory {
     if (mapChanges) {
       return observe(PlacementResult.waitFor("the partition map to stay the same"));
     }
-    return observe(
+    PlacementResult placed =
         PlacementResult.of(
             Placement.of(
-                job.getSpec(), owners, List.copyOf(owners.keySet()), node(NODE_B), here())));
+                job.getSpec(), owners, List.copyOf(owners.keySet()), node(NODE_B), here()));
+    return observe(gpus == null ? placed : placed.waitForGpus(gpus));
   }
 
   private List<Node> here() {
@@ -367,6 +377,7 @@ final class JobStory {
         .setId(id)
         .setConsistentId(consistentId(id))
         .setOrder(id.charAt(0))
+        .addGpus(Gpu.newBuilder().setId("0"))
         .setAddress("127.0.0.1:1")
         .build();
   }

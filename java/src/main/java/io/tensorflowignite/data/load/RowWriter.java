@@ -12,8 +12,6 @@ import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.region.CacheSpread;
 import io.tensorflowignite.region.Reservation;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -29,25 +27,17 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Collectors;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteDataStreamer;
-import org.apache.ignite.lang.IgniteFuture;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CacheAtomicityMode;
+import org.apache.ignite.configuration.CacheConfiguration;
 
 /**
- * Writes batches into a cache through Ignite's data streamer. Creating an object takes about as
- * long as storing it, so several threads share the rows of a batch. They end with the load: as long
- * as a thread lives, Ignite keeps the buffer in which it has created its largest object.
+ * Writes batches into a cache. Creating an object takes about as long as storing it, so several
+ * threads share the rows of a batch. They end with the load: as long as a thread lives, Ignite
+ * keeps the buffer in which it has created its largest object.
  */
-final class RowStreamer {
-  /** Approximate bytes of rows that the streamer collects for a node before it sends them. */
-  private static final long BUFFER_BYTES = 4L << 20;
-
-  private static final int MAX_BUFFER_ROWS = 1024;
-
-  private static final int PARALLEL_SENDS = 8;
+final class RowWriter {
   private static final int MAX_THREADS = 8;
-
-  /** Rows in buffers keep the memory that is reserved for them. */
-  private static final long FLUSH_MILLIS = 1_000;
 
   private static final long WAIT_MILLIS = 20;
   private static final long MAX_WAIT_SECONDS = 30;
@@ -63,7 +53,7 @@ final class RowStreamer {
   private final Ignite ignite;
   private final LoadPlan plan;
   private final LoadTarget target;
-  private final IgniteDataStreamer<Object, Object> streamer;
+  private final ChunkWriter chunks;
   private final CacheSpread spread;
 
   private final Set<PendingRows> pending = ConcurrentHashMap.newKeySet();
@@ -73,16 +63,24 @@ final class RowStreamer {
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
   private long rows;
 
-  RowStreamer(Ignite ignite, LoadPlan plan, LoadTarget target) {
+  RowWriter(Ignite ignite, LoadPlan plan, LoadTarget target) {
     this.ignite = ignite;
     this.plan = plan;
     this.target = target;
-    streamer = ignite.dataStreamer(target.cache());
-    streamer.keepBinary(true);
-    streamer.allowOverwrite(!target.isNew());
-    streamer.perNodeParallelOperations(PARALLEL_SENDS);
-    streamer.autoFlushFrequency(FLUSH_MILLIS);
+    chunks = chunks();
     spread = new CacheSpread(ignite, target.cache());
+  }
+
+  @SuppressWarnings("unchecked")
+  private ChunkWriter chunks() {
+    IgniteCache<Object, Object> cache = ignite.cache(target.cache()).withKeepBinary();
+    boolean isAtomic =
+        cache.getConfiguration(CacheConfiguration.class).getAtomicityMode()
+            == CacheAtomicityMode.ATOMIC;
+    // In a transactional cache, an operation of several rows waits for the locks of all.
+    return plan.command().getLike().isEmpty() || !isAtomic
+        ? new StreamedChunks(ignite.dataStreamer(target.cache()), !target.isNew(), this::failed)
+        : new PutChunks(cache);
   }
 
   /** Number of rows so far. */
@@ -127,14 +125,10 @@ final class RowStreamer {
     requireNoFailure();
   }
 
-  /**
-   * After an error: returns when no write is pending. Buffered rows are stored first: Ignite's own
-   * cancellation interrupts the threads that write on this node, and such an interruption stops the
-   * node.
-   */
+  /** After an error: returns when no write is pending. */
   void end() {
     try {
-      streamer.close(false);
+      chunks.close();
     } finally {
       executor.shutdown();
       pending.forEach(PendingRows::release);
@@ -175,18 +169,16 @@ final class RowStreamer {
   private void send(RowChunk chunk) {
     PendingRows memory = reserve(chunk);
     try {
-      Set<IgniteFuture<?>> watched = Collections.newSetFromMap(new IdentityHashMap<>());
-      chunk.forEach(
-          (key, value) -> {
-            // Consecutive rows often share a future.
-            IgniteFuture<?> sent = streamer.addData(key, value);
-            if (watched.add(sent)) {
-              watch(sent, memory);
-            }
-          });
+      chunks.write(chunk, memory);
+    } catch (RuntimeException error) {
+      failed(error);
     } finally {
       memory.added();
     }
+  }
+
+  private void failed(Throwable error) {
+    failure.compareAndSet(null, error);
   }
 
   /**
@@ -194,7 +186,6 @@ final class RowStreamer {
    * their way are stored first: then their nodes count them exactly.
    */
   private synchronized PendingRows reserve(RowChunk chunk) {
-    fitBuffers(chunk);
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(MAX_WAIT_SECONDS);
     while (System.nanoTime() - deadline < 0) {
       Optional<Reservation> memory = Optional.empty();
@@ -225,32 +216,10 @@ final class RowStreamer {
     List<PendingRows> sent =
         pending.stream().filter(PendingRows::isAdded).collect(Collectors.toList());
     if (!sent.isEmpty()) {
-      streamer.flush();
+      chunks.flush();
       sent.forEach(PendingRows::release);
     }
     return !sent.isEmpty();
-  }
-
-  /** Sets the streamer's buffers, which Ignite counts in rows, by the size of the next rows. */
-  private void fitBuffers(RowChunk chunk) {
-    long fitting = BUFFER_BYTES * chunk.rows() / chunk.bytes();
-    int size = (int) Math.max(1, Math.min(MAX_BUFFER_ROWS, fitting));
-    streamer.perNodeBufferSize(size);
-    streamer.perThreadBufferSize(size);
-  }
-
-  private void watch(IgniteFuture<?> sent, PendingRows memory) {
-    memory.sent();
-    sent.listen(
-        done -> {
-          try {
-            done.get();
-          } catch (RuntimeException error) {
-            failure.compareAndSet(null, error);
-          } finally {
-            memory.done();
-          }
-        });
   }
 
   /** Waits for a part even if interrupted: its thread reads from the batch. */

@@ -1,0 +1,182 @@
+package io.tensorflowignite.http;
+
+import com.google.common.util.concurrent.Futures;
+import com.google.common.util.concurrent.ListenableFuture;
+import io.grpc.Channel;
+import io.grpc.Metadata;
+import io.tensorflowignite.base.RateLimitedLog;
+import io.tensorflowignite.security.tls.ForwardedCertificates;
+import io.tensorflowignite.serving.json.ServingPath;
+import io.tensorflowignite.serving.v1.GetModelMetadataResponse;
+import io.tensorflowignite.v1.GetMetricsRequest;
+import io.tensorflowignite.v1.MetricsServiceGrpc;
+import io.vertx.core.Handler;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.net.SocketAddress;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateEncodingException;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import org.apache.ignite.IgniteLogger;
+
+/** Receives requests: their bodies once their callers may call the model. */
+final class Requests implements Handler<HttpServerRequest> {
+  private static final Metadata.Key<String> AUTHORIZATION =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+  private static final String OPEN_METRICS =
+      "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+  private final Vertx vertx;
+  private final BodyMemory bodies;
+  private final Channel services;
+  private final ServingApi serving;
+  private final Executor executor;
+  private final RateLimitedLog log;
+
+  Requests(Vertx vertx, BodyMemory bodies, Channel services, Executor executor, IgniteLogger log) {
+    this.vertx = vertx;
+    this.bodies = bodies;
+    this.services = services;
+    this.serving = new ServingApi(services, executor);
+    this.executor = executor;
+    this.log = new RateLimitedLog(log);
+  }
+
+  @Override
+  public void handle(HttpServerRequest request) {
+    Exchange exchange = new Exchange(request, vertx, bodies, executor, log);
+    try {
+      receive(request, exchange);
+    } catch (RuntimeException e) {
+      discard(request, exchange, exchange.failure(e));
+    }
+  }
+
+  private void receive(HttpServerRequest request, Exchange exchange) {
+    if (request.path() == null) {
+      discard(request, exchange, HttpAnswer.error(400, "Malformed request: " + request.uri()));
+      return;
+    }
+    boolean isMetrics = request.path().equals("/metrics") && request.method().name().equals("GET");
+    Optional<ServingPath> path = ServingPath.parse(request.method().name(), request.path());
+    if (!isMetrics && !path.isPresent()) {
+      boolean isApi = request.path().startsWith("/v1/");
+      discard(
+          request,
+          exchange,
+          HttpAnswer.error(
+              isApi ? 400 : 404, "Malformed request: " + request.method() + " " + request.path()));
+      return;
+    }
+    long length = length(request);
+    if (length > bodies.limit()) {
+      discard(request, exchange, HttpAnswer.error(413, bodies.tooLarge(length)));
+      return;
+    }
+    Metadata credentials = credentials(request);
+    if (isMetrics || !path.get().method.hasBody()) {
+      request.exceptionHandler(exchange::drop);
+      request.endHandler(end -> exchange.received());
+      exchange.work(
+          () -> isMetrics ? metrics(credentials) : serving.answer(path.get(), credentials));
+      return;
+    }
+    // A body is received of callers only that may call the model.
+    request.pause();
+    request.exceptionHandler(exchange::drop);
+    exchange.prepare(
+        () -> serving.metadata(path.get().model, credentials),
+        metadata -> receiveBody(request, path.get(), metadata, credentials, exchange));
+  }
+
+  private void receiveBody(
+      HttpServerRequest request,
+      ServingPath path,
+      GetModelMetadataResponse metadata,
+      Metadata credentials,
+      Exchange exchange) {
+    if (exchange.isOver()) {
+      return;
+    }
+    if ("100-continue".equalsIgnoreCase(request.getHeader("Expect"))) {
+      request.response().writeContinue();
+    }
+    Buffer body = Buffer.buffer();
+    request.handler(
+        chunk -> {
+          if (exchange.isOver()) {
+            return;
+          }
+          if (body.length() + (long) chunk.length() > bodies.limit()) {
+            exchange.refuse(HttpAnswer.error(413, bodies.tooLarge(body.length() + chunk.length())));
+          } else if (!exchange.hold(chunk.length()) || !append(body, chunk)) {
+            exchange.refuse(HttpAnswer.error(429, bodies.tooMany()));
+          }
+        });
+    request.endHandler(
+        end -> {
+          exchange.received();
+          if (!exchange.isOver()) {
+            exchange.work(
+                () -> serving.answer(path, metadata, body.getBytes(), credentials, exchange));
+          }
+        });
+    request.resume();
+  }
+
+  /** Vert.x would go on without the chunk. */
+  private static boolean append(Buffer body, Buffer chunk) {
+    try {
+      body.appendBuffer(chunk);
+      return true;
+    } catch (OutOfMemoryError e) {
+      return false;
+    }
+  }
+
+  static void discard(HttpServerRequest request, Exchange exchange, HttpAnswer answer) {
+    request.exceptionHandler(exchange::drop);
+    exchange.refuse(answer);
+  }
+
+  private static long length(HttpServerRequest request) {
+    String text = request.getHeader("Content-Length");
+    try {
+      return text == null ? 0 : Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      return 0;
+    }
+  }
+
+  private static Metadata credentials(HttpServerRequest request) {
+    Metadata credentials = new Metadata();
+    String authorization = request.getHeader("Authorization");
+    if (authorization != null) {
+      credentials.put(AUTHORIZATION, authorization);
+    }
+    SocketAddress client = request.remoteAddress();
+    credentials.put(ForwardedCertificates.ADDRESS, client.hostAddress() + " " + client.port());
+    if (request.isSSL()) {
+      try {
+        Certificate[] chain = request.sslSession().getPeerCertificates();
+        credentials.put(ForwardedCertificates.CERTIFICATE, chain[0].getEncoded());
+      } catch (SSLPeerUnverifiedException e) {
+        // It has shown none.
+      } catch (CertificateEncodingException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+    return credentials;
+  }
+
+  private ListenableFuture<HttpAnswer> metrics(Metadata credentials) {
+    return Futures.transform(
+        ServingApi.with(MetricsServiceGrpc.newFutureStub(services), credentials)
+            .getMetrics(GetMetricsRequest.getDefaultInstance()),
+        response -> new HttpAnswer(200, OPEN_METRICS, response.getOpenMetrics().toStringUtf8()),
+        executor);
+  }
+}

@@ -1,0 +1,2 @@
+/** What this node counts and measures, as OpenMetrics. */
+package io.tensorflowignite.metrics;

@@ -1,0 +1,74 @@
+package io.tensorflowignite.rpc;
+
+import io.grpc.BindableService;
+import io.grpc.Channel;
+import io.grpc.ManagedChannel;
+import io.grpc.Server;
+import io.grpc.ServerInterceptor;
+import io.grpc.ServerInterceptors;
+import io.grpc.inprocess.InProcessChannelBuilder;
+import io.grpc.inprocess.InProcessServerBuilder;
+import io.tensorflowignite.base.RateLimitedLog;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.ignite.IgniteLogger;
+
+/**
+ * Services of this node for calls from within the process, which pass the same interceptors as
+ * calls from outside: another protocol than gRPC needs no authentication and no permissions of its
+ * own.
+ */
+public final class InProcessApi implements AutoCloseable {
+  private final Server server;
+  private final ManagedChannel channel;
+
+  private InProcessApi(Server server, ManagedChannel channel) {
+    this.server = server;
+    this.channel = channel;
+  }
+
+  /**
+   * Starts the services. Methods and their callbacks run on the threads of their callers.
+   *
+   * @param interceptors the interceptors of every call, in the order of their calls
+   */
+  public static InProcessApi start(
+      IgniteLogger log,
+      List<ServerInterceptor> interceptors,
+      List<? extends BindableService> services) {
+    String name = InProcessServerBuilder.generateName();
+    List<ServerInterceptor> all = new ArrayList<>(List.of(errors(log)));
+    all.addAll(interceptors);
+    InProcessServerBuilder builder = InProcessServerBuilder.forName(name).directExecutor();
+    for (BindableService service : services) {
+      builder.addService(ServerInterceptors.interceptForward(service, all));
+    }
+    try {
+      return new InProcessApi(
+          builder.build().start(),
+          InProcessChannelBuilder.forName(name)
+              .directExecutor()
+              .maxInboundMessageSize(Integer.MAX_VALUE)
+              .build());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Calls the services. */
+  public Channel channel() {
+    return channel;
+  }
+
+  private static ServerInterceptor errors(IgniteLogger log) {
+    return new ErrorInterceptor(new RateLimitedLog(log));
+  }
+
+  @Override
+  public void close() {
+    channel.shutdownNow();
+    server.shutdownNow();
+  }
+}

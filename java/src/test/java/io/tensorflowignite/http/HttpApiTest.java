@@ -1,0 +1,653 @@
+package io.tensorflowignite.http;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import com.google.protobuf.Any;
+import com.google.protobuf.ByteString;
+import io.grpc.Context;
+import io.grpc.Contexts;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import io.netty.buffer.PoolArenaMetric;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.tensorflowignite.serving.v1.Class;
+import io.tensorflowignite.serving.v1.ClassificationRequest;
+import io.tensorflowignite.serving.v1.ClassificationResponse;
+import io.tensorflowignite.serving.v1.DataType;
+import io.tensorflowignite.serving.v1.GetModelMetadataRequest;
+import io.tensorflowignite.serving.v1.GetModelMetadataResponse;
+import io.tensorflowignite.serving.v1.GetModelStatusRequest;
+import io.tensorflowignite.serving.v1.GetModelStatusResponse;
+import io.tensorflowignite.serving.v1.ModelServiceGrpc;
+import io.tensorflowignite.serving.v1.ModelSpec;
+import io.tensorflowignite.serving.v1.ModelVersionStatus;
+import io.tensorflowignite.serving.v1.PredictRequest;
+import io.tensorflowignite.serving.v1.PredictResponse;
+import io.tensorflowignite.serving.v1.PredictionServiceGrpc;
+import io.tensorflowignite.serving.v1.SignatureDef;
+import io.tensorflowignite.serving.v1.SignatureDefMap;
+import io.tensorflowignite.serving.v1.TensorInfo;
+import io.tensorflowignite.serving.v1.TensorProto;
+import io.tensorflowignite.serving.v1.TensorShapeProto;
+import io.tensorflowignite.v1.GetMetricsRequest;
+import io.tensorflowignite.v1.GetMetricsResponse;
+import io.tensorflowignite.v1.MetricsServiceGrpc;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.StandardSocketOptions;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.zip.GZIPInputStream;
+import org.apache.ignite.logger.NullLogger;
+import org.junit.After;
+import org.junit.Before;
+import org.junit.Test;
+
+/** The HTTP port over real sockets, before services whose only model returns its input. */
+public class HttpApiTest {
+  private static final int BODY_BYTES = 100_000;
+  private static final int SLOW_CLIENTS = 500;
+
+  /** As JSON, a quarter of what all bodies may have, and more than is sent at once. */
+  private static final int LARGE_FLOATS = 60_000;
+
+  private static final Context.Key<String> CALLER = Context.key("caller");
+  private static final Metadata.Key<String> AUTHORIZATION =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+  private final HttpClient client = HttpClient.newHttpClient();
+  private final BodyMemory bodies = new BodyMemory(BODY_BYTES, 16L * 10 * BODY_BYTES);
+  private HttpApi http;
+
+  @Before
+  public void start() {
+    http =
+        HttpApi.start(
+            "127.0.0.1",
+            0,
+            0,
+            Optional.empty(),
+            false,
+            bodies,
+            List.of(new Callers()),
+            List.of(new Predictions(), new Statuses(), new Metrics()),
+            new NullLogger());
+  }
+
+  @After
+  public void stop() {
+    http.close();
+  }
+
+  @Test
+  public void rowsAndColumnsArePredicted() throws Exception {
+    HttpResponse<String> rows = post("/v1/models/same:predict", "{\"instances\": [[1], [2.5]]}");
+    assertEquals(200, rows.statusCode());
+    assertEquals("application/json", rows.headers().firstValue("Content-Type").get());
+    assertEquals("{\"predictions\":[[1.0],[2.5]]}", rows.body());
+    assertEquals(
+        "{\"outputs\":[1.0,2.5]}",
+        post("/v1/models/same/versions/3:predict", "{\"inputs\": {\"x\": [1, 2.5]}}").body());
+  }
+
+  @Test
+  public void theVersionWhoseSignatureWasReadPredicts() throws Exception {
+    HttpResponse<String> answer =
+        post("/v1/models/same/labels/canary:predict", "{\"instances\": [1]}");
+    assertEquals("{\"predictions\":[1.0]}", answer.body());
+    assertEquals("version 3, caller none", Predictions.last);
+  }
+
+  @Test
+  public void credentialsReachTheServices() throws Exception {
+    HttpRequest request =
+        request("/v1/models/same:predict")
+            .header("Authorization", "Bearer secret")
+            .POST(HttpRequest.BodyPublishers.ofString("{\"instances\": [1]}"))
+            .build();
+    client.send(request, HttpResponse.BodyHandlers.ofString());
+    assertEquals("version 3, caller Bearer secret", Predictions.last);
+  }
+
+  @Test
+  public void errorsHaveTheStatusesAndTextsOfServing() throws Exception {
+    assertError(
+        404, "Servable not found for request: Latest(none)", "none", "{\"instances\": [1]}");
+    assertError(400, "Missing 'inputs' or 'instances' key", "same", "{}");
+    assertError(400, "JSON Parse error: ", "same", "{\"instances\": [1");
+    assertError(429, "full", "full", "{\"instances\": [1]}");
+    assertError(503, "gone", "gone", "{\"instances\": [1]}");
+    assertError(
+        400,
+        "Serving signature name: \"other\" not found in signature def",
+        "same",
+        "{\"signature_name\": \"other\", \"instances\": [1]}");
+    assertError(500, "The node's log has the details", "broken", "{\"instances\": [1]}");
+    HttpResponse<String> path = post("/v1/models/same:guess", "{}");
+    assertEquals(400, path.statusCode());
+    assertEquals("{\"error\":\"Malformed request: POST /v1/models/same:guess\"}", path.body());
+    assertEquals(404, get("/other").statusCode());
+    assertEquals(400, get("/v1/models/same:predict").statusCode());
+  }
+
+  @Test
+  public void metadataAndStatusAreThoseOfServing() throws Exception {
+    JsonObject metadata =
+        JsonParser.parseString(get("/v1/models/same/metadata").body()).getAsJsonObject();
+    assertEquals("3", metadata.getAsJsonObject("model_spec").get("version").getAsString());
+    JsonObject input =
+        metadata
+            .getAsJsonObject("metadata")
+            .getAsJsonObject("signature_def")
+            .getAsJsonObject("signature_def")
+            .getAsJsonObject("serving_default")
+            .getAsJsonObject("inputs")
+            .getAsJsonObject("x");
+    assertEquals("DT_FLOAT", input.get("dtype").getAsString());
+    assertEquals(
+        "-1",
+        input
+            .getAsJsonObject("tensor_shape")
+            .getAsJsonArray("dim")
+            .get(0)
+            .getAsJsonObject()
+            .get("size")
+            .getAsString());
+    JsonObject status =
+        JsonParser.parseString(get("/v1/models/same").body())
+            .getAsJsonObject()
+            .getAsJsonArray("model_version_status")
+            .get(0)
+            .getAsJsonObject();
+    assertEquals("3", status.get("version").getAsString());
+    assertEquals("AVAILABLE", status.get("state").getAsString());
+  }
+
+  @Test
+  public void classesAreReturned() throws Exception {
+    assertEquals(
+        "{\"results\":[[[\"a\",0.5]]]}",
+        post("/v1/models/same:classify", "{\"examples\": [{\"f\": 1.5}]}").body());
+  }
+
+  @Test
+  public void metricsAreText() throws Exception {
+    HttpResponse<String> metrics = get("/metrics");
+    assertEquals("requests_total 7.0\n# EOF\n", metrics.body());
+    assertTrue(
+        metrics.headers().firstValue("Content-Type").get().startsWith("application/openmetrics"));
+  }
+
+  @Test
+  public void aLargeBodyIsRefusedBeforeItArrives() throws Exception {
+    String head =
+        "POST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nContent-Length: 104857600\r\n\r\n";
+    try (Socket socket = open(head)) {
+      String answer = readAll(socket);
+      assertTrue(answer, answer.startsWith("HTTP/1.1 413"));
+      assertTrue(answer, answer.contains("A body has at most 100,000"));
+    }
+  }
+
+  @Test
+  public void aLargeBodyOfUnknownLengthIsRefused() throws Exception {
+    String chunk = "4000\r\n" + " ".repeat(0x4000) + "\r\n";
+    String head =
+        "POST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+    try (Socket socket = open(head + chunk.repeat(BODY_BYTES / 0x4000 + 1))) {
+      assertTrue(readAll(socket).startsWith("HTTP/1.1 413"));
+    }
+  }
+
+  @Test
+  public void aClientThatStillSendsLongAfterItsRefusalReadsIt() throws Exception {
+    String head =
+        "POST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nContent-Length: 104857600\r\n\r\n";
+    byte[] part = new byte[1 << 10];
+    try (Socket socket = open(head)) {
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Exchange.LINGER_MS + 2_000);
+      while (System.nanoTime() < end) {
+        socket.getOutputStream().write(part);
+        TimeUnit.MILLISECONDS.sleep(100);
+      }
+      byte[] begin = socket.getInputStream().readNBytes("HTTP/1.1 413".length());
+      assertEquals("HTTP/1.1 413", new String(begin, StandardCharsets.UTF_8));
+    }
+  }
+
+  @Test
+  public void aClientThatDoesNotEndARequestWithoutBodyIsDisconnected() throws Exception {
+    try (Socket socket =
+        open("GET /metrics HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")) {
+      assertTrue(readAll(socket).startsWith("HTTP/1.1 200"));
+    }
+  }
+
+  @Test
+  public void requestsThatAreSentWithoutWaitingAreAnsweredInTheirOrder() throws Exception {
+    String body = "{\"instances\": [1]}";
+    String predict =
+        "POST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nContent-Length: "
+            + body.length()
+            + "\r\n\r\n"
+            + body;
+    String other = "GET /other HTTP/1.1\r\nHost: h\r\n\r\n";
+    String last = "GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    int pairs = 2_000;
+    try (Socket socket = new Socket("127.0.0.1", http.port())) {
+      socket.setSoTimeout(30_000);
+      CompletableFuture<String> answers =
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  return readAll(socket);
+                } catch (IOException e) {
+                  throw new UncheckedIOException(e);
+                }
+              });
+      // What follows the last request is not one of the connection any more.
+      String all = (predict + other).repeat(pairs) + last + predict;
+      socket.getOutputStream().write(all.getBytes(StandardCharsets.UTF_8));
+      List<String> statuses =
+          Pattern.compile("HTTP/1.1 (\\d+)")
+              .matcher(answers.get(60, TimeUnit.SECONDS))
+              .results()
+              .map(found -> found.group(1))
+              .collect(Collectors.toList());
+      List<String> expected = new ArrayList<>();
+      for (int pair = 0; pair < pairs; pair++) {
+        expected.addAll(List.of("200", "404"));
+      }
+      expected.add("200");
+      assertEquals(expected, statuses);
+    }
+  }
+
+  @Test
+  public void aClientThatReadsNoAnswersIsNotReadAnyMore() throws Exception {
+    ByteBuffer requests =
+        ByteBuffer.wrap("GET / HTTP/1.1\r\n\r\n".repeat(1_000).getBytes(StandardCharsets.UTF_8));
+    try (SocketChannel channel = SocketChannel.open()) {
+      channel.setOption(StandardSocketOptions.SO_SNDBUF, 1 << 16);
+      channel.setOption(StandardSocketOptions.SO_RCVBUF, 1 << 16);
+      channel.connect(new InetSocketAddress("127.0.0.1", http.port()));
+      channel.configureBlocking(false);
+      long sent = 0;
+      long moved = System.nanoTime();
+      while (System.nanoTime() - moved < TimeUnit.SECONDS.toNanos(2)) {
+        int count = channel.write(requests);
+        if (count > 0) {
+          moved = System.nanoTime();
+        }
+        sent += count;
+        if (!requests.hasRemaining()) {
+          requests.rewind();
+        }
+        // The buffers of the node's socket have some megabytes.
+        assertTrue("bytes " + sent, sent < 8 << 20);
+      }
+      assertEquals(404, get("/other").statusCode());
+    }
+  }
+
+  @Test
+  public void connectionsThatEndWithinTheirNextRequestAreForgotten() throws Exception {
+    String body = "{\"instances\": [1]}";
+    String head =
+        "POST /v1/models/waits:predict HTTP/1.1\r\nHost: h\r\nContent-Length: " + body.length();
+    for (int number = 0; number <= HttpApi.MAX_CONNECTIONS; number++) {
+      open(head + "\r\n\r\n" + body + head + "\r\n\r\n{").close();
+    }
+    await(() -> Predictions.WAITING.size() == HttpApi.MAX_CONNECTIONS);
+    Predictions.WAITING.forEach(waiting -> waiting.onError(Status.ABORTED.asRuntimeException()));
+    await(() -> isAnswered("/metrics"));
+  }
+
+  private boolean isAnswered(String path) throws Exception {
+    try {
+      return get(path).statusCode() == 200;
+    } catch (IOException e) {
+      return false; // The connection was one too many.
+    }
+  }
+
+  @Test
+  public void whatFollowsTheLastRequestOfAConnectionKeepsNoMemory() throws Exception {
+    // The first answer is taken before its request has ended: then Vert.x closes the connection.
+    String first =
+        "POST /other HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\n";
+    String rest =
+        "xPOST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n"
+            + " ".repeat(60_000);
+    long before = pooledBytes();
+    for (int number = 0; number < 100; number++) {
+      try (Socket socket = open(first)) {
+        byte[] begin = socket.getInputStream().readNBytes("HTTP/1.1 404".length());
+        assertEquals("HTTP/1.1 404", new String(begin, StandardCharsets.UTF_8));
+        TimeUnit.MILLISECONDS.sleep(1);
+        socket.getOutputStream().write(rest.getBytes(StandardCharsets.UTF_8));
+        readAll(socket);
+      }
+    }
+    await(() -> pooledBytes() < before + (2 << 20));
+  }
+
+  /** Bytes of buffers of Netty's pool that are not released, or kept by threads for the next. */
+  private static long pooledBytes() {
+    return PooledByteBufAllocator.DEFAULT.metric().directArenas().stream()
+        .mapToLong(PoolArenaMetric::numActiveBytes)
+        .sum();
+  }
+
+  @Test
+  public void twoThreadsReceiveAndSend() throws Exception {
+    await(
+        () ->
+            Thread.getAllStackTraces().keySet().stream()
+                .map(Thread::getName)
+                .collect(Collectors.toSet())
+                .containsAll(List.of("vert.x-eventloop-thread-0", "vert.x-eventloop-thread-1")));
+  }
+
+  @Test
+  public void aLargeAnswerIsCompressedForAClientThatAsksForIt() throws Exception {
+    String body = "{\"instances\": [1]}";
+    HttpRequest.Builder request = request("/v1/models/large:predict");
+    HttpResponse<InputStream> answer =
+        client.send(
+            request
+                .header("Accept-Encoding", "gzip")
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build(),
+            HttpResponse.BodyHandlers.ofInputStream());
+    assertEquals("gzip", answer.headers().firstValue("Content-Encoding").get());
+    String plain = post("/v1/models/large:predict", body).body();
+    assertTrue("bytes " + plain.length(), plain.length() > Exchange.PART_BYTES);
+    byte[] unpacked = new GZIPInputStream(answer.body()).readAllBytes();
+    assertEquals(plain, new String(unpacked, StandardCharsets.UTF_8));
+    await(() -> bodies.used() == 0);
+  }
+
+  @Test
+  public void clientsThatSendSlowlyHoldNoThread() throws Exception {
+    List<Socket> slow = new ArrayList<>();
+    try {
+      for (int number = 0; number < SLOW_CLIENTS; number++) {
+        slow.add(
+            open(
+                "POST /v1/models/same:predict HTTP/1.1\r\n"
+                    + "Host: h\r\n"
+                    + "Content-Length: 1000\r\n\r\n"
+                    + "{"));
+      }
+      assertEquals(
+          "{\"predictions\":[1.0]}",
+          post("/v1/models/same:predict", "{\"instances\": [1]}").body());
+    } finally {
+      for (Socket socket : slow) {
+        socket.close();
+      }
+    }
+  }
+
+  @Test
+  public void theBytesOfAllBodiesAreLimitedAndReleased() throws Exception {
+    List<Socket> large = new ArrayList<>();
+    String head =
+        "POST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nContent-Length: "
+            + BODY_BYTES
+            + "\r\n\r\n"
+            + " ".repeat(BODY_BYTES - 1);
+    try {
+      for (int number = 0; number < 10; number++) {
+        large.add(open(head));
+      }
+      // Ten bodies fit; these have not ended yet.
+      await(() -> bodies.used() == 10L * (BODY_BYTES - 1));
+      assertEquals(
+          429,
+          post("/v1/models/same:predict", "{\"instances\": [1]}" + " ".repeat(100)).statusCode());
+    } finally {
+      for (Socket socket : large) {
+        socket.close();
+      }
+    }
+    await(() -> bodies.used() == 0);
+    assertEquals(200, post("/v1/models/same:predict", "{\"instances\": [1]}").statusCode());
+  }
+
+  @Test
+  public void theBytesOfAnswersThatNobodyReadsAreLimitedAndReleased() throws Exception {
+    List<Socket> unread = new ArrayList<>();
+    String body = "{\"instances\": [1]}";
+    try {
+      for (int number = 0; number < 40; number++) {
+        Socket socket = new Socket();
+        socket.setReceiveBufferSize(1_024);
+        socket.connect(new InetSocketAddress("127.0.0.1", http.port()));
+        socket
+            .getOutputStream()
+            .write(
+                ("POST /v1/models/large:predict HTTP/1.1\r\nHost: h\r\nContent-Length: "
+                        + body.length()
+                        + "\r\n\r\n"
+                        + body)
+                    .getBytes(StandardCharsets.UTF_8));
+        unread.add(socket);
+      }
+      await(() -> post("/v1/models/large:predict", body).statusCode() == 429);
+      assertTrue("bytes " + bodies.used(), bodies.used() <= 10L * BODY_BYTES);
+      assertEquals(200, post("/v1/models/same:predict", body).statusCode());
+    } finally {
+      for (Socket socket : unread) {
+        socket.close();
+      }
+    }
+    await(() -> bodies.used() == 0);
+    assertEquals(200, post("/v1/models/large:predict", body).statusCode());
+  }
+
+  @Test
+  public void textsAndExamplesCountAsObjectsOnTheHeap() throws Exception {
+    String texts = "{\"instances\": [" + "\"a\",".repeat(20_000) + "\"a\"]}";
+    assertError(429, "Send the request again later, or fewer rows", "text", texts);
+    String examples = "{\"examples\": [" + "{\"f\":1},".repeat(9_000) + "{\"f\":1}]}";
+    assertEquals(429, post("/v1/models/same:classify", examples).statusCode());
+    await(() -> bodies.used() == 0);
+  }
+
+  private void assertError(int status, String text, String model, String body) throws Exception {
+    HttpResponse<String> answer = post("/v1/models/" + model + ":predict", body);
+    assertEquals(answer.body(), status, answer.statusCode());
+    String error =
+        JsonParser.parseString(answer.body()).getAsJsonObject().get("error").getAsString();
+    assertTrue(error, error.contains(text));
+  }
+
+  private HttpResponse<String> post(String path, String body) throws Exception {
+    return client.send(
+        request(path).POST(HttpRequest.BodyPublishers.ofString(body)).build(),
+        HttpResponse.BodyHandlers.ofString());
+  }
+
+  private HttpResponse<String> get(String path) throws Exception {
+    return client.send(request(path).build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private HttpRequest.Builder request(String path) {
+    return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + http.port() + path));
+  }
+
+  private Socket open(String text) throws IOException {
+    Socket socket = new Socket("127.0.0.1", http.port());
+    socket.setSoTimeout(30_000);
+    socket.getOutputStream().write(text.getBytes(StandardCharsets.UTF_8));
+    return socket;
+  }
+
+  private static String readAll(Socket socket) throws IOException {
+    StringBuilder found = new StringBuilder();
+    InputStream in = socket.getInputStream();
+    byte[] buffer = new byte[4096];
+    try {
+      for (int count; (count = in.read(buffer)) > 0; ) {
+        found.append(new String(buffer, 0, count, StandardCharsets.UTF_8));
+      }
+    } catch (IOException e) {
+      // The rest of the body was not read: the connection is reset after the answer.
+    }
+    return found.toString();
+  }
+
+  private interface Condition {
+    boolean holds() throws Exception;
+  }
+
+  private static void await(Condition condition) throws Exception {
+    long deadline = System.nanoTime() + 30_000_000_000L;
+    while (!condition.holds()) {
+      assertTrue("nothing happened for 30 s", System.nanoTime() < deadline);
+      Thread.sleep(10);
+    }
+  }
+
+  private static final class Callers implements ServerInterceptor {
+    @Override
+    public <Q, R> ServerCall.Listener<Q> interceptCall(
+        ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
+      String caller = headers.get(AUTHORIZATION);
+      return Contexts.interceptCall(
+          Context.current().withValue(CALLER, caller == null ? "none" : caller),
+          call,
+          headers,
+          next);
+    }
+  }
+
+  private static final class Predictions extends PredictionServiceGrpc.PredictionServiceImplBase {
+    static final Queue<StreamObserver<PredictResponse>> WAITING = new ConcurrentLinkedQueue<>();
+    static volatile String last;
+
+    @Override
+    public void predict(PredictRequest request, StreamObserver<PredictResponse> observer) {
+      last =
+          "version " + request.getModelSpec().getVersion().getValue() + ", caller " + CALLER.get();
+      if (request.getModelSpec().getName().equals("full")) {
+        throw Status.RESOURCE_EXHAUSTED.withDescription("full").asRuntimeException();
+      }
+      if (request.getModelSpec().getName().equals("gone")) {
+        throw Status.UNAVAILABLE.withDescription("gone").asRuntimeException();
+      }
+      if (request.getModelSpec().getName().equals("waits")) {
+        WAITING.add(observer);
+        return;
+      }
+      TensorProto same = request.getInputsOrThrow("x");
+      if (request.getModelSpec().getName().equals("large")) {
+        same =
+            TensorProto.newBuilder()
+                .setDtype(DataType.DT_FLOAT)
+                .setTensorShape(
+                    TensorShapeProto.newBuilder()
+                        .addDim(TensorShapeProto.Dim.newBuilder().setSize(LARGE_FLOATS)))
+                .setTensorContent(ByteString.copyFrom(new byte[Float.BYTES * LARGE_FLOATS]))
+                .build();
+      }
+      if (request.getModelSpec().getName().equals("broken")) {
+        same = same.toBuilder().setTensorContent(ByteString.EMPTY).build();
+      }
+      observer.onNext(PredictResponse.newBuilder().putOutputs("y", same).build());
+      observer.onCompleted();
+    }
+
+    @Override
+    public void classify(
+        ClassificationRequest request, StreamObserver<ClassificationResponse> observer) {
+      ClassificationResponse.Builder response = ClassificationResponse.newBuilder();
+      response
+          .getResultBuilder()
+          .addClassificationsBuilder()
+          .addClasses(Class.newBuilder().setLabel("a").setScore(0.5f));
+      observer.onNext(response.build());
+      observer.onCompleted();
+    }
+
+    @Override
+    public void getModelMetadata(
+        GetModelMetadataRequest request, StreamObserver<GetModelMetadataResponse> observer) {
+      ModelSpec model = request.getModelSpec();
+      if (model.getName().equals("none")) {
+        throw Status.NOT_FOUND
+            .withDescription("Servable not found for request: Latest(none)")
+            .asRuntimeException();
+      }
+      TensorInfo input =
+          TensorInfo.newBuilder()
+              .setDtype(model.getName().equals("text") ? DataType.DT_STRING : DataType.DT_FLOAT)
+              .setTensorShape(
+                  TensorShapeProto.newBuilder()
+                      .addDim(TensorShapeProto.Dim.newBuilder().setSize(-1)))
+              .build();
+      SignatureDefMap signatures =
+          SignatureDefMap.newBuilder()
+              .putSignatureDef(
+                  "serving_default",
+                  SignatureDef.newBuilder().putInputs("x", input).putOutputs("y", input).build())
+              .build();
+      GetModelMetadataResponse.Builder response = GetModelMetadataResponse.newBuilder();
+      response.getModelSpecBuilder().setName(model.getName()).getVersionBuilder().setValue(3);
+      observer.onNext(response.putMetadata("signature_def", Any.pack(signatures)).build());
+      observer.onCompleted();
+    }
+  }
+
+  private static final class Statuses extends ModelServiceGrpc.ModelServiceImplBase {
+    @Override
+    public void getModelStatus(
+        GetModelStatusRequest request, StreamObserver<GetModelStatusResponse> observer) {
+      observer.onNext(
+          GetModelStatusResponse.newBuilder()
+              .addModelVersionStatus(
+                  ModelVersionStatus.newBuilder()
+                      .setVersion(3)
+                      .setState(ModelVersionStatus.State.AVAILABLE))
+              .build());
+      observer.onCompleted();
+    }
+  }
+
+  private static final class Metrics extends MetricsServiceGrpc.MetricsServiceImplBase {
+    @Override
+    public void getMetrics(GetMetricsRequest request, StreamObserver<GetMetricsResponse> observer) {
+      observer.onNext(
+          GetMetricsResponse.newBuilder()
+              .setOpenMetrics(ByteString.copyFromUtf8("requests_total 7.0\n# EOF\n"))
+              .build());
+      observer.onCompleted();
+    }
+  }
+}

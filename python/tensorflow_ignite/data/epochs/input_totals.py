@@ -1,0 +1,61 @@
+"""How many rows this process has read, and how long its datasets have waited for them, since its start."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+
+class InputTotals(NamedTuple):
+    """Totals of all datasets of this process.
+
+    Attributes:
+        rows: Rows that datasets have returned.
+        waited: Seconds in which a dataset had no batch and waited for one, added up over datasets; also those of
+            waits that have not ended.
+    """
+
+    rows: int = 0
+    waited: float = 0.0
+
+
+_lock = threading.Lock()
+_totals = InputTotals()
+# The begins of the waits that have not ended.
+_waits: dict[object, float] = {}
+_thread = threading.local()
+
+
+def add_rows(number: int) -> None:
+    """Adds rows that a dataset has returned."""
+    global _totals
+    with _lock:
+        _totals = _totals._replace(rows=_totals.rows + number)
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Adds the time of the block, a wait for nodes; a block within another one of its thread does not count again."""
+    global _totals
+    if getattr(_thread, "waits", False):
+        yield
+        return
+    _thread.waits, wait = True, object()
+    with _lock:
+        _waits[wait] = time.monotonic()
+    try:
+        yield
+    finally:
+        _thread.waits = False
+        with _lock:
+            _totals = _totals._replace(waited=_totals.waited + time.monotonic() - _waits.pop(wait))
+
+
+def totals() -> InputTotals:
+    """The totals until now."""
+    with _lock:
+        now = time.monotonic()
+        return _totals._replace(waited=_totals.waited + sum(now - began for began in _waits.values()))

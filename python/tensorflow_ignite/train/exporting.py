@@ -1,0 +1,101 @@
+"""A model that a script has trained, as a version of the cluster's models: once for each job, when it succeeds."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tensorflow_ignite import task
+from tensorflow_ignite.errors import InvalidRequestError, ModelUnusableError
+from tensorflow_ignite.train import keras3
+from tensorflow_ignite.train.context import context
+
+if TYPE_CHECKING:
+    from tensorflow_ignite.models.version import ModelVersion
+
+
+def export(model: Any, name: str, *, signatures: Any = None) -> ModelVersion | None:
+    """Makes the next version of a model of the cluster, as a SavedModel: from a job, when the job succeeds.
+
+        model.fit(rows, ...)
+        tfi.train.export(model, "digits")
+
+    A job makes one version of a name, whatever its restarts: that of the call of the attempt that succeeds; it appears
+    before the job is seen to be over. If the job fails or is stopped, there is none. Call it on every worker: the first
+    one writes, and the others take part as far as tf_keras needs them. A job on a cluster with authentication needs
+    ``--with-directory ignite:///models/NAME``.
+
+    Args:
+        model: A model of Keras 3 or tf_keras, or a ``tf.Module``.
+        name: Name of the model: 1 to 200 letters, digits, ``_``, ``.`` and ``-``.
+        signatures: Of a ``tf.Module``: as ``tf.saved_model.save`` takes them.
+
+    Returns:
+        The version; None in a job, where it does not exist yet.
+
+    Raises:
+        InvalidRequestError: The name breaks a rule; or the job is continuous, and has no end.
+        ModelUnusableError: The model cannot be exported.
+    """
+    # numpy and gRPC, which a script that exports nothing need not load.
+    from tensorflow_ignite.models.registry import Models
+    from tensorflow_ignite.models.version import KERAS_FILE, check_name
+    from tensorflow_ignite.storage.files import Files
+    from tensorflow_ignite.train.publishing import take_part
+
+    check_name(name)
+    here = context()
+    if here.continuous is not None:
+        raise InvalidRequestError(
+            f"a continuous job exports no model {name}. Exported models become versions when their job succeeds, and a "
+            "continuous one has no end. Publish after each round: round.publish(model, name, measure=...)"
+        )
+    if not here.is_chief:
+        if hasattr(model, "save"):
+            take_part(model)
+        return None
+    models = Models(Files.at(None))
+    # A client outside the cluster has tasks, but its own end is none of a job.
+    is_task = task.CONTEXT_VARIABLE in os.environ
+    with tempfile.TemporaryDirectory(prefix="tensorflow-ignite-model-") as folder:
+        target = Path(folder, name)
+        if hasattr(model, "export"):
+            _export_keras(model, Path(folder, KERAS_FILE), target, reload=here.in_job)
+        else:
+            _export_module(model, target, signatures)
+        if not is_task:
+            return models.add(name, target)
+        models.export(name, target, here.job_id, here.attempt)
+        return None
+
+
+def _export_module(module: Any, target: Path, signatures: Any) -> None:
+    import tensorflow as tf
+
+    try:
+        tf.saved_model.save(module, str(target), signatures=signatures)
+    except (ValueError, TypeError) as error:
+        raise _not_exported(target.name, error) from error
+
+
+def _export_keras(model: Any, file: Path, target: Path, reload: bool) -> None:
+    """Writes a model of Keras as a SavedModel; that of a job as it is loaded, outside of its strategy."""
+    try:
+        if reload:
+            package = importlib.import_module("keras" if keras3.is_model(model) else "tf_keras")
+            model.save(str(file))
+            model = package.models.load_model(str(file), compile=False)
+        model.export(str(target), **({"verbose": False} if keras3.is_model(model) else {}))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise _not_exported(target.name, error) from error
+
+
+def _not_exported(name: str, error: Exception) -> ModelUnusableError:
+    return ModelUnusableError(
+        f"the model {name} cannot be exported ({type(error).__name__}: {error!s:.500}). A model of Keras must have "
+        "seen a batch, and in a job its classes must be registered (keras.saving.register_keras_serializable); another "
+        "module needs signatures=. Call the model with a batch, register its classes, or give signatures"
+    )
