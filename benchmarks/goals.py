@@ -103,6 +103,17 @@ TRAINING_LIMITS = tuple(
     )
 )
 
+PREDICT_GOALS = (
+    Goal("batch_rows", 1, "by_hand_rows"),
+    Goal("batch_rows", 2, "ray_data_rows"),
+    Goal("online_peak", 2, "ray_serve_peak"),
+)
+PREDICT_LIMITS = (
+    Limit("online_p99_ms", 0.5, "ray_serve_p99_ms"),
+    Limit("rollover_failed", 0, ""),
+    Limit("rollover_p99_ms", 3, "rollover_before_p99_ms"),
+)
+
 
 def unit(figure: str) -> str:
     """Small rows are counted, everything else is weighed."""
@@ -188,4 +199,4 @@ def _short(limit: Limit) -> str:
     short = str(limit).removeprefix("1 x ")
     for long in ("_seconds", "_cpu_percent", "_per_second", "_to_step", "_images", "_table", "_epoch", "_first"):
         short = short.replace(long, "")
-    return short
+    return short.replace("rollover_", "")

@@ -40,7 +40,8 @@ from contender import Contender
 from live_training import READ, TRAIN
 from read import BUILD, ENVIRONMENT, PEERS, thin_port
 from recovery import program
-from tensorflow_ignite.jobs.client import Client, JobHandle
+from tensorflow_ignite.jobs.client import Client
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.node.runtime import JARS
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 

@@ -19,6 +19,11 @@ def cpu_seconds(roots: Iterable[int], without: Collection[int] = ()) -> float:
     return sum(_of(psutil.Process(root), frozenset(without)) for root in roots)
 
 
+def own_seconds(pids: Iterable[int]) -> float:
+    """Processor time, user and system, of processes alone, without what came from them."""
+    return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
+
+
 def _of(process: psutil.Process, without: frozenset[int]) -> float:
     if process.pid in without:
         return 0.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -25,6 +24,7 @@ import caches
 import goals
 import rows
 from contender import Contender, Measurement
+from record import machine
 from tensorflow_ignite.node.runtime import JARS
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.ports import PortBlock
@@ -161,12 +161,7 @@ def report(passes: dict[str, list[float]], large: int, small: int) -> dict[str, 
         "goals": goals.verdicts(figures),
         "passes": passes,
         "rows": {"1mb": large, "small": small},
-        "machine": {
-            "processors": os.cpu_count(),
-            "memory_bytes": psutil.virtual_memory().total,
-            "system": platform.platform(),
-            "load_before": os.getloadavg()[0],
-        },
+        "machine": machine(os.getloadavg()[0]),
     }
 
 

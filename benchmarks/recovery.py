@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 import first_step
 import goals
@@ -39,10 +38,12 @@ import tensorflow_ignite as tfi
 from first_step import BEGIN, FIRST, IMPORTED, STRATEGY, Mark
 from processes import cpu_seconds
 from read import BUILD, ENVIRONMENT, HERE, PEERS, RAY_PYTHON
+from record import Passes, Samples, machine
 from stock import StockCluster
 from tensorflow_ignite.data.plan import Plan, make_plan
 from tensorflow_ignite.data.request import make_request
-from tensorflow_ignite.jobs.client import Client, JobHandle, connect
+from tensorflow_ignite.jobs.client import Client, connect
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.node.runtime import JARS
 from tensorflow_ignite.spec import Attempt
 from tensorflow_ignite.testing import LocalCluster
@@ -65,8 +66,6 @@ ORDER = (
     *("idle_cpu_percent", "stock_cpu_percent", "report_cpu_percent", "running_job_cpu_percent"),
     *("packets_per_second", "idle_packets_per_second"),
 )
-
-Samples = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
@@ -124,20 +123,14 @@ QUICK = Sizes(
 
 
 @dataclass
-class Found:
+class Found(Passes):
     """What was measured.
 
     Attributes:
-        passes: All samples of each figure; a figure of several sizes has one name for each, ``NAME SIZE``.
         phases: Seconds of each phase of a start or a recovery, for each sample.
     """
 
-    passes: Samples = field(default_factory=dict)
     phases: dict[str, Samples] = field(default_factory=dict)
-
-    def add(self, name: str, value: float) -> None:
-        """One more sample of a figure."""
-        self.passes.setdefault(name, []).append(value)
 
     def add_phases(self, name: str, moments: Sequence[tuple[str, float | None]]) -> None:
         """One more sample of the phases between moments, each with the phase that ends at it; None: not known."""
@@ -499,12 +492,7 @@ def report(found: Found, sizes: Sizes, ray: Path | None, load: float) -> dict[st
         "rounds": sizes.rounds,
         "versions": versions(ray),
         "commit": commit(),
-        "machine": {
-            "processors": os.cpu_count(),
-            "memory_bytes": psutil.virtual_memory().total,
-            "system": platform.platform(),
-            "load_before": load,
-        },
+        "machine": machine(load),
     }
 
 

@@ -26,7 +26,8 @@ import psutil
 import tensorflow_ignite as tfi
 import train_steps
 from read import BUILD
-from tensorflow_ignite.jobs.client import Client, JobHandle
+from tensorflow_ignite.jobs.client import Client
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.testing import LocalCluster
 
 THROUGHPUT = "shared_node_throughput_ratio"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shutil
 import statistics
 import sys
@@ -23,6 +22,7 @@ import psutil
 import goals
 from contender import Contender
 from read import BUILD, ENVIRONMENT, HERE, PEERS, thin_port
+from record import machine
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 BLOCK_BYTES = 2 << 20
@@ -120,12 +120,7 @@ def report(
         "checkpoint_bytes": count,
         "nodes": nodes,
         "local_directory": place,
-        "machine": {
-            "processors": os.cpu_count(),
-            "memory_bytes": psutil.virtual_memory().total,
-            "system": platform.platform(),
-            "load_before": os.getloadavg()[0],
-        },
+        "machine": machine(os.getloadavg()[0]),
     }
 
 

@@ -10,7 +10,6 @@ import argparse
 import itertools
 import json
 import os
-import platform
 import shutil
 import statistics
 import sys
@@ -22,12 +21,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 import goals
 import tensorflow_ignite as tfi
 import training_fit
+from processes import own_seconds
 from read import BUILD, HERE, PEERS, RAY_PYTHON
+from record import Passes, machine
 from recovery import await_spares, commit, program, versions
 from tensorflow_ignite.jobs.client import Client
 from tensorflow_ignite.testing import LocalCluster
@@ -82,22 +81,16 @@ QUICK = Sizes(rounds=1, workers=1, epochs=2, rows=1_000, workloads=("images", "t
 
 
 @dataclass
-class Found:
+class Found(Passes):
     """What was measured.
 
     Attributes:
-        passes: All samples of each figure.
         losses: Of each contender and workload: the loss after each epoch, of the last round.
         restarts: Of all jobs: what these lost is in their figures.
     """
 
-    passes: dict[str, list[float]] = field(default_factory=dict)
     losses: dict[str, list[float]] = field(default_factory=dict)
     restarts: int = 0
-
-    def add(self, name: str, value: float) -> None:
-        """One more sample of a figure."""
-        self.passes.setdefault(name, []).append(value)
 
 
 @dataclass(frozen=True)
@@ -201,19 +194,15 @@ def job(place: Place, workload: str, found: Found) -> None:
     if place.sizes.spares != "0":
         await_spares(place.client)
     with Training(place, workload) as training:
-        used, started = _processor_seconds(place.nodes), time.monotonic()
+        used, started = own_seconds(place.nodes), time.monotonic()
         submitted = place.client.submit(training_fit.__file__, cache=workload, args=training.arguments)
         found.restarts += len(submitted.wait(SECONDS_TO_TRAIN).attempts) - 1
         training.measure("job", started, 0.0, found)
-        found.add(f"nodes_cpu{SUFFIXES[workload]}", _processor_seconds(place.nodes) - used)
+        found.add(f"nodes_cpu{SUFFIXES[workload]}", own_seconds(place.nodes) - used)
         submitted.remove()
     if place.sizes.spares != "0":
         # Their start is not to be in the time of the next contender.
         await_spares(place.client)
-
-
-def _processor_seconds(pids: Sequence[int]) -> float:
-    return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
 
 
 def ray_train(place: Place, workload: str, found: Found) -> None:
@@ -297,13 +286,7 @@ def main() -> None:
             "rows": {name: sizes.rows_of(name) for name in sizes.workloads},
             "versions": measured,
             "commit": commit(),
-            "machine": {
-                "processors": os.cpu_count(),
-                "memory_bytes": psutil.virtual_memory().total,
-                "system": platform.platform(),
-                "load_before": load,
-                "load_after": os.getloadavg()[0],
-            },
+            "machine": {**machine(load), "load_after": os.getloadavg()[0]},
         }
         given.output.write_text(json.dumps(written, indent=2) + "\n")
 

@@ -158,12 +158,14 @@ def main() -> None:
 
     name, rows, epochs, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     strategy = tfi.train.strategy()
+    import tensorflow as tf
 
     def dataset(workload: Workload) -> Any:
         columns = [*workload.features, LABEL]
         read = tfi.dataset(name, columns=columns, label=LABEL, shuffle=SHUFFLED).repeat()
         return read.batch(workload.batch).map(
-            lambda features, label: (scaled(workload, stacked(workload, features)), label)
+            lambda features, label: (scaled(workload, stacked(workload, features)), label),
+            num_parallel_calls=tf.data.AUTOTUNE,
         )
 
     fit(name, rows, epochs, strategy, dataset, folder, tfi.train.context().index)

@@ -9,9 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import signal
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import Any
 
 import ray
 import ray.train
+import ray_start
 from ray.train import FailureConfig, RunConfig, ScalingConfig
 from ray.train.tensorflow import TensorflowTrainer
 
@@ -26,7 +25,6 @@ import first_step
 
 WORKERS = 2
 STEPS = 120
-PROCESSORS = 4
 STORE_BYTES = 1 << 30
 
 
@@ -64,19 +62,7 @@ def main() -> None:
     options.add_argument("--marks", type=Path, required=True, help="a file that does not exist")
     options.add_argument("--step", type=int, required=True, help="after which worker 1 is killed")
     given = options.parse_args()
-    # Short: the paths of Ray's sockets have at most 107 bytes.
-    folder = Path(tempfile.mkdtemp(prefix="ray-"))
-    (folder / "tmp").mkdir()
-    # TensorFlow's own temporary files, which a killed process leaves; the workers inherit this.
-    os.environ["TMPDIR"] = str(folder / "tmp")
-    try:
-        ray.init(
-            num_cpus=PROCESSORS,
-            include_dashboard=False,
-            log_to_driver=False,
-            object_store_memory=STORE_BYTES,
-            _temp_dir=str(folder),
-        )
+    with ray_start.started(STORE_BYTES) as folder:
         begin = time.monotonic()
         killer = Killer(given.marks, 1, given.step)
         killer.start()
@@ -86,17 +72,14 @@ def main() -> None:
             scaling_config=ScalingConfig(num_workers=WORKERS),
             run_config=RunConfig(failure_config=FailureConfig(max_failures=2), storage_path=str(folder / "storage")),
         ).fit()
-        ray.shutdown()
-        if killer.killed_at is None:
-            raise RuntimeError(f"worker 1 did not do step {given.step}")
-        marks = [mark for mark in first_step.read(given.marks) if mark.name == first_step.FIRST]
-        before = [mark.at - begin for mark in marks if mark.at < killer.killed_at]
-        after = [mark.at - killer.killed_at for mark in marks if mark.at > killer.killed_at]
-        if (len(before), len(after)) != (WORKERS, WORKERS):
-            raise RuntimeError(f"{len(before)} workers began before the kill, and {len(after)} after it")
-        print(json.dumps({"ray_submit_to_step_seconds": max(before), "ray_recover_seconds": max(after)}))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    if killer.killed_at is None:
+        raise RuntimeError(f"worker 1 did not do step {given.step}")
+    marks = [mark for mark in first_step.read(given.marks) if mark.name == first_step.FIRST]
+    before = [mark.at - begin for mark in marks if mark.at < killer.killed_at]
+    after = [mark.at - killer.killed_at for mark in marks if mark.at > killer.killed_at]
+    if (len(before), len(after)) != (WORKERS, WORKERS):
+        raise RuntimeError(f"{len(before)} workers began before the kill, and {len(after)} after it")
+    print(json.dumps({"ray_submit_to_step_seconds": max(before), "ray_recover_seconds": max(after)}))
 
 
 if __name__ == "__main__":

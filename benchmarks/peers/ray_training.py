@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import ray
 import ray.train
+import ray_start
 from ray.data.extensions import ArrowTensorArray
 from ray.train import RunConfig, ScalingConfig
 from ray.train.tensorflow import TensorflowTrainer
@@ -27,7 +25,6 @@ from ray.train.tensorflow import TensorflowTrainer
 import training_fit
 from training_fit import LABEL, SHUFFLED, WORKLOADS, Workload
 
-PROCESSORS = 4
 STORE_BYTES = 1 << 30
 BLOCKS_PER_WORKER = 2
 
@@ -78,19 +75,7 @@ def main() -> None:
     options.add_argument("--files", type=Path, required=True, help="the folder of the exported rows")
     options.add_argument("--workers", type=int, required=True)
     given = options.parse_args()
-    # Short: the paths of Ray's sockets have at most 107 bytes.
-    folder = Path(tempfile.mkdtemp(prefix="ray-"))
-    (folder / "tmp").mkdir()
-    # TensorFlow's own temporary files; the workers inherit this.
-    os.environ["TMPDIR"] = str(folder / "tmp")
-    try:
-        ray.init(
-            num_cpus=PROCESSORS,
-            include_dashboard=False,
-            log_to_driver=False,
-            object_store_memory=STORE_BYTES,
-            _temp_dir=str(folder),
-        )
+    with ray_start.started(STORE_BYTES) as folder:
         started = time.monotonic()
         rows = load(WORKLOADS[given.workload], given.files, given.workers * BLOCKS_PER_WORKER)
         loaded = time.monotonic()
@@ -102,10 +87,7 @@ def main() -> None:
             scaling_config=ScalingConfig(num_workers=given.workers),
             run_config=RunConfig(storage_path=str(folder / "storage")),
         ).fit()
-        ray.shutdown()
-        print(json.dumps({"started": started, "loaded_seconds": loaded - started}))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    print(json.dumps({"started": started, "loaded_seconds": loaded - started}))
 
 
 if __name__ == "__main__":
