@@ -4,6 +4,8 @@
 
 The callback saves, and makes ``fit`` go on where it was interrupted when Ignite starts the job again. The same script
 runs outside a job, on all rows: ``python examples/digits_keras.py``. Both evaluate on the cache ``digits_test``.
+
+This is Keras 3. For Keras 2 write ``import tf_keras as keras`` (pip install --no-deps tf-keras); no other line changes.
 """
 
 import keras
@@ -49,4 +51,5 @@ if context.is_chief:  # the other workers have the same model
     if saved.checkpoint.resumed_from_step:
         print(f"resumed from step {saved.checkpoint.resumed_from_step}")
     print(f"test accuracy={accuracy:.4f}")
-    model.save("ignite:///models/digits.keras")  #
+# On all workers: the first one writes the next version of this model, and Keras 2 needs the others for it.
+tfi.train.export(model, "digits")  #

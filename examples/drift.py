@@ -16,7 +16,6 @@ import numpy as np
 import tensorflow_ignite as tfi
 
 ROWS, STEPS = 2_000, 4
-MODELS = "/models/drift"
 
 
 def rows(keys: np.ndarray, turned: bool) -> dict[str, np.ndarray]:
@@ -63,21 +62,20 @@ def wait_for_round(job: tfi.JobHandle, number: int) -> None:
 
 def main() -> None:
     """Loads, submits, changes and measures."""
-    import fsspec
     import keras
 
-    files = fsspec.filesystem("ignite")
-    if files.exists(MODELS):
-        files.rm(MODELS, recursive=True)
+    models = tfi.connect().models
+    if "drift" in models.names():
+        models.remove("drift")
     tfi.load("drift", rows(np.arange(ROWS), False), key="id", backups=1, if_exists="replace")
 
     def right() -> str:
         """How the published version predicts the rows of now."""
-        version = max(int(name.rpartition("/")[2].removesuffix(".keras")) for name in files.ls(MODELS, detail=False))
-        model = keras.models.load_model(f"ignite://{MODELS}/{version}.keras")
+        version = models.get("drift")
+        model = keras.models.load_model(version.url)
         now = tfi.read_table("drift", columns=["point", "label"])
         found = model(np.stack(now["point"].to_numpy())).numpy()[:, 0] > 0.5
-        return f"version {version} predicts {np.mean(found == (now['label'].to_numpy() == 1)):.2f} of the rows"
+        return f"version {version.number} predicts {np.mean(found == (now['label'].to_numpy() == 1)):.2f} of the rows"
 
     with tfi.connect() as client:
         job = client.submit(__file__, cache="drift", continuous=True, when_rows=ROWS // STEPS)

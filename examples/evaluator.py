@@ -22,7 +22,9 @@ def scaled(features: dict[str, tf.Tensor], label: tf.Tensor) -> tuple[tf.Tensor,
 
 def batches(cache: str, shuffle: bool) -> tf.data.Dataset:
     """Batches of 96 rows of a cache."""
-    return tfi.dataset(cache, columns=["pixels", "label"], label="label", shuffle=shuffle).batch(96).map(scaled)
+    rows = tfi.dataset(cache, columns=["pixels", "label"], label="label", shuffle=shuffle)
+    # A training step with the few rows that are left would move the weights as far as any other.
+    return rows.batch(96, drop_remainder=shuffle).map(scaled)
 
 
 with strategy.scope():

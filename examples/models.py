@@ -1,23 +1,20 @@
-"""A model out of the cluster, and back to its rows: train, save, list, copy, load, predict, write the results back.
+"""A model as a version in the cluster, and back to its rows: train, add, copy, load, predict, write the results back.
 
     tensorflow-ignite node &
     python models.py                     # asks localhost:10820; or TENSORFLOW_IGNITE_ADDRESS=HOST:PORT
 
 Needs the caches digits and digits_test; README.md of this folder says how to load them. Prints what each step finds. A
-job saves its model in the same way, once: if tfi.train.context().is_chief.
+job makes a version by tfi.train.export(model, "digits"), when it succeeds.
 """
 
 import tempfile
 from pathlib import Path
 
-import fsspec
 import keras
 import numpy as np
 import tensorflow as tf
 
 import tensorflow_ignite as tfi
-
-MODEL = "ignite:///models/digits/1.keras"
 
 
 def scaled(pixels: tf.Tensor) -> tf.Tensor:
@@ -29,7 +26,11 @@ def train() -> keras.Model:
     """A model of the rows of the cache digits."""
     rows = tfi.dataset("digits", columns=["pixels", "label"], label="label", shuffle=True)
     model = keras.Sequential(
-        [keras.Input([64]), keras.layers.Dense(64, "relu"), keras.layers.Dense(10, "softmax", name="digits")]
+        [
+            keras.Input([64], name="pixels"),
+            keras.layers.Dense(64, "relu"),
+            keras.layers.Dense(10, "softmax", name="digits"),
+        ]
     )
     model.compile(keras.optimizers.Adam(0.003), "sparse_categorical_crossentropy")
     batches = rows.batch(96).map(lambda features, label: (scaled(features["pixels"]), label))
@@ -39,17 +40,18 @@ def train() -> keras.Model:
 
 def main() -> None:
     """Goes through what docs/models.md says."""
-    # Missing directories are made; the file appears in one step, and replaces an earlier one.
-    train().save(MODEL)
-    files = fsspec.filesystem("ignite")
-    print("saved:", *files.ls("/models/digits", detail=False))
+    with tempfile.TemporaryDirectory() as folder, tfi.connect() as client:
+        models = client.models
+        train().save(f"{folder}/digits.keras")
+        # The next version of the model, which never changes. The shell's command is: tensorflow-ignite model add … .
+        made = models.add("digits", f"{folder}/digits.keras", label="stable")
+        print(f"added: {made.reference}, which takes", *made.signature().inputs)
 
-    # Out of the cluster: a file as any other. The shell's command is: tensorflow-ignite fs cp ignite:///models/… .
-    with tempfile.TemporaryDirectory() as folder:
-        files.get(MODEL, f"{folder}/digits.keras")
-        print("copied:", [path.name for path in Path(folder).iterdir()])
-        outside = keras.models.load_model(f"{folder}/digits.keras")  # on any machine with Keras
-    inside = keras.models.load_model(MODEL)  # on any that reaches the cluster
+        version = models.get("digits")  # the one with the label stable
+        models.download(version, Path(folder, "copy"))
+        print("copied:", [path.name for path in Path(folder, "copy").iterdir()])
+        outside = keras.models.load_model(f"{folder}/copy/model.keras")  # on any machine with Keras
+        inside = keras.models.load_model(version.url)  # on any that reaches the cluster
     zeros = np.zeros([1, 64], "float32")
     print("both predict the same:", np.array_equal(outside.predict(zeros, verbose=0), inside.predict(zeros, verbose=0)))
 

@@ -23,7 +23,7 @@ SOURCE = ROOT / "build" / "docs" / "source"
 COPIED = ("*.md", "docs/*.md", "examples/*", "java/config/*", "LICENSE")
 # The public names, by the modules that define them.
 PYTHON = {
-    "Jobs": ("jobs.client.connect", "jobs.client.Client", "jobs.client.JobHandle", "jobs.archive.pack"),
+    "Jobs": ("jobs.client.connect", "jobs.client.Client", "jobs.handle.JobHandle", "jobs.archive.pack"),
     "Rows": ("data.dataset.dataset", "data.batches.batches", "data.table.read_table", "data.loading.load.load"),
     "In a task": (
         "train.context.context",
