@@ -19,8 +19,9 @@ EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
 .PHONY: help quickstart prepared test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
-  integration integration-python integration-java test-java abuse gpu chaos soak scale fuzz bench bench-read \
-  bench-storage bench-recovery bench-shared bench-live bench-training jars proto diagram venv lock licences sbom release release-test docs format clean
+  integration integration-python integration-services integration-java test-java long abuse gpu chaos soak scale fuzz \
+  bench bench-quick bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql \
+  jars proto diagram venv lock licences sbom release release-test docs format clean
 
 help: ## Tell what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -36,10 +37,12 @@ prepared:
 	@$(MAKE) --no-print-directory --jobs=2 $(INSTALLED) $(NODES)
 
 # Two lanes side by side: many tests wait while others compute, and more lanes would only make them slow enough to reach
-# their time limits. What several lanes need is built before. The abuse has the machine for itself: it asserts that
-# others are served within a minute. So has the chaos: its faults have durations.
-test: prepared ## Run everything.
-	@$(MAKE) --no-print-directory --jobs=2 lint-python lint-proto integration-python test-java unit-python
+# their time limits. When Java's tests are over, their lane goes on with those of the services. What several lanes need
+# is built before. The abuse has the machine for itself: it asserts that others are served within a minute. So has the
+# chaos: its faults have durations.
+test: prepared ## Run everything but the long runs.
+	@$(MAKE) --no-print-directory --jobs=2 lint-python lint-proto integration-python test-java integration-services \
+	  unit-python
 	@$(MAKE) --no-print-directory abuse
 	@$(MAKE) --no-print-directory chaos SEED=$(TESTED_SEED) FAULTS=$(TESTED_FAULTS)
 	@echo 'make test: ok'
@@ -77,19 +80,29 @@ unit-java: $(TOOLS)
 unit-python: $(INSTALLED)
 	$(BIN)/pytest --numprocesses=2 --dist=worksteal tests/unit
 
-integration: integration-java integration-python ## Run the tests with real nodes.
+integration: integration-java integration-python integration-services ## Run the tests with real nodes.
 
 integration-java: $(TOOLS)
 	$(GRADLE) integrationTest
 
+# What callers use beside jobs and rows: files, models and predictions, and who may.
+SERVICES := $(foreach name,http model predict security serving storage,$(wildcard tests/integration/test_$(name)*.py))
+INTEGRATION := $(BIN)/pytest --durations=15 -m 'not long'
+
 # Two workers, each with nodes of its own. A file runs on one of them; tests/integration/conftest.py says which files begin.
 integration-python: $(INSTALLED) $(NODES)
-	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder --durations=15 tests/integration
+	$(INTEGRATION) --numprocesses=2 --dist=loadfile --no-loadscope-reorder $(SERVICES:%=--ignore=%) tests/integration
+
+integration-services: $(INSTALLED) $(NODES)
+	$(INTEGRATION) $(SERVICES)
+
+long: $(INSTALLED) $(NODES) ## Run what `make test` leaves out: further forms of what it tests, and what wants a quiet machine.
+	$(BIN)/pytest -m long tests/integration tests/abuse
 
 abuse: $(INSTALLED) $(NODES) ## Ask two small nodes for too much of everything, beside a job that must not notice.
-	$(BIN)/pytest --numprocesses=2 --dist=loadfile tests/abuse
+	$(BIN)/pytest --numprocesses=2 --dist=loadfile -m 'not long' tests/abuse
 
-gpu: $(INSTALLED) ## Check what needs a GPU: tasks compute on those that they were assigned. Skips where there is none.
+gpu: $(INSTALLED) $(NODES) ## Check what needs a GPU: tasks and jobs compute on those that they were assigned. Skips where there is none.
 	$(BIN)/pytest -rs tests/gpu
 
 # The same SEED has the same schedule. `make test` runs a short one.
@@ -111,7 +124,10 @@ scale: $(INSTALLED) $(NODES) ## Run 9 nodes with 2,000 jobs that are over, 20 at
 fuzz: $(INSTALLED) $(NODES) ## Send a node 100,000 bad messages and 20,000 bad conditions; MESSAGES=n CONDITIONS=n SEED=n.
 	MESSAGES=$(or $(MESSAGES),100000) CONDITIONS=$(or $(CONDITIONS),20000) SEED=$(or $(SEED),1) $(BIN)/pytest -s tests/fuzz
 
-bench: bench-read bench-storage bench-recovery bench-shared bench-live bench-training ## Measure everything; wants a quiet machine.
+bench-quick: $(INSTALLED) $(NODES) ## Check that every benchmark runs and has all of its figures, with little data.
+	$(BIN)/pytest --durations=0 tests/benchmarks
+
+bench: bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql ## Measure everything; wants a quiet machine.
 
 # Ray has dependencies that would disagree with ours: it lives in an environment of its own.
 RAY_VENV := build/bench/ray-venv
@@ -129,11 +145,17 @@ bench-recovery: $(INSTALLED) $(NODES) $(RAY_INSTALLED) ## Measure starts, recove
 bench-shared: $(INSTALLED) $(NODES) ## Measure two jobs at once on one node, against one after the other.
 	$(BIN)/python benchmarks/shared_node.py
 
+bench-sql: $(INSTALLED) $(NODES) ## Measure the rows of a query that calls a model for each of them.
+	$(BIN)/python benchmarks/predict_sql.py
+
 bench-live: $(INSTALLED) $(NODES) ## Measure what a job costs an application on the same nodes.
 	$(BIN)/python benchmarks/live.py
 
 bench-training: $(INSTALLED) $(NODES) $(RAY_INSTALLED) ## Measure the epochs of a training, beside by hand and Ray Train.
 	$(BIN)/python benchmarks/training.py
+
+bench-predict: $(INSTALLED) $(NODES) $(RAY_INSTALLED) ## Measure predictions in bulk and online, beside by hand, Ray Data and Ray Serve.
+	$(BIN)/python benchmarks/predict.py
 
 # tf-keras asks for `tensorflow`, which would overwrite tensorflow-cpu.
 $(RAY_INSTALLED): benchmarks/ray-requirements.txt benchmarks/ray-no-deps.txt

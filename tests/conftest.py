@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from local_nodes import GIVES_UP_AFTER_A_MINUTE, LEASE_SECONDS
 from tensorflow_ignite.testing import LeakError, LocalCluster, node_configuration
 from tensorflow_ignite.testing.leaks import marked_processes
 
@@ -59,9 +60,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[LocalCluster]:
-    """Three nodes, shared by all tests: do not stop or kill them, and make caches of your own."""
-    with LocalCluster(nodes=3) as started:
+def tolerant(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A configuration of nodes: a machine that stalls for seconds, as those of tests do, costs no node and no task."""
+    config = tmp_path_factory.mktemp("tolerant") / "node.xml"
+    config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=20))
+    return config
+
+
+@pytest.fixture(scope="session")
+def cluster(tolerant: Path) -> Iterator[LocalCluster]:
+    """Three nodes, shared by all tests: do not stop, kill or freeze them, and make caches of your own."""
+    with LocalCluster(nodes=3, config=tolerant) as started:
         _shared.append(started)
         yield started
         _shared.remove(started)
@@ -71,9 +80,20 @@ def cluster() -> Iterator[LocalCluster]:
 def shaken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """A cluster whose nodes tests stop, kill and start, two at once too; each makes it three again before it begins."""
     config = tmp_path_factory.mktemp("shaken") / "node.xml"
-    config.write_text(node_configuration(storageBackups=2))
+    config.write_text(node_configuration(storageBackups=2, leaseTimeoutSeconds=LEASE_SECONDS))
     # Their caches stay: Ignite may lose a node when a cache is destroyed whose partitions are on their way.
     with LocalCluster(nodes=3, config=config, data_region_bytes=_ROOM) as started:
+        _shared.append(started)
+        yield started
+        _shared.remove(started)
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    """A cluster whose nodes wait a minute for one that stands still: a slow test resumes it in time."""
+    config = tmp_path_factory.mktemp("patient") / "node.xml"
+    config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=LEASE_SECONDS))
+    with LocalCluster(nodes=3, config=config) as started:
         _shared.append(started)
         yield started
         _shared.remove(started)
@@ -82,8 +102,8 @@ def shaken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 @pytest.fixture(autouse=True)
 def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that leaves a process, a thread, a port, a task, or one of our files in the temporary folder."""
-    # Fixtures of the session come before this one: what they start is there already.
-    for shared in {"cluster", "shaken"} & set(request.fixturenames):
+    # Fixtures of the session, and of the module, come before this one: what they start is there already.
+    for shared in {"cluster", "shaken", "patient"} & set(request.fixturenames):
         request.getfixturevalue(shared)
     before = _things()
     yield

@@ -14,12 +14,14 @@ from usage import Usage, thin, usage
 from waiting import await_true
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.leaks import marked_processes
 
 MIB = 1 << 20
 SECONDS = 60.0
+# For a job that uses much.
+JOB_SECONDS = 3 * SECONDS
 # Threads that have nothing to do end after 10 seconds, those of a connection that is gone after half a minute.
 RETURN_SECONDS = 45.0
 CACHE = "victim"
@@ -176,8 +178,12 @@ class Arena:
             time.sleep(0.5)
 
     def _living(self) -> dict[int, str]:
-        """Nodes and their agents; and all tasks, which are the victim's."""
-        return {process.pid: process.command[-80:] for process in marked_processes(self.cluster.directory)}
+        """Nodes and their agents; and all tasks, which are the victim's. Models are those of a test."""
+        return {
+            process.pid: process.command[-80:]
+            for process in marked_processes(self.cluster.directory)
+            if ":models/" not in (process.task or "")
+        }
 
 
 def _over(before: Sequence[Usage], now: Sequence[Usage], fields: Sequence[str]) -> list[str]:

@@ -13,6 +13,7 @@ from arena import MIB, Arena, start_victim
 from disk import small_disk
 from usage import ATTACH
 
+from local_nodes import GIVES_UP_AFTER_A_MINUTE
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 NODES = 2
@@ -25,12 +26,18 @@ def starved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """Two nodes with 512 MiB of heap and 128 MiB for data each."""
     folder = tmp_path_factory.mktemp("starved")
     config = folder / "node.xml"
-    config.write_text(node_configuration(taskProcesses=PROCESSES))
+    # A machine that stalls costs no node and no task of the victim.
+    config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, taskProcesses=PROCESSES, leaseTimeoutSeconds=30))
     options = ["-Xmx512m", "-XX:+UseG1GC", ATTACH]
     with (
         small_disk(folder / "disk") as disk,
         LocalCluster(
-            nodes=NODES, directory=disk, config=config, data_region_bytes=128 * MIB, jvm_args=options
+            nodes=NODES,
+            directory=disk,
+            config=config,
+            data_region_bytes=128 * MIB,
+            jvm_args=options,
+            environment={"TENSORFLOW_IGNITE_HTTP_PORT": "0"},
         ) as started,
     ):
         yield started

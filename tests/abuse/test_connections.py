@@ -26,7 +26,7 @@ CONNECTIONS = 1_000
 CALLS = 2_000
 PER_CONNECTION = 500
 # For that long a request may stand still without losing its memory to others.
-STANDSTILL_SECONDS = 1.5
+STANDSTILL_SECONDS = 5.0
 
 
 def rows_ports(arena: Arena) -> dict[str, int]:
@@ -85,7 +85,10 @@ def test_unknown_methods_and_giant_headers_are_refused(arena: Arena, channel: gr
         assert unknown.value.code() is grpc.StatusCode.UNIMPLEMENTED
     stub = job_pb2_grpc.NodeApiServiceStub(channel)
     # The node closes the connection of the second; the client may notice that before it has read why.
-    for size, reason in ((8_000, "431"), (1_000_000, "Header size exceeded max allowed size|Stream removed")):
+    for size, reason in (
+        (8_000, "431"),
+        (1_000_000, "Header size exceeded max allowed size|Stream removed|Connection reset|Broken pipe|Socket closed"),
+    ):
         with pytest.raises(grpc.RpcError, match=reason):
             stub.ListNodes(job_pb2.ListNodesRequest(), metadata=[("x-large", "x" * size)], timeout=SECONDS)
     assert stub.ListNodes(job_pb2.ListNodesRequest(), timeout=SECONDS, wait_for_ready=True).nodes

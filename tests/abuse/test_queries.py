@@ -119,7 +119,7 @@ def test_ctrl_c_ends_a_dataset_that_counts_its_rows(arena: Arena, slow: str) -> 
     with process:
         await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
         process.send_signal(signal.SIGINT)
-        _, printed = process.communicate(timeout=10)
+        _, printed = process.communicate(timeout=SECONDS)
     assert b"KeyboardInterrupt" in printed
     await_true(lambda: running_queries(arena) == 0, "queries run without their caller", SECONDS)
 

@@ -13,7 +13,7 @@ import tensorflow_ignite as tfi
 from tensorflow_ignite.train import context, report
 
 PAUSE_SECONDS = 0.2
-LIMIT_SECONDS = 900
+LIMIT_SECONDS = 3600
 
 folder, cache = Path(sys.argv[1]), sys.argv[2]
 partitions = context(cache=cache).own_assignment.partitions

@@ -99,7 +99,7 @@ _PARTS: dict[tuple[Action, str], Expected] = {
     ("kill", "node"): NODE_LEFT,
     ("kill", "service node"): NODE_LEFT,
     ("freeze", "agent"): NODE_FAILED,
-    # Its agent notices the end of the lease after 6 s, the other nodes its silence after 10 s.
+    # Its agent notices the end of the lease after 12 s, the other nodes its silence after 10 s.
     ("freeze", "node"): _restarted("node-left", "node-failed"),
     ("freeze", "service node"): _restarted("node-left", "node-failed"),
     # It ends with its node only.

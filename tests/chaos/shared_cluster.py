@@ -145,7 +145,12 @@ def shared_cluster(directory: Path) -> Iterator[SharedCluster]:
     """Starts the first nodes; this thread is on their bridge meanwhile."""
     config = directory / "node.xml"
     config.write_text(
-        node_configuration(allowUnauthenticated=True, storageBackups=BACKUPS, taskMemoryMegabytes=_MEMORY_MEGABYTES)
+        node_configuration(
+            allowUnauthenticated=True,
+            leaseTimeoutSeconds=12,
+            storageBackups=BACKUPS,
+            taskMemoryMegabytes=_MEMORY_MEGABYTES,
+        )
     )
     watch = Watch(directory)
     try:

@@ -1,6 +1,6 @@
 """Every kind of job, in each way to train, loses a node once and goes on from a checkpoint: a part of `make chaos`.
 
-``FAULTS=30`` runs nearly all of them, `make test` one; SEED says with which they begin.
+``FAULTS=30``, the default of `make chaos`, runs all of them, `make test` one; SEED says with which they begin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.testing import LocalCluster
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
@@ -33,7 +33,7 @@ CELLS = [
 ]
 SEED, FAULTS = int(os.environ.get("SEED", "1")), int(os.environ.get("FAULTS", "30"))
 FIRST = SEED % len(CELLS)
-CHOSEN = [*CELLS[FIRST:], *CELLS[:FIRST]][: max(1, FAULTS // 3)]
+CHOSEN = [*CELLS[FIRST:], *CELLS[:FIRST]][: max(1, FAULTS * len(CELLS) // 30)]
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_a_job_of_each_kind_goes_on_after_it_has_lost_a_node(
             stop_grace=1,
         )
         await_job(handle, lambda job: job.state == "running")
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 240
         while not saved_step(handle):
             assert time.monotonic() < deadline, handle.status.to_dict()
             time.sleep(0.2)
@@ -72,7 +72,7 @@ def test_a_job_of_each_kind_goes_on_after_it_has_lost_a_node(
         lost = handle.status.attempt.tasks[-1].node_id
         nodes.kill_node(next(node for node in nodes.nodes if node.node_id == lost))
         nodes.start_node()
-        job = handle.wait(timeout=180)
+        job = handle.wait(timeout=300)
         assert job.state == "succeeded"
         resumed = [task.status.progress.resumed_from_step for task in job.attempt.tasks if task.status.progress]
         assert any(resumed), job.to_dict()

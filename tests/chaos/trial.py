@@ -17,12 +17,12 @@ from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
-from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job, Task
 from tensorflow_ignite.testing import leaks
 
 SCRIPTS = Path(__file__).with_name("scripts")
-STOP_GRACE = 2.0
+STOP_GRACE = 8.0
 #: Saved before the fault: what is lost afterwards was worth something.
 STEPS_BEFORE = 5
 LEAVING_SECONDS = 20.0

@@ -12,11 +12,22 @@ import pyarrow as pa
 import pyarrow.flight as flight
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
+from tensorflow_serving.apis import (
+    classification_pb2,
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    regression_pb2,
+)
+from tensorflow_serving.apis import predict_pb2 as serving_pb2
 
-from tensorflow_ignite.v1 import data_pb2, job_pb2, shared_pb2, storage_pb2, tcp_pb2
+from tensorflow_ignite.v1 import data_pb2, job_pb2, metrics_pb2, predict_pb2, shared_pb2, storage_pb2, tcp_pb2
 
 CACHE = "fuzzed"
 NODE_API = "/tensorflow_ignite.v1.NodeApiService/"
+MODELS = "/tensorflow_ignite.v1.ModelService/"
+METRICS = "/tensorflow_ignite.v1.MetricsService/"
+PREDICTION = "/tensorflow.serving.PredictionService/"
+MODEL_STATUS = "/tensorflow.serving.ModelService/"
 FILES = "/tensorflow_ignite.v1.FileService/"
 MEMORY = "/tensorflow_ignite.v1.BlockMemoryService/"
 SHARED = "/tensorflow_ignite.v1.SharedMemoryService/"
@@ -86,6 +97,10 @@ def targets() -> list[Target]:
     """Every method that a node serves."""
     return [
         *_of_messages(NODE_API, _NODE_API),
+        *_of_messages(MODELS, _MODELS),
+        *_of_messages(METRICS, _METRICS),
+        *_of_messages(PREDICTION, _PREDICTION),
+        *_of_messages(MODEL_STATUS, _MODEL_STATUS),
         *_of_messages(FILES, _FILES),
         *_of_messages(MEMORY, _MEMORY),
         Target(SHARED + "ReadIntoMemory", "stream_stream", _shared),
@@ -107,8 +122,14 @@ def made(rng: random.Random, kind: type[Message], depth: int = 0) -> Any:
 def _set(rng: random.Random, message: Any, field: FieldDescriptor, depth: int) -> None:
     entry = field.message_type is not None and field.message_type.GetOptions().map_entry
     if entry:
+        value = field.message_type.fields_by_name["value"]
+        entries = getattr(message, field.name)
         for _ in range(rng.choice(_REPEATS)):
-            getattr(message, field.name)[_text(rng)[:1_000]] = _text(rng)
+            name = _text(rng)[:1_000]
+            if value.message_type is None:
+                entries[name] = _scalar(rng, value)
+            else:
+                entries[name].CopyFrom(made(rng, value.message_type._concrete_class, depth + 2))
     elif field.is_repeated and field.message_type is not None:
         for _ in range(rng.choice(_REPEATS)):
             getattr(message, field.name).append(made(rng, field.message_type._concrete_class, depth + 2))
@@ -185,6 +206,7 @@ _NODE_API: _Methods = (
     ("GetJob", "unary_unary", job_pb2.GetJobRequest, None),
     ("ListJobs", "unary_unary", job_pb2.ListJobsRequest, None),
     ("StopJob", "unary_unary", job_pb2.StopJobRequest, None),
+    ("ProfileTask", "unary_unary", job_pb2.ProfileTaskRequest, None),
     ("RemoveJob", "unary_unary", job_pb2.RemoveJobRequest, None),
     ("ListNodes", "unary_unary", job_pb2.ListNodesRequest, None),
     ("AcceptDataLoss", "unary_unary", job_pb2.AcceptDataLossRequest, None),
@@ -194,6 +216,20 @@ _NODE_API: _Methods = (
     ("StreamLogs", "unary_stream", job_pb2.StreamLogsRequest, None),
     ("UploadCode", "stream_unary", job_pb2.UploadCodeRequest, job_pb2.UploadCodeRequest(digest="0" * 64, chunk=b"x")),
 )
+_MODELS: _Methods = (
+    ("DeployModel", "unary_unary", predict_pb2.DeployModelRequest, None),
+    ("UndeployModel", "unary_unary", predict_pb2.UndeployModelRequest, None),
+    ("ListDeployments", "unary_unary", predict_pb2.ListDeploymentsRequest, None),
+    ("Predict", "unary_unary", predict_pb2.PredictRequest, None),
+)
+_METRICS: _Methods = (("GetMetrics", "unary_unary", metrics_pb2.GetMetricsRequest, None),)
+_PREDICTION: _Methods = (
+    ("Predict", "unary_unary", serving_pb2.PredictRequest, None),
+    ("Classify", "unary_unary", classification_pb2.ClassificationRequest, None),
+    ("Regress", "unary_unary", regression_pb2.RegressionRequest, None),
+    ("GetModelMetadata", "unary_unary", get_model_metadata_pb2.GetModelMetadataRequest, None),
+)
+_MODEL_STATUS: _Methods = (("GetModelStatus", "unary_unary", get_model_status_pb2.GetModelStatusRequest, None),)
 _FILES: _Methods = (
     ("GetFile", "unary_unary", storage_pb2.GetFileRequest, None),
     ("ListDirectory", "unary_stream", storage_pb2.ListDirectoryRequest, None),

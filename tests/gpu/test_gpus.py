@@ -8,17 +8,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
-
 from agent_harness import Agent, archive, request
-
 from tensorflow_ignite.agent.gpus import find_gpus
 
 FOUND = find_gpus()

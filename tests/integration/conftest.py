@@ -14,13 +14,15 @@ from tensorflow_ignite.testing import LocalCluster
 
 # The files that take longest, longest first: workers end at the same time when these begin early.
 _LONGEST = (
+    "test_examples",
+    "test_kinds",
     "test_topology",
+    "test_kinds_keras",
     "test_exactly_once",
     "test_resume_tensorflow",
     "test_dataset_tensorflow",
     "test_quickstart",
     "test_job_rows",
-    "test_benchmarks",
     "test_storage_files",
     "test_security_matrix",
     "test_node",
@@ -57,10 +59,14 @@ def numbered(cluster: LocalCluster) -> str:
 
 
 @pytest.fixture
-def nodes(shaken: LocalCluster) -> LocalCluster:
-    """Three running nodes that a test may freeze and kill, whatever the test before has done."""
-    while len(shaken.nodes) > 3:
-        shaken.stop_node(shaken.nodes[-1])
-    while len(shaken.nodes) < 3:
-        shaken.start_node()
-    return shaken
+def nodes(request: pytest.FixtureRequest, shaken: LocalCluster) -> LocalCluster:
+    """Three running nodes that a test may freeze and kill, whatever the test before has done.
+
+    Those of ``patient`` if the test uses that fixture, and resumes the node that it freezes.
+    """
+    chosen: LocalCluster = request.getfixturevalue("patient") if "patient" in request.fixturenames else shaken
+    while len(chosen.nodes) > 3:
+        chosen.stop_node(chosen.nodes[-1])
+    while len(chosen.nodes) < 3:
+        chosen.start_node()
+    return chosen

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pyignite import Client
 from thin_client import thin_client
 
+from local_nodes import GIVES_UP_AFTER_A_MINUTE
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.data.transport.choice import FLIGHT, SHARED, TCP, open_stream
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 from tensorflow_ignite.v1 import data_pb2
 
 TRANSPORTS = (SHARED, TCP, FLIGHT)
-_BALANCE_SECONDS = 60.0
+_BALANCE_SECONDS = 240.0
 # Few rows need little memory.
 _BATCH_BYTES = 64 * 1024
 _POLL = 0.1
@@ -100,7 +101,8 @@ class Cache:
 def configuration(caches: list[Cache]) -> str:
     """A Spring XML file for nodes that have these caches from their start."""
     found = "".join(cache.to_xml() for cache in caches)
-    return node_configuration(node=f'<property name="cacheConfiguration"><list>{found}</list></property>')
+    caches_of_nodes = f'<property name="cacheConfiguration"><list>{found}</list></property>'
+    return node_configuration(node=caches_of_nodes + GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=20)
 
 
 def fill(client: Client, cache: Cache, keys: range) -> None:

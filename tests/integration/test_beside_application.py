@@ -12,7 +12,7 @@ from jobs import ROWS, SCRIPTS
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 
-LIMIT = 120.0
+LIMIT = 300.0
 NICE = 10
 
 
@@ -32,9 +32,10 @@ def test_tasks_and_what_they_start_have_a_lower_priority_than_their_node(tmp_pat
         job.stop(timeout=LIMIT)
 
 
-def test_the_tasks_of_a_job_read_at_its_rate_together(client: tfi.Client, numbered: str) -> None:
+def test_the_tasks_of_a_job_read_at_its_rate_together(client: tfi.Client, numbered: str, tmp_path: Path) -> None:
     rate = 300
-    job = client.submit(SCRIPTS / "read_epochs.py", cache=numbered, args=[numbered, "2"], read_rate=f"{rate}rows")
+    arguments = [numbered, "2", str(tmp_path)]
+    job = client.submit(SCRIPTS / "read_epochs.py", cache=numbered, args=arguments, read_rate=f"{rate}rows")
     job.wait(LIMIT)
     lines = [line.text.split() for line in job.logs() if line.text.startswith("read ")]
     # A cache that is read whole has as many rows for each worker.

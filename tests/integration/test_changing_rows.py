@@ -20,6 +20,7 @@ from tensorflow_ignite.data import identified, pyfunc
 from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
 from tensorflow_ignite.data.request import make_request
+from tensorflow_ignite.data.transport import moved_partitions
 from tensorflow_ignite.testing import LocalCluster
 
 ROWS = 3_000
@@ -231,11 +232,15 @@ def test_epochs_have_the_newest_values_while_rows_are_put_and_nodes_come_and_go(
     assert received[-1] < ROWS
 
 
-@pytest.mark.parametrize(("uneven", "snapshot"), [("drop", "refresh"), ("repeat", "none"), ("pad", "refresh")])
+@pytest.mark.parametrize(
+    ("uneven", "snapshot"),
+    [("drop", "refresh"), ("repeat", "none"), pytest.param("pad", "refresh", marks=pytest.mark.long)],
+)
 def test_workers_agree_on_each_epoch_while_rows_are_put_and_leave_out_none_twice(
     cluster: LocalCluster, client: tfi.Client, tmp_path: Path, uneven: str, snapshot: str
 ) -> None:
-    cache, epochs = made(cluster, f"agreed_{uneven}", 1_000), 6
+    # With few partitions, one worker may have more than twice the rows of another: one epoch does not make up for that.
+    cache, epochs = made(cluster, f"agreed_{uneven}", 1_000, partitions=512), 6
     job = client.submit(
         SCRIPTS / "read_changing.py", cache=cache, args=[str(tmp_path), cache, str(epochs), uneven, snapshot]
     )
@@ -308,6 +313,7 @@ def test_an_epoch_right_after_an_owner_was_killed_has_all_rows(
     expected = [*range(5), *range(6, 300), 500]
     assert sorted(rows.epoch()) == expected
     # The others do not know it yet, and the plan of the last refresh names it.
+    monkeypatch.setattr(moved_partitions, "SECONDS_TO_SETTLE", 90.0)
     nodes.kill_node(nodes.nodes[-1])
     assert sorted(rows.epoch()) == expected
     rows.close()

@@ -241,6 +241,55 @@ def test_fit_goes_on_within_an_epoch(name: str, known: bool, tmp_path: Path, cap
     assert watch.trained == [(3, batch) for batch in range(10)]
 
 
+@pytest.mark.parametrize("name", ["keras", "tf_keras"])
+def test_fit_goes_on_after_the_last_saved_execution_of_several_steps(name: str, tmp_path: Path) -> None:
+    keras = pytest.importorskip(name)
+
+    class Interrupted(Exception):
+        """What a test ends fit with."""
+
+    class Watch(keras.callbacks.Callback):  # type: ignore[misc, name-defined]
+        def __init__(self, end: tuple[int, int] | None = None) -> None:
+            super().__init__()
+            self.end = end
+            self.trained: list[tuple[int, int]] = []
+
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self.epoch = epoch
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            if logs:
+                self.trained.append((self.epoch, batch))
+            if (self.epoch, batch) == self.end:
+                raise Interrupted
+
+    def fit(watch: Any, **when: int) -> tuple[int, int, int]:
+        """Steps before this fit, after it, and those of the optimizer."""
+        model = keras.Sequential([keras.layers.Dense(1)])
+        model.compile(keras.optimizers.Adam(0.1), "mse", steps_per_execution=4)
+        rows = tf.data.Dataset.from_tensors((tf.ones([4, 2]), tf.ones([4, 1]))).repeat()
+        callback = train.CheckpointCallback(**when, directory=str(tmp_path))
+        with contextlib.suppress(Interrupted):
+            model.fit(rows, epochs=3, steps_per_epoch=10, verbose=0, callbacks=[callback, watch])
+        assert callback.checkpoint is not None
+        resumed, done = callback.checkpoint.resumed_from_step, callback.checkpoint.steps_done
+        return resumed, done, int(model.optimizer.iterations.numpy())
+
+    # The last execution of an epoch of ten steps: tf_keras runs two steps, Keras 3 four.
+    last = 11 if name == "keras" else 9
+    epoch = last + 1
+    watch = Watch((1, 7))
+    assert fit(watch, every_steps=2) == (0, epoch + 8, epoch + 8)
+    assert watch.trained == [(0, 3), (0, 7), (0, last), (1, 3), (1, 7)]
+    watch = Watch((1, last))
+    assert fit(watch, every_steps=2) == (epoch + 8, 2 * epoch, 2 * epoch)
+    assert watch.trained == [(1, last)]
+    # At the end of an epoch.
+    watch = Watch()
+    assert fit(watch, every_steps=2) == (2 * epoch, 3 * epoch, 3 * epoch)
+    assert watch.trained == [(2, 3), (2, 7), (2, last)]
+
+
 def test_a_callback_serves_one_fit(tmp_path: Path) -> None:
     keras = pytest.importorskip("keras")
     model = keras.Sequential([keras.layers.Dense(1)])
@@ -277,6 +326,33 @@ def test_each_fit_of_a_script_has_its_place_in_the_directory_of_the_job(
     assert script() == [0, 0]
     assert script() == [3, 6]
     assert (tmp_path / "fit-2" / "checkpoint").is_file()
+
+
+def test_an_evaluator_scores_the_checkpoints_of_each_fit_of_a_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    keras = pytest.importorskip("keras")
+    module = importlib.import_module("tensorflow_ignite.train.checkpoint")
+    monkeypatch.setattr(module, "current", lambda: Task(checkpoint_directory=str(tmp_path)))
+    monkeypatch.setattr("tensorflow_ignite.train.fits._count", 0)
+    rows = tf.data.Dataset.from_tensors((tf.ones([4, 2]), tf.ones([4, 1]))).repeat(3)
+
+    def model_of(units: int) -> Any:
+        model = keras.Sequential([keras.Input([2]), keras.layers.Dense(units)])
+        model.compile("sgd", "mse")
+        return model
+
+    model = model_of(1)
+    kernels = []
+    for epochs, trained in ((2, model), (1, model), (1, model_of(3))):
+        trained.fit(rows, epochs=epochs, verbose=0, callbacks=[train.CheckpointCallback()])
+        kernels.append(trained.layers[-1].kernel.numpy())
+    evaluated = model_of(1)
+    for step, expected in zip(train.checkpoints(model=evaluated), kernels[:2], strict=True):
+        assert step in (6, 3)
+        assert evaluated.layers[-1].kernel.numpy().tolist() == expected.tolist()
+    assert "the checkpoints of fit-3 are left out" in caplog.text
+    assert len(list(train.checkpoints(directory=str(tmp_path / "fit-2"), model=evaluated))) == 1
 
 
 def test_each_round_continues_the_training_of_the_round_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,11 +23,11 @@ assert 0 < tfi.read_table("rows").num_rows < {ROWS}
 """
 
 
-def test_rows_that_died_with_their_nodes_are_missed_by_every_reader(tmp_path: Path) -> None:
+def test_rows_that_died_with_their_nodes_are_missed_by_every_reader(tmp_path: Path, tolerant: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
     rows = {"id": np.arange(ROWS)}
-    with LocalCluster(3) as cluster:
+    with LocalCluster(3, config=tolerant) as cluster:
         for name in ("rows", "again"):
             tfi.load(name, rows, backups=1, partitions=64, address=cluster.address)
         tfi.load("everywhere", rows, replicated=True, address=cluster.address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -15,11 +16,17 @@ from typing import Any
 import pytest
 from thin_client import thin_port
 
+from tensorflow_ignite import doctor as examination
 from tensorflow_ignite.cli import main
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.ports import PortBlock
 
 TIMEOUT = 60
+
+
+@pytest.fixture(autouse=True)
+def _waits_for_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examination, "Request", functools.partial(examination.Request, timeout=60.0))
 
 
 @pytest.fixture

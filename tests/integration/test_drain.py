@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from jobs import SCRIPTS, await_files, await_job, cli, read
+from jobs import LIMIT, SCRIPTS, await_files, await_job, cli, read
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.errors import NodeNotFoundError
@@ -35,7 +35,7 @@ def test_a_drained_node_gets_no_tasks_and_its_partitions_are_read_by_others(
             assert "it is drained" in cli("nodes", address=nodes.address).stdout
 
             (tmp_path / "go").touch()
-            assert handle.wait(timeout=60).state == "succeeded"
+            assert handle.wait(timeout=LIMIT).state == "succeeded"
             ids = [read(tmp_path, f"worker-{index}-1.json") for index in range(2)]
             assert sorted(ids[0] + ids[1]) == list(range(ROWS))
             counted = [task.status.rows for task in job.attempts[1].tasks]

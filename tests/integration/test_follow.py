@@ -159,7 +159,7 @@ def test_more_changes_than_a_node_remembers_are_read_whole(
     put(cluster, cache, {0: 1})
     assert rows.until(1) == [(0, 1)]
     # Nobody takes rows while each partition gets more changes than the 1,024 that are kept at least.
-    many = {key: key + 7 for key in range(60_000)}
+    many = {key: key + 7 for key in range(120_000)}
     put(cluster, cache, many)
     found: dict[int, int] = {}
     while len(found) < len(many):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +69,7 @@ model.fit(rows.map(lambda row: (row["id"][:, None], row["id"])), verbose=0, call
 """
 
 
-@pytest.mark.parametrize("reads", [LOOP, FIT], ids=["loop", "fit"])
+@pytest.mark.parametrize("reads", [pytest.param(LOOP, id="loop", marks=pytest.mark.long), pytest.param(FIT, id="fit")])
 def test_ctrl_c_ends_a_wait_for_rows(cluster: LocalCluster, tmp_path: Path, reads: str) -> None:
     if reads is FIT:
         pytest.importorskip("keras")
@@ -84,6 +85,8 @@ def test_ctrl_c_ends_a_wait_for_rows(cluster: LocalCluster, tmp_path: Path, read
         try:
             assert process.stdout is not None
             assert [process.stdout.readline() for _ in range(2)] == ["0\n", "1\n"]
+            # It waits then: an interrupt in a destructor, before that, would be lost.
+            time.sleep(3)
             process.send_signal(signal.SIGINT)
             error = process.communicate(timeout=LIMIT)[1]
         finally:

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from jobs import await_job
 
 import tensorflow_ignite
 from tensorflow_ignite.cli import main
@@ -46,7 +47,9 @@ def test_history_description_and_output_show_a_replaced_worker(
             for line in job.logs(follow=True, role="worker", index=0):
                 lines.append(line)
                 if "worker 0 serves at" in line.text and line.incarnation == 0:
-                    os.kill(_pid_of_worker(job.refresh()), signal.SIGKILL)
+                    # Before all tasks run, the end of a worker ends the attempt.
+                    running = await_job(job, lambda status: status.state == "running")
+                    os.kill(_pid_of_worker(running), signal.SIGKILL)
                 elif "worker 0 serves at" in line.text:
                     go.touch()
         finally:

@@ -11,6 +11,7 @@ import pytest
 from jobs import LIMIT, SCRIPTS, read
 
 import tensorflow_ignite as tfi
+from local_nodes import agent_of
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 SECRETS = {
@@ -35,7 +36,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 
 def test_nodes_secrets_reach_neither_its_agent_nor_a_task(limited: LocalCluster, tmp_path: Path) -> None:
     [node] = limited.nodes
-    [agent] = [child for child in psutil.Process(node.pid).children() if "tensorflow_ignite.agent" in child.cmdline()]
+    agent = agent_of(node)
     assert SECRETS.items() <= psutil.Process(node.pid).environ().items()
     own = {name for name in SECRETS if not name.startswith("AWS")}
     assert not own & agent.environ().keys()

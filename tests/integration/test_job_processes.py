@@ -7,21 +7,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 from jobs import LIMIT, PARTITIONS, SCRIPTS, alive, await_files, await_gone, await_job, cli
 from pyignite.datatypes import ByteArrayObject
 from thin_client import thin_client
 
 import tensorflow_ignite as tfi
+from local_nodes import LEASE_SECONDS, agent_of
 from tensorflow_ignite import errors
-from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.testing import LocalCluster, LocalNode
 from tensorflow_ignite.testing.leaks import files_below, marked_processes
 from tensorflow_ignite.v1 import job_pb2
 
-# The bean's leaseTimeoutSeconds.
-LEASE = 6.0
 # For an agent to look, to kill, and to be sure; on a busy machine.
 MARGIN = 4.0
 # TerminationProof.MARGIN: the other nodes rely on it.
@@ -53,12 +51,6 @@ def stay_on(nodes: LocalCluster, tmp_path: Path) -> Iterator[Callable[[], JobHan
         yield start
 
 
-def agent_of(node: LocalNode) -> psutil.Process:
-    """The agent of a node."""
-    [agent] = [child for child in psutil.Process(node.pid).children() if "tensorflow_ignite.agent" in child.cmdline()]
-    return agent
-
-
 def tasks_of(node: LocalNode) -> set[int]:
     """Every process that a node's tasks consist of, their children included."""
     below = {process.pid for process in agent_of(node).children(recursive=True)}
@@ -68,6 +60,7 @@ def tasks_of(node: LocalNode) -> set[int]:
     return found
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_frozen_nodes_tasks_are_killed_when_its_lease_ends_and_the_node_goes_on_afterwards(
     nodes: LocalCluster, stay_on: Callable[[], JobHandle]
 ) -> None:
@@ -77,7 +70,7 @@ def test_a_frozen_nodes_tasks_are_killed_when_its_lease_ends_and_the_node_goes_o
     nodes.suspend_node(victim)
     try:
         # A short pause of a JVM must not cost the tasks. On a busy machine, heartbeats come late.
-        assert await_gone(tasks, LEASE + MARGIN) > LEASE / 6
+        assert await_gone(tasks, LEASE_SECONDS + MARGIN) > LEASE_SECONDS / 6
         assert agent.is_running()
     finally:
         nodes.resume_node(victim)
@@ -86,7 +79,8 @@ def test_a_frozen_nodes_tasks_are_killed_when_its_lease_ends_and_the_node_goes_o
     assert job.attempts[0].cause_kind == "node-failed"
     # The lease of the attempt, or that of the agent: the last heartbeat is the older one if the tasks have just begun.
     cause = job.attempts[0].cause
-    assert "the lease of its attempt ended" in cause or f"silent for {LEASE:.1f} s (lease {LEASE:g} s)" in cause
+    silent = f"silent for {LEASE_SECONDS:.1f} s (lease {LEASE_SECONDS} s)"
+    assert "the lease of its attempt ended" in cause or silent in cause
     assert agent.is_running()
     assert handle.stop(timeout=LIMIT).state == "stopped"
 
@@ -96,9 +90,12 @@ def test_agent_and_all_processes_of_a_killed_node_end_within_seconds(
 ) -> None:
     handle = stay_on()
     victim = nodes.nodes[2]
-    left = tasks_of(victim) | {agent_of(victim).pid}
+    tasks, agent = tasks_of(victim), agent_of(victim)
     nodes.kill_node(victim)
-    await_gone(left, MARGIN)
+    # Earlier than the lease would end them.
+    await_gone(tasks, LEASE_SECONDS - 0.5)
+    # It tells the other nodes about that, and calls those that do not answer again.
+    await_gone({agent.pid}, LIMIT)
     assert files_below(victim.task_directory) == []
     # The others go on without it.
     job = await_job(handle, lambda job: len(job.attempts) == 2 and job.state == "running")
@@ -129,7 +126,7 @@ def test_no_process_outlives_the_lease_of_a_stopped_agent_whose_node_was_killed(
     agent.suspend()
     nodes.kill_node(victim)
     # Not at once: on a busy machine, the last heartbeat came some time ago.
-    assert await_gone(left, LEASE + PROOF_MARGIN) > LEASE / 6
+    assert await_gone(left, LEASE_SECONDS + PROOF_MARGIN) > LEASE_SECONDS / 6
     # The files of a killed agent stay until the node's next agent removes them; this node gets none.
     shutil.rmtree(victim.task_directory)
     job = await_job(handle, lambda job: len(job.attempts) == 2 and job.state == "running")
@@ -144,11 +141,12 @@ def test_hidden_processes_end_at_once_with_their_killed_agent_and_node(
     victim = nodes.nodes[2]
     agent = agent_of(victim)
     left = tasks_of(victim) | {agent.pid}
+    survivors = tasks_of(nodes.nodes[0]) | tasks_of(nodes.nodes[1])
     agent.kill()
     nodes.kill_node(victim)
-    await_gone(left, PROOF_MARGIN)
+    # Earlier than the lease, which nobody renews any more, would end them.
+    await_gone(left, LEASE_SECONDS - 0.5)
     shutil.rmtree(victim.task_directory)
-    survivors = tasks_of(nodes.nodes[0]) | tasks_of(nodes.nodes[1])
     assert handle.stop(timeout=LIMIT).state == "stopped"
     assert not [pid for pid in survivors if alive(pid)]
 

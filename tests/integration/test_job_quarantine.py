@@ -15,7 +15,7 @@ import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.configuration import node_configuration
 
-LEASE, GRACE = 2, 1
+LEASE, GRACE = 5, 1
 # JobTimeouts.proof: the stop grace, two leases and 10 s.
 PROOF = GRACE + 2 * LEASE + 10
 

@@ -13,8 +13,9 @@ import pytest
 from jobs import LIMIT, await_job, cli
 
 import tensorflow_ignite as tfi
+from local_nodes import GIVES_UP_AFTER_A_MINUTE
 from tensorflow_ignite import Credentials
-from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 
@@ -35,7 +36,15 @@ def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """Two nodes, with room for two tasks each; alice may have two tasks at a time."""
     config = tmp_path_factory.mktemp("narrow") / "node.xml"
     digests = {name: hashlib.sha256(token.encode()).hexdigest() for name, token in TOKENS.items()}
-    config.write_text(node_configuration(maxTasks=2, taskQuotas={"alice": "2"}, tokens=digests))
+    config.write_text(
+        node_configuration(
+            node=GIVES_UP_AFTER_A_MINUTE,
+            leaseTimeoutSeconds=20,
+            maxTasks=2,
+            taskQuotas={"alice": "2"},
+            tokens=digests,
+        )
+    )
     bob = Credentials(token=TOKENS["bob"])
     with LocalCluster(nodes=2, config=config, credentials=bob) as cluster:
         tfi.load("rows", {"id": np.arange(100)}, partitions=64, address=cluster.address, credentials=bob)
@@ -182,6 +191,7 @@ def test_a_job_that_needs_more_tasks_than_a_node_has_room_for_runs_alone(scene: 
     assert small.refresh().state == "succeeded"
 
 
+@pytest.mark.long
 def test_waiting_jobs_start_after_the_oldest_node_is_killed(scene: Scene, tmp_path: Path) -> None:
     with LocalCluster(nodes=3, config=_plain(tmp_path)) as cluster:
         tfi.load("rows", {"id": np.arange(100)}, partitions=64, backups=1, address=cluster.address)

@@ -21,7 +21,7 @@ from jobs import LIMIT, PARTITIONS, ROWS, SCRIPTS, alive, await_files, await_job
 import tensorflow_ignite as tfi
 from tensorflow_ignite.errors import JobFinishedError
 from tensorflow_ignite.jobs.archive import pack
-from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Task
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.leaks import marked_processes
@@ -159,7 +159,7 @@ def test_every_node_returns_a_jobs_output_from_the_first_line_during_and_after_t
             if sum(map(len, followed.values())) == sum(map(len, begin.values())):
                 # While the job is running; nothing has been lost, and nothing comes twice.
                 assert followed == begin
-                assert handle.refresh().state == "running"
+                await_job(handle, lambda job: job.state == "running")
                 attached = subprocess.Popen(
                     [sys.executable, "-m", "tensorflow_ignite.cli", "attach", handle.id],
                     env=environment(cluster.addresses[2]),

@@ -66,6 +66,8 @@ def test_each_epoch_of_fit_has_the_rows_of_its_time(
         warnings.simplefilter("always")
         model.fit(data, epochs=len(ROWS), callbacks=[writes], verbose=0)
     assert writes.batches == [rows // 10 for rows in ROWS]
+    # What finds the end of the rows is no step.
+    assert int(model.optimizer.iterations.numpy()) == sum(writes.batches)
     assert not [str(warning.message) for warning in said if "ran out of data" in str(warning.message)]
     assert not [record for record in caplog.records if "ran out of data" in record.message]
 

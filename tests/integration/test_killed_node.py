@@ -13,17 +13,18 @@ from jobs import LIMIT, SCRIPTS, alive, await_files, await_job
 
 import tensorflow_ignite as tfi
 from certificates import make_authority
+from local_nodes import GIVES_UP_AFTER_A_MINUTE
 from tensorflow_ignite import Credentials
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 
-LEASE = 20
+LEASE = 90
 
 
-@pytest.fixture(params=["open", "mutual TLS and tokens"])
+@pytest.fixture(params=[pytest.param("open", marks=pytest.mark.long), "mutual TLS and tokens"])
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[LocalCluster, Credentials | None]]:
     config = tmp_path / "node.xml"
     if request.param == "open":
-        config.write_text(node_configuration(leaseTimeoutSeconds=LEASE))
+        config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=LEASE))
         with LocalCluster(3, config=config) as started:
             yield started, None
         return
@@ -31,6 +32,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Lo
     node, mine = authority.issue("node", ["127.0.0.1"]), authority.issue("client")
     config.write_text(
         node_configuration(
+            node=GIVES_UP_AFTER_A_MINUTE,
             leaseTimeoutSeconds=LEASE,
             tokens={"alice": hashlib.sha256(b"alices-token").hexdigest()},
             access=["alice all"],
@@ -50,7 +52,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Lo
         yield started, alice
 
 
-@pytest.mark.parametrize("serves", [True, False])
+@pytest.mark.parametrize("serves", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_the_agent_of_a_killed_node_proves_the_end_of_its_tasks(
     cluster: tuple[LocalCluster, Credentials | None], tmp_path: Path, serves: bool
 ) -> None:

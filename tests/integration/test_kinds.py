@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,8 @@ import pytest
 from jobs import SCRIPTS, await_job, read
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.errors import InvalidRequestError, JobFailedError
+from local_nodes import GIVES_UP_AFTER_A_MINUTE
+from tensorflow_ignite.errors import InvalidRequestError, JobFailedError, NoAgentError
 from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster, node_configuration
@@ -23,7 +25,7 @@ from tensorflow_ignite.testing import LocalCluster, node_configuration
 pytest.importorskip("keras")
 
 LINE = "points_of_a_line"
-PARTITIONS = 24
+PARTITIONS = 64
 ROWS = 480
 # Central storage is as `mirrored` but for where variables are.
 CELLS = [
@@ -50,7 +52,7 @@ def line(cluster: LocalCluster) -> str:
 
 
 def succeed(client: tfi.Client, script: str, **options: Any) -> Job:
-    job = client.submit(SCRIPTS / script, **options).wait(timeout=120)
+    job = client.submit(SCRIPTS / script, **options).wait(timeout=300)
     assert job.state == "succeeded"
     return job
 
@@ -64,9 +66,9 @@ def test_each_kind_trains_in_each_way(
     handle = client.submit(SCRIPTS / "train_kind.py", cache=line, kind=kind, args=[str(tmp_path), library])
     if (kind, library) == ("parameter-server", "keras"):
         with pytest.raises(JobFailedError, match=r"fit of Keras .* cannot train under ParameterServerStrategy"):
-            handle.wait(timeout=120)
+            handle.wait(timeout=300)
         return
-    handle.wait(timeout=120)
+    handle.wait(timeout=300)
     found = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("*.json")}
     assert sorted(found) == SCRIPT_TASKS[kind]
     weights = [weights for weights, _ in found.values()]
@@ -83,10 +85,10 @@ def test_a_script_with_another_strategy_than_its_kind_is_told_so_at_once(
         SCRIPTS / "train_kind.py", cache=line, args=[str(tmp_path), "keras", strategy], max_crashes=0
     )
     with pytest.raises(JobFailedError, match=r"trains under MultiWorkerMirroredStrategy.*--kind custom"):
-        handle.wait(timeout=120)
+        handle.wait(timeout=300)
 
 
-@pytest.mark.parametrize("kind", ["multi-worker-mirrored", "one"])
+@pytest.mark.parametrize("kind", ["multi-worker-mirrored", pytest.param("one", marks=pytest.mark.long)])
 def test_an_evaluator_scores_each_checkpoint_and_the_job_ends_after_the_last_one(
     client: tfi.Client, line: str, tmp_path: Path, kind: JobKind
 ) -> None:
@@ -117,7 +119,7 @@ def test_a_job_goes_on_without_an_evaluator_that_fails(client: tfi.Client, line:
     (folder / "main.py").write_text((SCRIPTS / "train_kind.py").read_text())
     (folder / "evaluate.py").write_text("raise RuntimeError('broken on purpose')")
     job = client.submit(folder, cache=line, args=[str(tmp_path), "loop"], max_crashes=0, evaluator="evaluate.py").wait(
-        timeout=120
+        timeout=300
     )
     assert (job.state, len(job.attempts), job.crashes) == ("succeeded", 1, 0)
     assert "broken on purpose" in job.attempt.tasks[-1].status.error
@@ -183,12 +185,14 @@ def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_
         ({"kind": "parameter-server", "chief": True}, "is its client process"),
         ({"roles": {"actor": 1}}, "Only a custom job has roles of its own"),
         ({"kind": "custom", "roles": {"worker": 1}}, "is none of"),
-        ({"kind": "custom", "roles": {"actor": 1_000}}, "at most 100"),
-        ({"workers_per_node": 0}, "at least 1"),
-        ({"workers_per_node": 1_000}, "From 1 to 64"),
+        ({"kind": "custom", "roles": {"actor": 1_000}}, "a whole number from 1 to 100"),
+        ({"workers_per_node": 0}, "a whole number from 1 to 64"),
+        ({"workers_per_node": 1_000}, "from 1 to 64"),
         ({"role_env": {"ps": {"A": "1"}}}, "which it does not have"),
         ({"ps_nodes": {"rack": "a"}}, "has no parameter servers"),
         ({"nodes": {"rack": "nowhere"}}, "No node has the attribute rack=nowhere"),
+        # No node has an attribute with this name: it is not the text null either.
+        ({"nodes": {"shelf": "null"}}, "No node has the attribute shelf=null"),
         ({"kind": "horovod"}, "custom"),
         ({"evaluation_cache": LINE}, "without an evaluator"),
         ({"evaluator": True, "role_env": {"evaluation": {"A": "1"}}}, "evaluator, worker"),
@@ -202,14 +206,15 @@ def test_what_a_kind_has_not_is_an_error_before_anything_starts(
 
 
 def test_workers_have_gpus_of_their_own_on_the_nodes_that_have_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tolerant: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Numbers that limit a node: nothing of this needs the GPUs themselves.
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    with LocalCluster(nodes=1) as nodes:
+    with LocalCluster(nodes=1, config=tolerant) as nodes:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2")
         nodes.start_node()
-        tfi.load("pictures", {"id": np.arange(64)}, partitions=8, address=nodes.addresses[0])
+        # So many that each node has some for two workers.
+        tfi.load("pictures", {"id": np.arange(64)}, partitions=64, address=nodes.addresses[0])
         with tfi.connect(nodes.addresses[0]) as client:
             assert sorted(len(node.gpus) for node in client.nodes()) == [0, 3]
             options: dict[str, Any] = {"cache": "pictures", "kind": "custom", "workers_per_node": 2}
@@ -218,7 +223,7 @@ def test_workers_have_gpus_of_their_own_on_the_nodes_that_have_them(
             assert {task.node_address for task in job.attempt.tasks} == {nodes.addresses[1]}
             found = [read(tmp_path, f"worker-{index}.json") for index in range(2)]
             assert [each["visible"] for each in found] == ["0", "1"]
-            assert sorted(found[0]["partitions"] + found[1]["partitions"]) == list(range(8))
+            assert sorted(found[0]["partitions"] + found[1]["partitions"]) == list(range(64))
             holder = client.submit(SCRIPTS / "stay.py", args=[str(tmp_path), "0"], gpus_per_worker=2, **options)
             await_job(holder, lambda job: job.state == "running")
             waiting = client.submit(SCRIPTS / "show_task.py", args=[str(tmp_path)], gpus_per_worker=2, **options)
@@ -228,7 +233,7 @@ def test_workers_have_gpus_of_their_own_on_the_nodes_that_have_them(
             with pytest.raises(InvalidRequestError, match="Set gpus_per_worker in its place"):
                 client.submit(SCRIPTS / "show_task.py", env={"CUDA_VISIBLE_DEVICES": "0"}, **options)
             holder.stop()
-            assert waiting.wait(timeout=60).attempt.tasks[0].status.gpus == ("0", "1")
+            assert waiting.wait(timeout=300).attempt.tasks[0].status.gpus == ("0", "1")
             # A task without GPUs sees none, on any node.
             succeed(client, "show_task.py", args=[str(tmp_path)], **options)
             assert [read(tmp_path, f"worker-{index}.json")["visible"] for index in range(4)] == [""] * 4
@@ -238,7 +243,7 @@ def test_nodes_of_an_attribute_run_the_tasks_and_read_what_the_others_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "node.xml"
-    config.write_text(node_configuration(node=RACK))
+    config.write_text(node_configuration(node=RACK + GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=20))
     monkeypatch.setenv("RACK", "a")
     with LocalCluster(nodes=2, config=config) as nodes:
         monkeypatch.setenv("RACK", "b")
@@ -252,12 +257,33 @@ def test_nodes_of_an_attribute_run_the_tasks_and_read_what_the_others_own(
             assert read(tmp_path, "worker-0.json")["partitions"] == list(range(8))
 
 
+def test_the_nodes_that_may_run_tasks_need_tensorflow_and_others_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "node.xml"
+    config.write_text(node_configuration(node=RACK + GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=20))
+    without = tmp_path / "without"
+    without.mkdir()
+    (without / "sitecustomize.py").write_text("import sys\nsys.modules['tensorflow'] = None\n")
+    monkeypatch.setenv("RACK", "with")
+    with LocalCluster(nodes=1, config=config) as nodes:
+        monkeypatch.setenv("RACK", "without")
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(without), os.environ.get("PYTHONPATH", "")]))
+        nodes.start_node()
+        tfi.load("mixed", {"id": np.arange(64)}, partitions=8, address=nodes.address)
+        with tfi.connect(nodes.address) as client:
+            with pytest.raises(NoAgentError, match=r"has no TensorFlow .* or other nodes \(--nodes\)"):
+                client.submit(SCRIPTS / "show_task.py", cache="mixed")
+            job = succeed(client, "show_task.py", cache="mixed", args=[str(tmp_path)], nodes={"rack": "with"})
+            assert [task.node_address for task in job.attempt.tasks] == [nodes.address]
+
+
 def test_a_client_outside_the_cluster_has_servers_beside_the_rows_for_as_long_as_it_lives(
     cluster: LocalCluster, client: tfi.Client
 ) -> None:
     tfi.load("rows_of_an_outside_client", {"id": np.arange(90)}, partitions=PARTITIONS, address=cluster.address)
     command = [sys.executable, SCRIPTS / "outside_client.py", cluster.address, "rows_of_an_outside_client"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     job, rows = (line.split()[1:] for line in done.stdout.splitlines() if line.startswith(("job", "rows")))
     assert int(rows[0]) >= 60 * 10
     assert rows[1:] == ["90", "3"]
@@ -268,4 +294,43 @@ def test_a_client_outside_the_cluster_has_servers_beside_the_rows_for_as_long_as
         handle = client.job(lines[0][1])
         assert handle.status.state == "running"
         process.kill()
-        assert handle.wait(timeout=30).state == "succeeded"
+        assert handle.wait(timeout=300).state == "succeeded"
+
+
+@pytest.mark.long
+def test_a_client_outside_the_cluster_ends_with_its_servers_and_says_so(
+    cluster: LocalCluster, client: tfi.Client, tmp_path: Path
+) -> None:
+    tfi.load("rows_of_a_client_that_goes_on", {"id": np.arange(90)}, partitions=PARTITIONS, address=cluster.address)
+    command = [sys.executable, SCRIPTS / "outside_client.py", cluster.address, "rows_of_a_client_that_goes_on"]
+    # TensorFlow alone would raise an error that only says which address refused a connection, or wait for its servers
+    # without an end, deaf to Ctrl-C.
+    output = tmp_path / "stderr"
+    with (
+        output.open("w") as stderr,
+        subprocess.Popen([*command, "go-on"], stdout=subprocess.PIPE, stderr=stderr, text=True) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            lines = [process.stdout.readline().split() for _ in range(2)]
+            handle = client.job(lines[0][1])
+            handle.stop(wait=False)
+            # The client itself may wait a minute for the end of its job.
+            assert process.wait(120) == 1
+        finally:
+            process.kill()
+    assert f"the servers of job {handle.id} have ended" in output.read_text()
+
+
+def test_an_error_of_a_client_outside_names_the_end_of_its_servers(
+    cluster: LocalCluster, client: tfi.Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tfi.load("rows_of_a_client_that_raises", {"id": np.arange(30)}, partitions=PARTITIONS, address=cluster.address)
+    for is_stopped in (False, True):
+        with (
+            pytest.raises(ZeroDivisionError),
+            client.parameter_servers("rows_of_a_client_that_raises", ps=1) as handle,
+        ):
+            raise ZeroDivisionError(is_stopped and handle.stop(wait=False))
+        said = capsys.readouterr().err
+        assert (f"the servers of job {handle.id} have ended: stopped on request. " in said) is is_stopped

@@ -189,6 +189,7 @@ def test_rows_with_the_same_affinity_value_are_read_from_one_partition(cluster: 
     assert len(set.union(*homes.values())) > 2
 
 
+@pytest.mark.long
 def test_large_rows_before_many_small_ones_are_loaded(cluster: LocalCluster) -> None:
     values = [bytes(8 * MIB)] * 30 + [b"x"] * 300_000
     tfi.load("unequal", {"value": values}, partitions=8, address=cluster.address)
@@ -204,7 +205,7 @@ def test_progress_is_of_rows_that_are_stored(cluster: LocalCluster) -> None:
             assert client.get_cache("progress").get_size() >= progress.rows
             received.append(progress)
 
-        rows = 40 * BATCH_ROWS
+        rows = 15 * BATCH_ROWS
         columns = {"x": np.arange(rows), "y": np.ones(rows)}
         tfi.load("progress", columns, progress=check, partitions=PARTITIONS, address=cluster.address)
     stored = [progress.rows for progress in received]
@@ -219,7 +220,7 @@ def test_an_error_of_the_progress_callback_ends_the_load(cluster: LocalCluster) 
         raise RuntimeError(f"{progress.rows} rows are too many")
 
     with pytest.raises(RuntimeError, match="rows are too many"):
-        tfi.load("unwanted", {"x": np.arange(40 * BATCH_ROWS)}, progress=fail, address=cluster.address)
+        tfi.load("unwanted", {"x": np.arange(15 * BATCH_ROWS)}, progress=fail, address=cluster.address)
     with thin_client(cluster.nodes[0].pid) as client:
         assert "unwanted" not in client.get_cache_names()
 

@@ -21,7 +21,7 @@ from tensorflow_ignite.testing import LocalCluster  # noqa: E402
 ROWS, WIDTH = 6_000, 16_384
 # So many that the new node surely gets some which were not read yet.
 PARTITIONS = 64
-SECONDS = 60.0
+SECONDS = 180.0
 
 
 def owners(cache: str, address: str) -> set[str]:
@@ -30,7 +30,7 @@ def owners(cache: str, address: str) -> set[str]:
     return {endpoint.address for endpoint in make_plan(asked).endpoints}
 
 
-@pytest.mark.parametrize("transport", ["shared", "tcp", "flight"])
+@pytest.mark.parametrize("transport", ["shared", "tcp", pytest.param("flight", marks=pytest.mark.long)])
 def test_an_epoch_that_a_node_joins_has_each_row_once(nodes: LocalCluster, transport: str) -> None:
     cache = f"joined-{transport}"
     ids = np.arange(ROWS)
@@ -70,7 +70,7 @@ def test_joined_tables_have_all_rows_or_are_an_error_while_their_partitions_move
         nonlocal refused
         try:
             assert read() == expected
-        except (errors.PartitionNotLocalError, errors.ConnectionFailedError):
+        except (errors.PartitionNotLocalError, errors.ConnectionFailedError, errors.NoAgentError):
             refused += 1
             return False
         return True

@@ -21,7 +21,7 @@ from tensorflow_ignite.testing import node_configuration
 from tensorflow_ignite.testing.ports import PortBlock
 
 XML = Path(__file__).resolve().parents[2] / "java" / "config" / "tensorflow-ignite.xml"
-TIMEOUT = 60
+TIMEOUT = 240
 
 
 class Node:
@@ -102,6 +102,7 @@ def test_ready_line_has_the_address_of_the_node(start: Callable[..., Node], tmp_
     assert node.await_event("topology")["nodes"] == [ready["node_id"]]
 
 
+@pytest.mark.long
 def test_a_node_that_grows_requests_no_full_collection_of_its_heap(start: Callable[..., Node], tmp_path: Path) -> None:
     log = tmp_path / "gc.log"
     node = start(f"--jvm-arg=-Xlog:gc:file={log}", "--data-region-bytes=1073741824")
@@ -223,7 +224,7 @@ def test_threads_of_a_jvm_are_found_by_the_classes_they_run() -> None:
         "print(jvm.stacks('java.lang.ref.'))\n"
         "print(host._running_threads())\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=TIMEOUT, check=True)
     found, ours = done.stdout.split("What still runs:\n")
     assert re.search(r"^Finalizer \(WAITING\)\n(    .*\n)*?    .*ReferenceQueue\.remove\(", found, re.MULTILINE)
     # No node runs there.

@@ -9,7 +9,7 @@ from jobs import LIMIT, await_files, cli, kill_at_once
 from waiting import await_true
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 

@@ -35,6 +35,7 @@ def cli(address: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_rows_come_back_with_their_nodes_and_an_inactive_cluster_says_whom_it_misses(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from jobs import SCRIPTS, await_job
+from jobs import LIMIT, SCRIPTS, await_job
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 
@@ -48,9 +48,9 @@ def ends_saved(handle: JobHandle, folder: Path, attempt: int) -> None:
     ), [event.text for event in handle.events()]
 
 
-def test_planned_ends_lose_no_step(tmp_path: Path) -> None:
+def test_planned_ends_lose_no_step(tmp_path: Path, tolerant: Path) -> None:
     # Each node more is a TensorFlow more in each attempt.
-    with LocalCluster(nodes=2) as nodes, tfi.connect(",".join(nodes.addresses)) as client:
+    with LocalCluster(nodes=2, config=tolerant) as nodes, tfi.connect(",".join(nodes.addresses)) as client:
         tfi.load("ledger", {"x": np.arange(300, dtype=np.float32)}, backups=1, address=nodes.address)
         handle = client.submit(
             SCRIPTS / "ledger.py", cache="ledger", args=[str(tmp_path)], max_crashes=0, stop_grace=30, start_timeout=300
@@ -76,7 +76,7 @@ def test_planned_ends_lose_no_step(tmp_path: Path) -> None:
             assert handle.status.attempts[2].cause_kind == "planned"
             assert handle.status.attempts[2].cause.endswith("is being stopped")
         finally:
-            job = handle.stop(save=True, timeout=90)
+            job = handle.stop(save=True, timeout=LIMIT)
         (step,) = ledger(tmp_path, job, 4)
         assert job.crashes == 0
         assert job.events[-1].text.endswith(f"; attempt 4 ended at step {step}, saved at step {step}")

@@ -46,10 +46,12 @@ def test_quickstart_loses_a_node_resumes_and_says_so_in_its_last_line() -> None:
     with quickstart() as (process, output):
         lines = output.read().splitlines()
     assert process.returncode == 0, lines
-    last = re.fullmatch(r"quickstart: ok accuracy=(\S+) attempts=2 resumed_from_step=(\d+) seconds=\S+", lines[-1])
+    last = re.fullmatch(r"quickstart: ok accuracy=(\S+) attempts=(\d+) resumed_from_step=(\d+) seconds=\S+", lines[-1])
     assert last, lines
     assert float(last[1]) >= 0.9
-    assert int(last[2]) > 0
+    # One more, if the machine was too busy for a lease.
+    assert int(last[2]) >= 2
+    assert int(last[3]) > 0
 
 
 def test_quickstart_cleans_up_when_it_is_interrupted_in_the_middle() -> None:

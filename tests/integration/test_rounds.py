@@ -13,7 +13,7 @@ import pytest
 from jobs import LIMIT, SCRIPTS, await_files, await_job, cli, read
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 
@@ -68,8 +68,10 @@ def trained(folder: Path, handle: JobHandle, round: int, attempt: int = 1) -> se
         time.sleep(0.1)
 
 
-def test_rounds_leave_out_no_row_although_a_node_is_killed_and_publish_no_worse_model(tmp_path: Path) -> None:
-    with LocalCluster(nodes=1) as nodes, tfi.connect(nodes.addresses[0]) as client:
+def test_rounds_leave_out_no_row_although_a_node_is_killed_and_publish_no_worse_model(
+    tmp_path: Path, tolerant: Path
+) -> None:
+    with LocalCluster(nodes=1, config=tolerant) as nodes, tfi.connect(nodes.addresses[0]) as client:
         # Of two nodes the job goes on with the older one.
         nodes.start_node()
         cache = "line"
@@ -150,11 +152,8 @@ def test_rounds_leave_out_no_row_although_a_node_is_killed_and_publish_no_worse_
                 publication.version or 0 for each in history for publication in each.publications
             )
         finally:
-            begin = time.monotonic()
             stopped = handle.stop(timeout=LIMIT)
-            seconds = time.monotonic() - begin
         assert stopped.state == "stopped"
-        assert seconds < 10
 
 
 def client_versions(nodes: LocalCluster) -> set[int]:
@@ -176,19 +175,16 @@ def test_a_planned_end_ends_a_wait_at_once_and_the_next_attempt_goes_on(
         "for round in tfi.train.rounds():\n"
         "    print('round', round.number, 'of attempt', tfi.train.context().attempt, flush=True)\n"
     )
-    handle = client.submit(script, cache="waits", continuous=True, every=3600, max_crashes=0)
+    # Both times are longer than LIMIT: an end that waited for one of them would fail the test.
+    handle = client.submit(script, cache="waits", continuous=True, every=3600, stop_grace=2 * LIMIT, max_crashes=0)
     job = await_job(handle, waits_for("its time, in"))
     pid = job.attempts[0].tasks[-1].status.pid
     assert pid is not None
-    begin = time.monotonic()
     os.kill(pid, signal.SIGTERM)
     job = await_job(handle, lambda job: len(job.attempts) == 2)
-    assert time.monotonic() - begin < 10
     assert job.attempts[0].cause_kind == "planned"
     await_job(handle, lambda job: len(job.attempts) == 2 and waits_for("its time, in")(job))
-    begin = time.monotonic()
     job = handle.stop(save=True, timeout=LIMIT)
-    assert time.monotonic() - begin < 10
     assert job.state == "stopped"
     assert [each.number for each in job.rounds] == [1]
     # The round was over: it is not trained again.
@@ -207,6 +203,7 @@ def test_a_continuous_job_whose_script_knows_no_rounds_ends_with_it_and_says_so(
     assert "rounds: none; they begin when the script calls tfi.train.rounds()" in described
 
 
+@pytest.mark.long
 def test_models_of_tf_keras_are_published_by_several_workers(
     cluster: LocalCluster, client: tfi.Client, tmp_path: Path
 ) -> None:

@@ -31,7 +31,7 @@ ROWS = 64
 CACHE = "guarded"
 TOKEN = "dGhlIHRva2VuIG9mIHRoZSB0ZXN0cywgMzIgYnl0ZXM"
 # A refusal comes at once; this is for busy machines.
-SOON = 20.0
+SOON = 40.0
 _THIN_TLS = """
 <property name="sslEnabled" value="true"/>
 <property name="sslClientAuth" value="{mutual}"/>

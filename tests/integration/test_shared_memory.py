@@ -42,7 +42,7 @@ def pixels(ids: Any) -> Any:
 def images(cluster: LocalCluster) -> str:
     """A cache whose rows are computed from their ids."""
     ids = np.arange(ROWS)
-    tfi.load("shared-images", {"id": ids, "pixels": pixels(ids)}, partitions=16, address=cluster.address)
+    tfi.load("shared-images", {"id": ids, "pixels": pixels(ids)}, partitions=64, address=cluster.address)
     return "shared-images"
 
 

@@ -34,7 +34,7 @@ ASSUMED = {
         0: _MODEL,
         1: "def f(row, label):\n    return row['pixels'], label\n",
         2: "images = np.zeros((20, 28, 28), np.uint8)\n"
-        'tfi.load("images", {"pixels": images, "price": [str(number) for number in range(20)]})\n',
+        'tfi.load("photos", {"pixels": images, "price": [str(number) for number in range(20)]})\n',
         3: 'rows = {"label": labels, "name": ["a"] * 300, "price": np.arange(300.0)}\n'
         'tfi.load("digits", rows, if_exists="replace")\n',
         4: 'segments = {"segment": np.arange(4), "discount": np.zeros(4)}\n'
@@ -55,9 +55,19 @@ ASSUMED = {
     },
     "models.md": {
         0: _DIGITS,
-        1: 'model.save("digits.keras")\n',
+        1: 'from pathlib import Path\nmodel.save("digits.keras")\n'
+        'client = tfi.connect(os.environ["TENSORFLOW_IGNITE_ADDRESS"])\n'
+        'client.models.add("digits", "digits.keras", label="stable")\n',
         2: 'tfi.load("digits_test", {"pixels": pixels}, if_exists="replace")\n'
         "def scaled(values):\n    return values / 16\n",
+    },
+    "predict.md": {
+        0: _MODEL + 'tfi.load("images", {"pixels": pixels, "label": labels}, if_exists="replace")\n'
+        'model = keras.Model(inputs, keras.layers.Dense(10, name="digits")(inputs))\nmodel.save("digits.keras")\n'
+        'client = tfi.connect(os.environ["TENSORFLOW_IGNITE_ADDRESS"])\n'
+        'client.models.add("digits", "digits.keras", label="stable")\n',
+        3: 'import grpc\nclient.models.deploy("digits")\nrows = pixels[:4]\n'
+        'channel = grpc.insecure_channel(os.environ["TENSORFLOW_IGNITE_ADDRESS"])\n',
     },
     "storage.md": {
         0: _DIGITS + "open('trips.csv', 'w').write('fare\\n1.5\\n')\n",

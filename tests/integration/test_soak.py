@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 from many_caches import TRANSPORTS, Cache, fill, read
 from thin_client import thin_client
@@ -27,9 +28,8 @@ def footprints(cluster: LocalCluster) -> dict[str, Footprint]:
     gc.collect()
     found = {"this process": Footprint.of(os.getpid())}
     for node in cluster.nodes:
-        with tfi.connect(node.address) as client:
-            for _ in range(CALLS):
-                client.nodes()
+        with tfi.connect(node.address) as client, ThreadPoolExecutor(16) as pool:
+            list(pool.map(lambda _: client.nodes(), range(CALLS)))
         found[node.name] = Footprint.of(node.pid)
     return found
 

@@ -14,6 +14,8 @@ import numpy as np
 import psutil
 import pytest
 from jobs import LIMIT, SCRIPTS, await_gone, await_job, environment, read
+from pyignite.exceptions import SQLError
+from thin_client import thin_client
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.errors import ConnectionFailedError, InvalidRequestError
@@ -138,6 +140,9 @@ def configuration(ports: PortBlock, name: str, *, service: bool) -> str:
     text = text.replace("47500..47509", f"{ports.first}..{ports.first + 9}").replace('"47500"', f'"{ports.first}"')
     if service:
         text = text.replace('<property name="service">', FILTER + '<property name="service">')
+        bean = '<bean class="io.tensorflowignite.TensorFlowService"'
+        assert f"{bean}/>" in text
+        text = text.replace(f"{bean}/>", f'{bean}><property name="sqlFunctions" value="true"/></bean>')
         more = ATTRIBUTE + CACHE
     else:
         text = re.sub(r'<property name="serviceConfiguration">.*?</list>\s*</property>', "", text, flags=re.DOTALL)
@@ -159,6 +164,7 @@ def test_a_stock_node_with_our_jar_and_bean_runs_jobs_and_a_node_without_both_jo
             try:
                 other.await_printed(r"servers=2")
                 run_jobs(client, chosen, other, tmp_path)
+                predict_by_sql(client, chosen, other)
             finally:
                 other.kill()
         below = {process.pid for process in psutil.Process(chosen.process.pid).children(recursive=True)}
@@ -170,6 +176,23 @@ def test_a_stock_node_with_our_jar_and_bean_runs_jobs_and_a_node_without_both_jo
     finally:
         if chosen.process.poll() is None:
             chosen.kill()
+
+
+def predict_by_sql(client: tfi.Client, chosen: StockNode, other: StockNode) -> None:
+    """A function of SQL is refused while there is a server without it, which does not know its name."""
+    (node,) = client.nodes()
+    select = "SELECT TF_PREDICT('digits', 1)"
+    with thin_client(chosen.process.pid) as ignite:
+        refusal = r"these server nodes do not run the service: \[[0-9a-f]{8}\]"
+        with pytest.raises(SQLError, match=refusal) as refused:
+            list(ignite.sql(select))
+        assert node.id[:8] not in str(refused.value)
+        assert "[code=INVALID_REQUEST]" in str(refused.value)
+        # The other server, which has rows too, may be the first that answers.
+        with pytest.raises(SQLError, match=f'{refusal}|Function "TF_PREDICT" not found'):
+            list(ignite.sql(f'{select} FROM "everywhere".Everywhere'))
+    with thin_client(other.process.pid) as ignite, pytest.raises(SQLError, match='Function "TF_PREDICT" not found'):
+        list(ignite.sql(select))
 
 
 def run_jobs(client: tfi.Client, chosen: StockNode, other: StockNode, folder: Path) -> None:

@@ -24,8 +24,8 @@ from tensorflow_ignite.testing import LocalCluster
 tf = pytest.importorskip("tensorflow")
 pytest.importorskip("tensorboard")
 
-_START = 60.0
-_END = 10.0
+_START = 180.0
+_END = 60.0
 RUN = "jobs/7f3a/logs"
 #: Starts the program of TensorBoard's package, just as its console script does.
 TENSORBOARD = "from tensorboard.main import run_main; run_main()"

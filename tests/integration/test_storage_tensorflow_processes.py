@@ -28,8 +28,8 @@ gfile = tf.io.gfile
 SCRIPTS = Path(__file__).parent / "scripts"
 THREADS = 16
 # A process imports TensorFlow first, on a machine that may be busy.
-_START = 60.0
-_END = 20.0
+_START = 180.0
+_END = 60.0
 
 
 @contextmanager

@@ -125,7 +125,7 @@ def test_a_node_lets_go_when_its_reader_is_killed(cluster: LocalCluster) -> None
 @pytest.mark.parametrize("fate", ["killed", "frozen"])
 def test_the_reader_raises_when_its_node_has_terminated(nodes: LocalCluster, fate: str) -> None:
     ids = np.arange(1_000)
-    tfi.load(f"tcp-{fate}", {"x": pixels(ids, WIDE)}, partitions=16, address=nodes.address)
+    tfi.load(f"tcp-{fate}", {"x": pixels(ids, WIDE)}, partitions=64, address=nodes.address)
     victim = nodes.nodes[-1]
     (endpoint,) = [each for each in endpoints(nodes, f"tcp-{fate}") if each.address == victim.address]
     stream = iter(choice.open_stream(endpoint, "wide rows", "tcp"))

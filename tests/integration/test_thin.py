@@ -41,7 +41,7 @@ from tensorflow_ignite.testing.ports import PortBlock
 from tensorflow_ignite.v1 import data_pb2
 
 # What a reader may take to say that nobody answers, in seconds.
-SOON = 8.0
+SOON = 20.0
 ROWS = 3000
 
 

@@ -69,7 +69,7 @@ _CACHE = """
 """
 _CACHES = [
     # A template: what caches that clients make by their name look like.
-    _CACHE.format(name="*", mode="PARTITIONED", backups=0, partitions=8),
+    _CACHE.format(name="*", mode="PARTITIONED", backups=0, partitions=32),
     _CACHE.format(name="backed", mode="PARTITIONED", backups=1, partitions=48),
     _CACHE.format(name="everywhere", mode="REPLICATED", backups=0, partitions=20),
 ]

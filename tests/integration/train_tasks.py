@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
-import socket
 import threading
 import time
 from pathlib import Path
@@ -15,9 +15,12 @@ from google.protobuf import json_format
 
 from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.base.messages import to_json
+from tensorflow_ignite.testing.ports import PortBlock
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
 SECONDS = 300
+_BLOCK = PortBlock()
+_PORTS = itertools.cycle(range(_BLOCK.first, _BLOCK.last + 1))
 
 
 class Task:
@@ -144,9 +147,5 @@ class Job:
 
 
 def free_addresses(count: int) -> list[str]:
-    """Addresses on ports that were free a moment ago."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    addresses = [f"127.0.0.1:{server.getsockname()[1]}" for server in sockets]
-    for server in sockets:
-        server.close()
-    return addresses
+    """Addresses on free ports that the system hands out to nobody else."""
+    return [f"127.0.0.1:{next(_PORTS)}" for _ in range(count)]

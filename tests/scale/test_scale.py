@@ -23,7 +23,7 @@ from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.jobs.archive import pack
-from tensorflow_ignite.jobs.client import JobHandle
+from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Attempt
 from tensorflow_ignite.testing import LocalCluster, LocalNode, leaks
 

@@ -8,18 +8,20 @@ from pathlib import Path
 
 import grpc
 import pytest
-from agent_harness import Agent, archive, eventually, request
 
-from tensorflow_ignite.agent import gpus
+from agent_harness import Agent, archive, eventually, request
+from tensorflow_ignite.agent import gpus, names
+from tensorflow_ignite.agent.environment import environment
 from tensorflow_ignite.agent.gpus import Gpus, find_gpus
 from tensorflow_ignite.agent.rejection import RequestRejected
+from tensorflow_ignite.v1 import agent_pb2, job_pb2
 from tensorflow_ignite.v1.job_pb2 import Gpu
 
 # It writes what it sees, and runs until it is ended.
 SCRIPT = """
 import os, time
 print(repr(os.environ["CUDA_VISIBLE_DEVICES"]), os.environ["TF_FORCE_GPU_ALLOW_GROWTH"], flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -88,6 +90,15 @@ def test_a_task_sees_its_own_gpus_alone_until_nothing_of_it_is_left(tmp_path: Pa
         code = archive(tmp_path / "c.zip", {"main.py": SCRIPT})
         first, second, third, without = (agent.key(index) for index in range(4))
         agent.reserve(first, second, third, without)
+        # A file lies where its directory is to be made.
+        in_the_way = agent.work / names.task_path(first)
+        in_the_way.parent.mkdir(parents=True)
+        in_the_way.touch()
+        message = request(first, code)
+        message.gpus = 2
+        with pytest.raises(grpc.RpcError, match="File exists"):
+            agent.call("StartTask", message)
+        in_the_way.unlink()
         for key, count in ((first, 1), (second, 1), (without, 0)):
             message = request(key, code)
             message.gpus = count
@@ -107,3 +118,31 @@ def test_a_task_sees_its_own_gpus_alone_until_nothing_of_it_is_left(tmp_path: Pa
         eventually(lambda: agent.output.count("'0'") == 2)
     finally:
         agent.close()
+
+
+@pytest.mark.parametrize(
+    ("node", "user", "order"),
+    [
+        ({}, {}, "PCI_BUS_ID"),
+        ({"CUDA_DEVICE_ORDER": "FASTEST_FIRST"}, {}, "FASTEST_FIRST"),
+        ({}, {"CUDA_DEVICE_ORDER": "FASTEST_FIRST"}, "FASTEST_FIRST"),
+    ],
+)
+def test_a_task_counts_gpus_in_the_order_of_the_driver_unless_its_user_sets_another(
+    node: dict[str, str], user: dict[str, str], order: str, tmp_path: Path
+) -> None:
+    message = request(agent_pb2.TaskKey(job_id="7f3a", attempt=1, role=job_pb2.ROLE_WORKER), tmp_path / "c.zip")
+    message.spec.env.update(user)
+    paths = [tmp_path / name for name in ("code", "context", "progress", "command", "temporary")]
+    variables = environment(message, paths[0], "mark", *paths[1:], agents=node, gpus=("1",))
+    assert (variables["CUDA_VISIBLE_DEVICES"], variables["CUDA_DEVICE_ORDER"]) == ("1", order)
+
+
+def test_the_used_memory_of_gpus_is_that_of_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver(tmp_path, monkeypatch, 'test "$2" = GPU-1,GPU-2 && echo 512 && echo 1024')
+    assert gpus.used_bytes(["GPU-1", "GPU-2"]) == 1536 << 20
+    assert gpus.used_bytes(["GPU-3"]) == 0
+    driver(tmp_path, monkeypatch, "echo '[N/A]'")
+    assert gpus.used_bytes(["GPU-1"]) == 0
+    monkeypatch.setenv("PATH", "")
+    assert gpus.used_bytes(["GPU-1"]) == 0

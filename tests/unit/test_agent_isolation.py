@@ -13,9 +13,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from agent_harness import SECRET, Agent, archive, eventually, request
 from google.protobuf import json_format
 
+from agent_harness import SECRET, Agent, archive, eventually, request
 from tensorflow_ignite.agent.inherited import USUAL, inherited
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
@@ -82,7 +82,7 @@ def test_task_inherits_listed_variables_and_none_of_the_nodes_secrets(agent: Age
     assert not NODES_SECRETS.keys() & env.keys()
     assert "hidden" not in agent.output
     given = {"TMPDIR", "TF_CPP_MIN_LOG_LEVEL", "TF_GRPC_REUSE_PORT", "PYTHONPATH"}
-    given |= {"PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "CUDA_VISIBLE_DEVICES"}
+    given |= {"PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"}
     given |= {"TF_FORCE_GPU_ALLOW_GROWTH", "XLA_PYTHON_CLIENT_PREALLOCATE"}
     own = {f"TENSORFLOW_IGNITE_{name}" for name in ("CONTEXT", "PROGRESS", "COMMAND", "TASK")}
     # LC_CTYPE is what Python itself sets in the C locale.
@@ -217,9 +217,9 @@ def test_time_that_is_over_ends_a_task_for_good_after_it_could_save(agent: Agent
         "def end(*_):\n    print('saved'); sys.exit(0)\n"
         "signal.signal(signal.SIGTERM, end)\nprint('up')\ntime.sleep(600)"
     )
-    status = run(agent, source, {"runTime": "1s"})
+    status = run(agent, source, {"runTime": "8s"})
     assert (status.state, status.failed_permanently) == (job_pb2.TASK_STATE_FAILED, True)
-    assert status.error.startswith("worker 0 was ended: it ran for 1 s; a task may run for 1 s (taskTimeLimitHours)")
+    assert status.error.startswith("worker 0 was ended: it ran for 8 s; a task may run for 8 s (taskTimeLimitHours)")
     assert agent.output == "up\nsaved\n"
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from agent_harness import DEADLINE_SECONDS, Agent, eventually, is_alive
 
+from agent_harness import DEADLINE_SECONDS, Agent, eventually, is_alive
 from tensorflow_ignite.agent import environment, process, work_directory
 from tensorflow_ignite.agent.keeper import Keeper
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
@@ -71,10 +71,21 @@ def grant(agent: Agent, seconds: float) -> float:
     return end
 
 
-def await_end(pids: list[int]) -> float:
-    """Waits until processes have ended; returns the time."""
-    eventually(lambda: not any(map(is_alive, pids)))
-    return time.monotonic()
+def await_end(pids: list[int]) -> tuple[float, float]:
+    """Waits until processes have ended; returns the time, and how many seconds a busy machine may have cost.
+
+    These are 0 where this process was never late. Several others, one after the other, may each be as late as it is.
+    """
+    looked, late = time.monotonic(), 0.0
+
+    def have_ended() -> bool:
+        nonlocal looked, late
+        now = time.monotonic()
+        looked, late = now, late + max(now - looked - 0.05, 0)
+        return not any(map(is_alive, pids))
+
+    eventually(have_ended)
+    return looked, 5 * late
 
 
 def test_stop_ends_a_process_that_left_its_session_and_cleared_its_environment(agent: Agent) -> None:
@@ -92,7 +103,7 @@ def test_a_hidden_process_gets_the_grace_of_a_stop_after_the_end_of_its_script(a
     script_ends = "\nsignal.signal(signal.SIGTERM, signal.SIG_DFL)\nprint('ready', flush=True)"
     task = agent.start(HIDE.replace(IGNORE_IN_HIDDEN, save) + script_ends + SLEEP)
     agent.await_events(lambda _: "hidden" in agent.output and "ready" in agent.output)
-    agent.stop(grace="20s")
+    agent.stop(grace="200s")
     assert agent.ended(task).exit_code == -signal.SIGTERM
     assert agent.output.endswith("saved\n")
 
@@ -109,16 +120,17 @@ def test_everything_of_a_task_ends_at_once_with_its_killed_agent(agent: Agent) -
     pids = [hidden, agent.script(task), agent.keeper(task).pid]
     agent.process.kill()
     killed = time.monotonic()
-    assert await_end(pids) < killed + MARGIN_SECONDS
+    ended, late = await_end(pids)
+    assert ended < killed + MARGIN_SECONDS + late
 
 
 def test_a_stopped_agents_tasks_end_with_their_lease_and_the_agent_too(agent: Agent) -> None:
     task, hidden = hide(agent)
     pids = [hidden, agent.script(task), agent.keeper(task).pid]
-    end = grant(agent, 1.0)
+    end = grant(agent, 6)
     agent.process.send_signal(signal.SIGSTOP)
-    ended = await_end(pids)
-    assert end < ended < end + MARGIN_SECONDS
+    ended, late = await_end(pids)
+    assert end < ended < end + MARGIN_SECONDS + late
     # It could not end by itself, and would keep its directory from the next agent.
     assert agent.process.wait(DEADLINE_SECONDS) == -signal.SIGKILL
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import grpc
 import pytest
-from agent_harness import DEADLINE_SECONDS, SECRET, Agent, archive, eventually, is_alive, request
 from google.protobuf import json_format
 
+from agent_harness import DEADLINE_SECONDS, SECRET, Agent, archive, eventually, is_alive, request
 from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc, job_pb2, job_pb2_grpc
 
 # A task that ignores SIGTERM, with a child in a session of its own that does too.
@@ -263,7 +263,7 @@ def test_stop_gives_its_grace_to_a_task_and_to_its_children(agent: Agent) -> Non
     start = f"import signal, subprocess, sys, time\nsubprocess.Popen([sys.executable, '-uc', {child + rest!r}])\n"
     task = agent.start(start + parent + rest)
     agent.await_events(lambda _: agent.output.count("up") == 2)
-    agent.stop(grace="20s")
+    agent.stop(grace="200s")
     status = agent.ended(task)
     assert (status.state, status.exit_code) == (job_pb2.TASK_STATE_STOPPED, 3)
     assert agent.output == "up\nup\nparent saved\nchild saved\n"
@@ -279,16 +279,16 @@ def test_the_end_of_an_attempts_lease_kills_its_tasks_alone_and_without_grace(ag
     other = agent.start("import time\nprint('other')\ntime.sleep(600)", task=agent.key(attempt=2))
     task = start_stubborn(agent)
     agent.printed("other")
-    renewal = agent_pb2.HeartbeatRequest(leases=[lease(agent, 0.6), lease(agent, 60, attempt=2)])
+    begin = time.monotonic()
+    renewal = agent_pb2.HeartbeatRequest(leases=[lease(agent, 5), lease(agent, 600, attempt=2)])
     agent.call("Heartbeat", renewal)
     # An earlier end than the one that was granted changes nothing.
     agent.call("Heartbeat", agent_pb2.HeartbeatRequest(leases=[lease(agent, 0.1)]))
-    granted = time.monotonic()
     # A stop with a long grace is under way when the lease ends.
     stop = threading.Thread(target=agent.stop, kwargs={"grace": "60s"})
     stop.start()
     status = agent.ended(task)
-    assert 0.3 < time.monotonic() - granted < 10
+    assert 4.5 < time.monotonic() - begin < 30
     stop.join(DEADLINE_SECONDS)
     assert not stop.is_alive()
     assert status.state == job_pb2.TASK_STATE_STOPPED
@@ -315,18 +315,16 @@ def test_a_task_without_a_lease_is_killed_or_does_not_start(agent: Agent) -> Non
 
 
 def test_tasks_live_as_long_as_heartbeats_come_and_their_ports_longer(start_agent: StartAgent) -> None:
-    agent = start_agent(lease="0.8s")
+    agent = start_agent(lease="6s")
     with agent.heartbeats():
-        longer = agent.start(
-            "import time\ntime.sleep(1.2)\nprint('longer')\ntime.sleep(600)", task=agent.key(attempt=2)
-        )
+        longer = agent.start("import time\ntime.sleep(8)\nprint('longer')\ntime.sleep(600)", task=agent.key(attempt=2))
         task = start_stubborn(agent)
         agent.printed("longer")
     for silenced in (task, longer):
         status = agent.ended(silenced)
         assert status.state == job_pb2.TASK_STATE_FAILED
         assert "silent for" in status.error
-        assert "(lease 0.8 s)" in status.error
+        assert "(lease 6 s)" in status.error
     assert not agent.living()
     (port,) = agent.reserve(task)
     assert not can_bind(port)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from agent_harness import Agent, request
 
+from agent_harness import Agent, request
 from tensorflow_ignite import errors
 from tensorflow_ignite.agent import packages
 from tensorflow_ignite.jobs.archive import pack

@@ -6,9 +6,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from agent_harness import Agent, archive, request
 from test_agent_spares import await_spares, module
 
+from agent_harness import Agent, archive, request
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
 NICE_FIELD = 16

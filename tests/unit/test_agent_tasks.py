@@ -13,8 +13,8 @@ from pathlib import Path
 
 import grpc
 import pytest
-from agent_harness import SECRET, Agent, archive, is_alive, request
 
+from agent_harness import SECRET, Agent, archive, is_alive, request
 from tensorflow_ignite.agent import environment
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
@@ -335,3 +335,39 @@ def test_execute_permission_is_kept(agent: Agent) -> None:
     agent.call("StartTask", request(task, code))
     assert agent.ended(task).state == job_pb2.TASK_STATE_SUCCEEDED
     assert agent.output == "tool\n"
+
+
+def test_the_memory_of_a_task_and_of_what_it_starts_is_reported(agent: Agent) -> None:
+    child = "memory = bytearray(b'x') * (96 << 20); import time; time.sleep(600)"
+    agent.start(
+        f"import subprocess, sys, time\nsubprocess.Popen([sys.executable, '-c', {child!r}])\n"
+        "memory = bytearray(b'x') * (64 << 20)\ntime.sleep(600)"
+    )
+    # The first sample may be earlier than the memory.
+    found = agent.await_events(
+        lambda events: next((e.status.memory_bytes for e in events if e.status.memory_bytes > 160 << 20), None)
+    )
+    assert found < 400 << 20
+    agent.stop()
+
+
+def test_a_request_for_a_profile_reaches_its_task_alone(agent: Agent) -> None:
+    source = (
+        "import json, os, time\n"
+        "path = os.environ['TENSORFLOW_IGNITE_COMMAND']\n"
+        "while not os.path.exists(path):\n"
+        "    time.sleep(0.01)\n"
+        "profile = json.load(open(path))['profile']\n"
+        "print(profile['profileId'], profile['seconds'], profile['name'], flush=True)\n"
+        "time.sleep(600)"
+    )
+    agent.start(source)
+    second = agent.start(source, task=agent.key(1))
+    profile = agent_pb2.TaskProfile(key=second, profile_id="7e5", seconds=2.5, name="worker-1")
+    agent.call("ProfileTask", profile)
+    agent.printed("7e5 2.5 worker-1")
+    assert agent.output == "7e5 2.5 worker-1\n"
+    agent.stop()
+    with pytest.raises(grpc.RpcError, match="does not run here") as refused:
+        agent.call("ProfileTask", profile)
+    assert refused.value.code() == grpc.StatusCode.NOT_FOUND

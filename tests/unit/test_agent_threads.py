@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from agent_harness import Agent, archive, request
 
+from agent_harness import Agent, archive, request
 from tensorflow_ignite.agent import control_groups, threads
 from tensorflow_ignite.agent.spare_key import SpareKey, late_variables
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
@@ -70,6 +70,14 @@ def test_tasks_that_start_together_share_the_node_from_the_first_one_on(agent: A
     keys = [agent.key(role=role) for role in roles]
     agent.reserve(*keys)
     assert [variables(agent, agent.job, key) for key in keys] == [{}] * 3
+
+
+@pytest.mark.parametrize("role", [job_pb2.ROLE_EVALUATOR, job_pb2.ROLE_NAMED])
+def test_evaluators_and_tasks_with_roles_of_their_own_share_the_node_with_workers(agent: Agent, role: int) -> None:
+    agent.job = "trained"
+    keys = [agent.key(), agent.key(role=role)]
+    agent.reserve(*keys)
+    assert [variables(agent, agent.job, key) for key in keys] == [{THREADS: SHARE}] * 2
 
 
 def test_a_task_that_has_ended_takes_no_share(agent: Agent) -> None:

@@ -70,6 +70,29 @@ def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
     assert spec.read_rate == "50000rows"
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--nodes", "rack="], "--nodes rack= has no value."),
+        (["--ps-nodes", "rack="], "--ps-nodes rack= has no value."),
+        (["--kind", "custom", "--role", "x=" + "9" * 5000], "It is a whole number from 1 to 100"),
+        (["--kind", "custom", "--role", "x=99999999999"], "--role x=99999999999 has no possible number of tasks."),
+        (["--workers-per-node", "100000000000"], "workers_per_node 100000000000 is not a possible number."),
+        (
+            ["--with-directory", "ignite:///../x"],
+            "'ignite:///../x' (--with-directory) has a part '..'",
+        ),
+        (["--env", "TF_CONFIG={}"], "env 'TF_CONFIG' is a variable that each task gets from its node"),
+        (["--env", "worker:TF_CONFIG={}"], "env 'TF_CONFIG' is a variable that each task gets from its node"),
+    ],
+)
+def test_impossible_options_of_submit_are_refused_before_anything_is_sent(cli, node, script, options, reason) -> None:
+    code, out, err = cli("submit", "--cache", "images", *options, script)
+    assert (code > 0, out) == (True, "")
+    assert reason in " ".join(err.split())
+    assert not {"SubmitJob", "UploadCode"} & set(node.calls)
+
+
 def test_a_continuous_job_has_its_rules(cli, node, script) -> None:
     options = ["--continuous", "--every", "10m", "--replay", "0.5"]
     code, out, _ = cli("submit", "--cache", "images", *options, "--detach", script)
@@ -250,6 +273,23 @@ def test_describe_shows_everything_about_a_job(cli, node) -> None:
         out,
     )
     assert re.search(r"worker 1 +11b2c3d4 +failed +4001 +3 +1,234 +127\.0\.0\.1:5001 +3 ", out)
+
+
+def test_describe_shows_how_fast_running_tasks_train(cli, node) -> None:
+    job = running_job()
+    status = job.attempts[0].tasks[1].status
+    status.memory_bytes, status.device_memory_bytes = 1_500 << 20, 20 << 30
+    status.progress.total_steps = 400
+    status.progress.metrics["loss"] = 0.12344
+    status.progress.throughput.steps_per_second = 2
+    status.progress.throughput.examples_per_second = 12_345.6
+    status.progress.throughput.input_wait = 0.456
+    node.state.add(job)
+    code, out, _ = cli("describe", "7f3a")
+    assert code == 0
+    assert re.search(r"^  TASK +STEP +LOSS +STEPS/S +ROWS/S +INPUT WAIT +MEMORY +GPU MEMORY +LEFT$", out, re.M)
+    assert re.search(r"^  worker 0 +10 +0\.25 +- +- +- +- +- +-$", out, re.M)
+    assert re.search(r"^  worker 1 +11 +0\.1234 +2 +12,346 +46% +1\.5 GiB +20\.0 GiB +3m 14s$", out, re.M)
 
 
 def test_describe_shows_the_tasks_that_a_job_has_beside_those_of_its_kind(cli, node) -> None:
@@ -681,7 +721,11 @@ def test_stop_times_out_and_prints_what_it_waits_for(cli, node) -> None:
 
 
 def test_a_terminal_shows_progress_and_colours_and_is_left_clean(node) -> None:
-    node.state.add(running_job())
+    job = running_job()
+    for task in job.attempts[0].tasks:
+        task.status.progress.throughput.steps_per_second = 2
+        task.status.memory_bytes = 700 << 20
+    node.state.add(job)
     node.state.log("7f3a0000", b"hello [bold] \x1b[31mred\x1b[0m\n")
 
     def end(shown: str) -> None:
@@ -692,6 +736,10 @@ def test_a_terminal_shows_progress_and_colours_and_is_left_clean(node) -> None:
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
     assert "[worker 0] hello [bold] red" in plain
     assert "running, attempt 1: 2 workers" in plain
+    # The speed of each task, and the time left for all steps.
+    assert re.search(r"TASK +STEP +LOSS +STEPS/S", plain)
+    assert re.search(r"worker 1 +11 +0\.25 +2 +- +- +700 MiB +- +14s", plain)
+    assert "15s left" in plain
     assert "\x1b[32m[worker 0]\x1b[0m" in shown
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")  # the cursor is shown again
     assert plain.rstrip().endswith("s")

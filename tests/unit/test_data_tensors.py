@@ -29,7 +29,7 @@ from tensorflow_ignite.data.epochs.tensor_schema import (
     pack,
     types_of,
 )
-from tensorflow_ignite.data.epochs.tensors import arrays_of, empty_arrays
+from tensorflow_ignite.data.epochs.tensors import ALIGNMENT, arrays_of, empty_arrays, owned
 
 
 def batch_of(array: pa.Array, metadata: dict[bytes, bytes] | None = None) -> pa.RecordBatch:
@@ -403,3 +403,24 @@ def has_null(value: Any) -> bool:
     if isinstance(value, dict):
         value = list(value.values())
     return value is None or (isinstance(value, (list, tuple)) and any(has_null(entry) for entry in value))
+
+
+def test_memory_that_is_read_again_is_not_given_to_tensorflow() -> None:
+    kept = read(pa.array(range(1000), pa.float32()))
+    assert kept[0].ctypes.data % ALIGNMENT == 0
+    (given_away,) = owned(kept, kept=True)
+    assert given_away.ctypes.data % ALIGNMENT == 0, "TensorFlow copies it no more"
+    given_away[:] = -1
+    np.testing.assert_array_equal(kept[0], np.arange(1000, dtype=np.float32))
+    # Of an array at another address TensorFlow makes a copy.
+    (moved,) = owned([kept[0][1:]], kept=True)
+    assert moved.ctypes.data == kept[0].ctypes.data + 4
+    assert owned(kept, kept=False)[0].ctypes.data == kept[0].ctypes.data
+
+
+def test_arrays_of_a_batch_that_share_memory_get_their_own() -> None:
+    mask = np.ones(ALIGNMENT * 2, np.bool_)
+    mask = mask[-mask.ctypes.data % ALIGNMENT :][:ALIGNMENT]
+    first, second = owned([mask, mask], kept=False)
+    first[:] = False
+    assert second.all()

@@ -17,7 +17,7 @@ from tensorflow_ignite.cli import main
 from tensorflow_ignite.doctor import Finding, cluster, storage
 from tensorflow_ignite.v1 import job_pb2
 
-TIMEOUT = 2.0
+TIMEOUT = 20.0
 
 
 @pytest.fixture
@@ -89,9 +89,9 @@ def files(monkeypatch: pytest.MonkeyPatch):
     assert not stored.stored
 
 
-def examine(*addresses: str, thin: tuple[str, int] = ("127.0.0.1", 1)) -> dict[str, Finding]:
+def examine(*addresses: str, thin: tuple[str, int] = ("127.0.0.1", 1), timeout: float = TIMEOUT) -> dict[str, Finding]:
     found = {}
-    for finding in cluster.examine(addresses, thin, timeout=TIMEOUT):
+    for finding in cluster.examine(addresses, thin, timeout=timeout):
         assert finding.section == "cluster"
         assert bool(finding.remedy) == (finding.outcome != "ok"), finding
         found[finding.step] = finding
@@ -275,14 +275,15 @@ def test_a_foreign_program_at_the_thin_port_is_not_taken_for_ignite(closed, answ
 
         server = threading.Thread(target=serve)
         server.start()
-        found = examine(address(closed), thin=foreign.getsockname())
+        # It calls once more, and waits in vain.
+        found = examine(address(closed), thin=foreign.getsockname(), timeout=2.0)
         server.join(10)
     assert "it does not answer as Ignite does" in found["activation"].text
 
 
 def test_a_silent_thin_port_times_out(closed) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        found = examine(address(closed), thin=silent.getsockname())
+        found = examine(address(closed), thin=silent.getsockname(), timeout=2.0)
     assert "it does not answer as Ignite does" in found["activation"].text
 
 

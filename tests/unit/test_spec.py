@@ -42,6 +42,7 @@ def test_a_specification_survives_the_way_there_and_back() -> None:
         roles=(spec.RoleCount("actor", 2),),
         more_directories=("ignite:///models/n",),
         evaluator=spec.Evaluator("eval.py", "test"),
+        prediction=spec.Prediction("out", "n:1", "ignite:///models/n"),
     )
     assert spec.JobSpec.from_proto(sent.to_proto()) == sent
 
@@ -78,12 +79,15 @@ def test_every_value_of_every_enum_has_its_text(message, field, texts) -> None:
         (job_pb2.RoleEnvironment, spec.RoleEnvironment),
         (job_pb2.RoleCount, spec.RoleCount),
         (job_pb2.Evaluator, spec.Evaluator),
+        (job_pb2.Prediction, spec.Prediction),
         (job_pb2.Job, spec.Job),
         (job_pb2.Event, spec.Event),
         (job_pb2.Attempt, spec.Attempt),
         (job_pb2.Task, spec.Task),
         (job_pb2.TaskStatus, spec.TaskStatus),
         (job_pb2.Progress, spec.Progress),
+        (job_pb2.Throughput, spec.Throughput),
+        (job_pb2.ProfileTaskResponse, spec.TaskProfile),
         (job_pb2.Continuous, spec.Continuous),
         (job_pb2.RoundProgress, spec.RoundProgress),
         (job_pb2.Publication, spec.Publication),
@@ -112,6 +116,8 @@ def test_every_field_of_a_message_has_its_attribute(message, view) -> None:
         "restored_caches",
         "layout",
         "idle_causes",
+        "process_node_id",
+        "abandoned",
     }
     fields = {field.name for field in message.DESCRIPTOR.fields} - hidden
     assert {field.name for field in dataclasses.fields(view)} == fields

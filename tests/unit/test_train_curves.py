@@ -162,6 +162,16 @@ def test_one_task_of_a_job_draws(task: Task, draws: bool, monkeypatch: pytest.Mo
     assert task.log_directory == ("ignite:///jobs/7f3a/tensorboard" if task.in_job else "")
 
 
+def test_an_evaluator_that_reports_has_a_file_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curves, "_curves", {})
+    here = Task(in_job=True, job_id="7f3a", kind="multi-worker-mirrored", role="evaluator")
+    monkeypatch.setattr(curves.task, "current", lambda: here)
+    drawn = curves.of_this_process(curves.RUN)
+    assert drawn is not None
+    assert "/tensorboard/evaluation/events" in drawn._path
+    assert curves.of_this_process(curves.EVALUATION_RUN) is drawn
+
+
 def test_numbers_of_every_size_are_points(tmp_path: Path, read: Callable[[], Any]) -> None:
     values = {"huge": 1e300, "small": -1e300, "none": float("nan")}
     record = event_file.scalars(2**40, 1.5, values)

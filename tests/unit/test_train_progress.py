@@ -78,10 +78,11 @@ def test_reports_in_quick_succession_are_few_writes_and_the_last_is_among_them(
 
     monkeypatch.setattr(progress, "replace", replace)
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_WRITES", 3.0)
+    begin = time.monotonic()
     for step in range(1, 1001):
         train.report(step)
-    assert last.wait(20)
-    assert len(written) == 2
+    assert last.wait(60)
+    assert 2 <= len(written) <= 2 + (time.monotonic() - begin) // 3
 
 
 def test_force_writes_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

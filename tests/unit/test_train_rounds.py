@@ -11,16 +11,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from file_server import FileServer
 
 from tensorflow_ignite import train
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.changes import Position
-from tensorflow_ignite.errors import InvalidRequestError, StoredFileExistsError, StoredFileNotFoundError
+from tensorflow_ignite.errors import InvalidRequestError
+from tensorflow_ignite.models.deployments import Deployments
+from tensorflow_ignite.models.registry import Models
 from tensorflow_ignite.spec import Continuous, Publication
+from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.task import WorkerAssignment
 from tensorflow_ignite.train import fits, publishing, round_loop, round_rule
 from tensorflow_ignite.train.context import Context
-from tensorflow_ignite.train.publishing import Versions, is_worse
+from tensorflow_ignite.train.publishing import is_worse
 from tensorflow_ignite.train.round_loop import RoundLoop
 from tensorflow_ignite.train.training_round import Round
 from tensorflow_ignite.v1 import job_pb2
@@ -337,53 +341,6 @@ def test_outside_a_job_there_is_one_round_of_a_named_cache() -> None:
         train.rounds(cache="trips", validation_split=1.5)
 
 
-class Files:
-    """Files of a cluster, in memory."""
-
-    def __init__(self, files: dict[str, bytes]) -> None:
-        self.files = files
-
-    def list(self, path: str) -> list[Any]:
-        found = [SimpleNamespace(path=name) for name in sorted(self.files) if name.startswith(path + "/")]
-        if not found:
-            raise StoredFileNotFoundError(path)
-        return found
-
-    def open_reader(self, path: str) -> Any:
-        if path not in self.files:
-            raise StoredFileNotFoundError(path)
-        data = self.files[path]
-
-        def read_into(position: int, buffer: memoryview) -> int:
-            part = data[position : position + len(buffer)]
-            buffer[: len(part)] = part
-            return len(part)
-
-        return _Opened(SimpleNamespace(bytes=len(data), read_into=read_into))
-
-    def open_writer(self, path: str, mode: str, *, parents: bool) -> Any:
-        assert (mode, parents) == ("x", True)
-        if path in self.files:
-            raise StoredFileExistsError(path)
-        parts: list[bytes] = []
-
-        def close() -> None:
-            self.files[path] = b"".join(parts)
-
-        return _Opened(SimpleNamespace(write=parts.append), close)
-
-
-class _Opened:
-    def __init__(self, file: Any, close: Callable[[], None] = lambda: None) -> None:
-        self.file, self.close = file, close
-
-    def __enter__(self) -> Any:
-        return self.file
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
 class Model:
     """A model whose file has its loss."""
 
@@ -395,28 +352,46 @@ class Model:
 
 
 @pytest.fixture
-def files(monkeypatch: pytest.MonkeyPatch) -> Files:
-    models = SimpleNamespace(load_model=lambda path: Path(path).read_text())
-    monkeypatch.setitem(sys.modules, "tf_keras", SimpleNamespace(models=models))
-    return Files({"/models/trips/3.keras": b"0.5", "/models/trips/notes.txt": b"", "/models/trips/03.keras": b"9"})
+def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Models]:
+    """The models of a cluster; trips:1 has the loss 0.5."""
+    keras = SimpleNamespace(load_model=lambda path: Path(path).read_text())
+    monkeypatch.setitem(sys.modules, "tf_keras", SimpleNamespace(models=keras))
+    # No node serves a model.
+    monkeypatch.setattr(Deployments, "get", lambda deployments, name: None)
+    with FileServer() as server:
+        models = Models(Files.at((server.address,), timeout=5.0))
+        add(models, b"0.5", tmp_path)
+        yield models
 
 
-def publish(files: Files, loss: str, better: Any = "lower", name: str = "trips") -> Publication:
-    return publishing.publish(Model(loss), Versions(name, files), float, better)  # type: ignore[arg-type]
+def add(models: Models, content: bytes, folder: Path, name: str = "trips") -> None:
+    (folder / "other.keras").write_bytes(content)
+    models.add(name, folder / "other.keras", signatures={})
 
 
-def test_a_model_is_published_unless_it_is_worse_than_the_newest_version(files: Files) -> None:
-    assert publish(files, "0.6") == Publication("trips", 0.6, 3, 0.5, None)
-    assert "/models/trips/4.keras" not in files.files
-    assert publish(files, "nan").version is None
-    assert publish(files, "0.5") == Publication("trips", 0.5, 3, 0.5, 4)
-    assert files.files["/models/trips/4.keras"] == b"0.5"
-    assert publish(files, "0.6", "higher") == Publication("trips", 0.6, 4, 0.5, 5)
-    assert publish(files, "0.9", name="new") == Publication("new", 0.9, None, 0.0, 1)
+def content(models: Models, reference: str, folder: Path) -> str:
+    models.download(models.get(reference), folder / reference)
+    return (folder / reference / "model.keras").read_text()
 
 
-def test_two_jobs_that_publish_one_model_replace_no_version_and_publish_no_worse_one(files: Files) -> None:
-    versions, measured = Versions("trips", files), []  # type: ignore[arg-type]
+def publish(models: Models, loss: str, better: Any = "lower", name: str = "trips") -> Publication:
+    return publishing.publish(Model(loss), name, models, float, better)
+
+
+def test_a_model_is_published_unless_it_is_worse_than_the_newest_version(models: Models, tmp_path: Path) -> None:
+    assert publish(models, "0.6") == Publication("trips", 0.6, 1, 0.5, None)
+    assert models.newest("trips") == 1
+    assert publish(models, "nan").version is None
+    assert publish(models, "0.5") == Publication("trips", 0.5, 1, 0.5, 2)
+    assert content(models, "trips:2", tmp_path) == "0.5"
+    assert publish(models, "0.6", "higher") == Publication("trips", 0.6, 2, 0.5, 3)
+    assert publish(models, "0.9", name="new") == Publication("new", 0.9, None, 0.0, 1)
+
+
+def test_two_jobs_that_publish_one_model_replace_no_version_and_publish_no_worse_one(
+    models: Models, tmp_path: Path
+) -> None:
+    measured: list[str] = []
 
     def measure(other: bytes) -> Callable[[Any], float]:
         """While the versions are measured, another job publishes the next one."""
@@ -424,59 +399,61 @@ def test_two_jobs_that_publish_one_model_replace_no_version_and_publish_no_worse
         def measured_meanwhile(loss: str) -> float:
             measured.append(loss)
             if len(measured) == 2:
-                files.files["/models/trips/4.keras"] = other
+                add(models, other, tmp_path)
             return float(loss)
 
         return measured_meanwhile
 
-    found = publishing.publish(Model("0.2"), versions, measure(b"0.1"), "lower")
-    assert found == Publication("trips", 0.2, 4, 0.1, None)
-    del files.files["/models/trips/4.keras"]
+    found = publishing.publish(Model("0.2"), "trips", models, measure(b"0.1"), "lower")
+    assert found == Publication("trips", 0.2, 2, 0.1, None)
+    models.remove("trips:2")
     measured.clear()
-    found = publishing.publish(Model("0.2"), versions, measure(b"0.3"), "lower")
-    assert found == Publication("trips", 0.2, 4, 0.3, 5)
-    assert files.files["/models/trips/4.keras"] == b"0.3"
+    found = publishing.publish(Model("0.2"), "trips", models, measure(b"0.3"), "lower")
+    assert found == Publication("trips", 0.2, 3, 0.3, 4)
+    assert content(models, "trips:3", tmp_path) == "0.3"
 
 
 def test_a_version_that_is_removed_while_models_are_measured_is_not_compared(
-    files: Files, monkeypatch: pytest.MonkeyPatch
+    models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    versions, newest = Versions("trips", files), iter([9, 3])  # type: ignore[arg-type]
-    monkeypatch.setattr(versions, "newest", lambda: next(newest))
-    assert publishing.publish(Model("0.2"), versions, float, "lower") == Publication("trips", 0.2, 3, 0.5, 4)
+    newest = iter([9, 1])
+    monkeypatch.setattr(models, "newest", lambda name: next(newest))
+    assert publishing.publish(Model("0.2"), "trips", models, float, "lower") == Publication("trips", 0.2, 1, 0.5, 2)
 
 
-def test_a_published_version_that_cannot_be_used_is_named(files: Files) -> None:
-    files.files["/models/trips/4.keras"] = b"no model"
-    with pytest.raises(InvalidRequestError, match=r"ignite:///models/trips/4\.keras, cannot be measured"):
-        publish(files, "0.2")
-    files.files["/models/trips/5.keras"] = b"\xff"
-    with pytest.raises(InvalidRequestError, match=r"ignite:///models/trips/5\.keras, cannot be loaded .*fs rm"):
-        publish(files, "0.2")
+def test_a_published_version_that_cannot_be_used_is_named(models: Models, tmp_path: Path) -> None:
+    add(models, b"no model", tmp_path)
+    with pytest.raises(InvalidRequestError, match=r"ignite:///models/trips/2/model\.keras, cannot be measured"):
+        publish(models, "0.2")
+    add(models, b"\xff", tmp_path)
+    with pytest.raises(InvalidRequestError, match=r"/trips/3/model\.keras, cannot be loaded .*model rm trips:3"):
+        publish(models, "0.2")
 
 
 @pytest.mark.parametrize("better", ["lower", "higher"])
 @pytest.mark.parametrize("measured", ["nan", "inf", "-inf"])
-def test_a_model_whose_measure_is_not_finite_is_never_published(files: Files, measured: str, better: Any) -> None:
-    assert publish(files, measured, better).version is None
-    first = publish(files, measured, better, name="new")
+def test_a_model_whose_measure_is_not_finite_is_never_published(
+    models: Models, measured: str, better: Any, tmp_path: Path
+) -> None:
+    assert publish(models, measured, better).version is None
+    first = publish(models, measured, better, name="new")
     assert str(first) == f"new: published none ({measured} is no finite number)"
     # Of a model that somebody has put there: it keeps no other one out.
-    files.files["/models/new/1.keras"] = measured.encode()
-    assert publish(files, measured, better, name="new").version is None
-    assert publish(files, "0.2", better, name="new").version == 2
+    add(models, measured.encode(), tmp_path, "new")
+    assert publish(models, measured, better, name="new").version is None
+    assert publish(models, "0.2", better, name="new").version == 2
     assert not is_worse(3, 3, better)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "x" * 201, "a\n", 7])
-def test_a_model_has_the_name_of_a_directory(files: Files, name: Any) -> None:
+def test_a_model_has_the_name_of_a_directory(models: Models, name: Any) -> None:
     with pytest.raises(InvalidRequestError, match="is no name of a model"):
-        publish(files, "0.1", name=name)
+        publish(models, "0.1", name=name)
 
 
-def test_a_wrong_measure_is_named(files: Files) -> None:
+def test_a_wrong_measure_is_named(models: Models) -> None:
     with pytest.raises(InvalidRequestError, match=r"evaluate\(\.\.\.\)\[1\]"):
-        publishing.publish(Model("0.1"), Versions("trips", files), lambda model: [0.1, 0.9], "lower")  # type: ignore[arg-type,return-value]
+        publishing.publish(Model("0.1"), "trips", models, lambda model: [0.1, 0.9], "lower")  # type: ignore[arg-type,return-value]
     with pytest.raises(InvalidRequestError, match="better='less' is unknown"):
         Round(1, "trips").publish(Model("0.1"), "trips", measure=float, better="less")  # type: ignore[arg-type]
 

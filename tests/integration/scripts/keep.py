@@ -13,7 +13,7 @@ from tensorflow_ignite.storage.paths import parse
 from tensorflow_ignite.task import CONTEXT_VARIABLE
 from tensorflow_ignite.train.context import context
 
-LIMIT_SECONDS = 120
+LIMIT_SECONDS = 300
 
 folder = Path(sys.argv[1])
 here = context()

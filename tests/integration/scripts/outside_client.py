@@ -1,12 +1,20 @@
-"""outside_client.py ADDRESS CACHE [wait]: counts the rows of a cache on workers beside them, as a client outside."""
+"""outside_client.py ADDRESS CACHE [wait|go-on] [CREDENTIALS]: counts the rows of a cache, as a client outside.
 
+The rows are counted on workers beside them. Afterwards it waits, or schedules steps without an end. CREDENTIALS is
+JSON of the arguments of Credentials.
+"""
+
+import json
 import sys
 import time
 
 import tensorflow_ignite as tfi
 
 address, cache = sys.argv[1:3]
-with tfi.connect(address) as client, client.parameter_servers(cache, ps=2) as job:
+action = sys.argv[3] if len(sys.argv) > 3 else ""
+credentials = tfi.Credentials(**json.loads(sys.argv[4])) if len(sys.argv) > 4 else None
+client = tfi.connect(address, credentials=credentials)
+with client, client.parameter_servers(cache, ps=2, allow_plaintext=credentials is not None) as job:
     print("job", job.id, flush=True)
     strategy = tfi.train.strategy()
 
@@ -25,9 +33,18 @@ with tfi.connect(address) as client, client.parameter_servers(cache, ps=2) as jo
         total.assign_add(tf.cast(tf.size(ids), tf.int64))
         return ids
 
-    taken = [coordinator.schedule(step, args=(iterator,)) for _ in range(60)]
-    coordinator.join()
-    seen = {int(number) for result in taken for number in result.fetch()}
+    # Steps go to workers that are free: a slow one may take none of the first sixty.
+    seen: set[int] = set()
+    every = sum(worker.rows for worker in tfi.train.context().assignment)
+    for _ in range(50):
+        taken = [coordinator.schedule(step, args=(iterator,)) for _ in range(60)]
+        coordinator.join()
+        seen |= {int(number) for result in taken for number in result.fetch()}
+        if len(seen) == every:
+            break
     print("rows", int(total.numpy()), len(seen), len(tfi.train.context().assignment), flush=True)
-    if sys.argv[3:] == ["wait"]:
+    if action == "wait":
         time.sleep(300)
+    while action == "go-on":
+        coordinator.schedule(step, args=(iterator,))
+        coordinator.join()

@@ -13,7 +13,7 @@ from tensorflow_ignite.train import context
 # their own, without an environment, both; the last one has lost its parent too.
 STUBBORN = "trap '' TERM; echo $$ > \"$0\"; sleep 1000 & while :; do wait; done"
 ORPHAN = 'setsid /bin/sh -c "$0" "$1" &'
-LIMIT_SECONDS = 120
+LIMIT_SECONDS = 300
 
 folder, lines = Path(sys.argv[1]), int(sys.argv[2])
 here = context()

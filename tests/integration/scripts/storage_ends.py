@@ -123,6 +123,9 @@ def collect_while_summary_writers_are_made(root: str) -> None:
 
 def write_on(server: str, path: str) -> None:
     """Lets a parameter server write and read a file: that is where checkpoints of its variables are written."""
+    # A function that is collected later is removed on the server too, where it is unknown; then the next operation
+    # fails.
+    gc.collect()
     tf.config.experimental_connect_to_host(server, job_name="ps")
     with tf.device("/job:ps/replica:0/task:0/device:CPU:0"):
         tf.io.write_file(path, "elsewhere")

@@ -13,7 +13,9 @@ import tensorflow as tf  # noqa: E402
 folder, cache, epochs = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 here = tfi.train.context(cache=cache)
 # Workers take equal steps; what one lacks is filled with rows of weight 0, so that each row comes once.
-distributed = strategy.experimental_distribute_dataset(tfi.dataset(cache, columns=["id"], uneven="pad").batch(48))
+dataset = tfi.dataset(cache, columns=["id"], uneven="pad").batch(48)
+print(f"autotuner: {dataset.options().autotune.enabled}", flush=True)
+distributed = strategy.experimental_distribute_dataset(dataset)
 with strategy.scope():
     seen = tf.Variable(0, dtype=tf.int64, aggregation=tf.VariableAggregation.SUM)
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from namespaces import require_namespaces
@@ -49,42 +50,42 @@ TRAINING_FIGURES = {
     )
 }
 
+# Without Ray.
+PREDICT_FIGURES = {
+    *("batch_rows", "by_hand_rows", "batch_whole_rows", "by_hand_whole_rows", "by_hand_all_rows"),
+    *("node_cpu_microseconds", "by_hand_cpu_microseconds", "online_p50_ms", "online_p99_ms", "online_peak"),
+    *("rollover_failed", "rollover_p99_ms", "rollover_before_p99_ms", "rollover_seconds"),
+}
+
 # What a job adds may be less than the noise of a short window.
 NOISY = ("report_cpu_percent", "running_job_cpu_percent", "packets_per_second")
 
 
-def test_a_quick_run_measures_every_contender_that_needs_no_installation(tmp_path: Path) -> None:
-    output = tmp_path / "read.json"
+def quick_run(name: str, folder: Path, seconds: float, *options: str) -> tuple[dict[str, Any], str]:
+    """What a quick run of a benchmark writes, and what it prints."""
+    output = folder / f"{name}.json"
     ran = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "read.py"), "--quick", f"--output={output}"],
+        [sys.executable, str(ROOT / "benchmarks" / f"{name}.py"), "--quick", f"--output={output}", *options],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=seconds,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    found = json.loads(output.read_text())
+    return json.loads(output.read_text()), ran.stdout
+
+
+def test_a_quick_run_measures_every_contender_that_needs_no_installation(tmp_path: Path) -> None:
+    found, printed = quick_run("read", tmp_path, 240)
     assert {name for name, value in found.items() if isinstance(value, float)} == FIGURES
     assert all(found[name] > 0 for name in FIGURES)
     assert set(found["sweep"]) == {"1mb_1", "small_1", "1mb_16", "small_16"}
     assert {goal["of"] for goal in found["goals"]}.isdisjoint({"ray_1mb", "ray_small"})
-    assert "local_1mb" in ran.stdout
+    assert "local_1mb" in printed
 
 
 def test_a_quick_run_saves_and_restores_in_every_way(tmp_path: Path) -> None:
-    output = tmp_path / "storage.json"
-    ran = subprocess.run(
-        [
-            *(sys.executable, str(ROOT / "benchmarks" / "storage.py")),
-            *("--quick", f"--output={output}", f"--local={ROOT / 'build'}"),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(output.read_text())
+    found, _ = quick_run("storage", tmp_path, 240, f"--local={ROOT / 'build'}")
     names = ("save", "restore", "file_write", "file_read", "pyignite_put", "pyignite_get")
     figures = {"local_save", "local_restore", *names, *(f"{name}_backup" for name in names)}
     assert {name for name, value in found.items() if isinstance(value, float)} == figures
@@ -95,16 +96,7 @@ def test_a_quick_run_saves_and_restores_in_every_way(tmp_path: Path) -> None:
 
 def test_a_quick_run_starts_kills_and_counts_packets(tmp_path: Path) -> None:
     require_namespaces("unshare")
-    output = tmp_path / "recovery.json"
-    ran = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "recovery.py"), "--quick", f"--output={output}"],
-        capture_output=True,
-        text=True,
-        timeout=360,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(output.read_text())
+    found, printed = quick_run("recovery", tmp_path, 360)
     assert found["passes"].keys() == RECOVERY_FIGURES
     for figure in RECOVERY_FIGURES:
         name, _, size = figure.partition(" ")
@@ -115,60 +107,41 @@ def test_a_quick_run_starts_kills_and_counts_packets(tmp_path: Path) -> None:
         *("submit_to_step_seconds 2", "recover_worker_seconds", "recover_node_seconds")
     }
     assert found["phases"].keys() == {name for name in RECOVERY_FIGURES if "seconds" in name}
-    assert max(len(line) for line in ran.stdout.splitlines() if "written to" not in line) <= 80
+    assert max(len(line) for line in printed.splitlines() if "written to" not in line) <= 80
 
 
 def test_a_quick_run_measures_an_application_beside_a_job(tmp_path: Path) -> None:
     pytest.importorskip("tensorflow")
-    output = tmp_path / "live.json"
-    ran = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "live.py"), "--quick", f"--output={output}"],
-        capture_output=True,
-        text=True,
-        timeout=480,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(output.read_text())
+    found, printed = quick_run("live", tmp_path, 480)
     assert found["passes"].keys() == LIVE_FIGURES
     assert all(found[name] > 0 for name in LIVE_FIGURES)
     assert {goal["figure"] for goal in found["goals"]} == {
         *("oltp_p99_training_ms", "put_to_step_p99_seconds", "refresh_1_percent_seconds")
     }
     assert found["windows"].keys() == {"idle", *LIVE_WORK}
-    assert "oltp_p99_training_ms" in ran.stdout
+    assert "oltp_p99_training_ms" in printed
 
 
 def test_a_quick_run_trains_two_models_on_a_shared_node(tmp_path: Path) -> None:
     pytest.importorskip("tensorflow")
-    output = tmp_path / "shared_node.json"
-    ran = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "shared_node.py"), "--quick", f"--output={output}"],
-        capture_output=True,
-        text=True,
-        timeout=360,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(output.read_text())
+    found, printed = quick_run("shared_node", tmp_path, 360)
     for figure in ("shared_node_throughput_ratio", "shared_node_step_cost_ratio"):
         assert found[figure].keys() == {"dense", "convolution"}
         assert all(value > 0 for value in found[figure].values())
-        assert f"{figure} convolution" in ran.stdout
+        assert f"{figure} convolution" in printed
+
+
+def test_a_quick_run_predicts_by_sql(tmp_path: Path) -> None:
+    pytest.importorskip("tensorflow")
+    found, printed = quick_run("predict_sql", tmp_path, 240)
+    assert found["rounds"].keys() == {f"sql_rows_per_second {queries}" for queries in (1, 4, 16)}
+    assert all(found[name] > 0 for name in found["rounds"])
+    assert "sql_rows_per_second 16" in printed
 
 
 def test_a_quick_run_trains_by_hand_and_as_a_job(tmp_path: Path) -> None:
     pytest.importorskip("tf_keras")
-    output = tmp_path / "training.json"
-    ran = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "training.py"), "--quick", f"--output={output}"],
-        capture_output=True,
-        text=True,
-        timeout=360,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(output.read_text())
+    found, printed = quick_run("training", tmp_path, 360)
     assert found["passes"].keys() == TRAINING_FIGURES
     assert all(found[name] > 0 for name in TRAINING_FIGURES)
     assert {goal["figure"] for goal in found["goals"]} == {name for name in TRAINING_FIGURES if "job_epoch" in name} | {
@@ -176,4 +149,14 @@ def test_a_quick_run_trains_by_hand_and_as_a_job(tmp_path: Path) -> None:
     }
     for suffix in ("_images", "_table"):
         assert len(found["losses"][f"by_hand{suffix}"]) == len(found["losses"][f"job{suffix}"]) == 2
-    assert max(len(line) for line in ran.stdout.splitlines() if "written to" not in line) <= 80
+    assert max(len(line) for line in printed.splitlines() if "written to" not in line) <= 80
+
+
+def test_a_quick_run_predicts_in_bulk_and_online(tmp_path: Path) -> None:
+    pytest.importorskip("keras")
+    found, printed = quick_run("predict", tmp_path, 360)
+    assert found["passes"].keys() == PREDICT_FIGURES
+    assert all(found[name] > 0 for name in PREDICT_FIGURES - {"rollover_failed"})
+    assert found["rollover_failed"] == 0
+    assert {goal["figure"] for goal in found["goals"]} == {"batch_rows", "rollover_failed", "rollover_p99_ms"}
+    assert max(len(line) for line in printed.splitlines() if "written to" not in line) <= 80

@@ -17,10 +17,11 @@ import psutil
 from google.protobuf import json_format
 
 from tensorflow_ignite.agent import environment, names
-from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc, job_pb2
+from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc, job_pb2, predict_pb2
 
 SECRET = "a secret of this test"
-DEADLINE_SECONDS = 20.0
+# Far more than anything takes, on a busy machine too.
+DEADLINE_SECONDS = 90.0
 LAUNCHER = str(environment._LAUNCHER)
 ENDED = (job_pb2.TASK_STATE_SUCCEEDED, job_pb2.TASK_STATE_FAILED, job_pb2.TASK_STATE_STOPPED)
 
@@ -67,7 +68,7 @@ class Agent:
         self,
         directory: Path,
         *,
-        lease: str = "60s",
+        lease: str = "3600s",
         log_limit: int = 1 << 20,
         env: dict[str, str] | None = None,
         warm: int = 0,
@@ -185,6 +186,29 @@ class Agent:
                     f"did not come; the messages were: {self.events}"
                 )
             return found
+
+    def await_model(
+        self,
+        condition: Callable[[predict_pb2.ModelStatus], bool],
+        seconds: float = DEADLINE_SECONDS,
+        *,
+        may_be_over: bool = False,
+    ) -> predict_pb2.ModelStatus:
+        """The newest status of the only model, as soon as it meets the condition.
+
+        Args:
+            condition: Whether it is the status.
+            seconds: Longest wait.
+            may_be_over: An earlier status is one too: a busy test sees those that pass late.
+        """
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while True:
+                statuses = [event.model for event in reversed(self._all_events) if event.HasField("model")]
+                for status in statuses if may_be_over else statuses[:1]:
+                    if condition(status):
+                        return status
+                assert self._changed.wait(deadline - time.monotonic()), f"did not come; the model was: {statuses[:1]}"
 
     def ended(self, task: agent_pb2.TaskKey, seconds: float = DEADLINE_SECONDS) -> job_pb2.TaskStatus:
         """The last status of a task."""

@@ -1,0 +1,18 @@
+"""What tests in several folders ask of the nodes that they start on this machine."""
+
+from __future__ import annotations
+
+import psutil
+
+from tensorflow_ignite.testing import LocalNode
+
+# How long nodes wait for one that stands still; 10 s by default. For node_configuration(node=...).
+GIVES_UP_AFTER_A_MINUTE = '<property name="failureDetectionTimeout" value="60000"/>'
+# The leaseTimeoutSeconds of the clusters whose nodes tests kill and freeze; a busy machine is late by some seconds.
+LEASE_SECONDS = 12
+
+
+def agent_of(node: LocalNode) -> psutil.Process:
+    """The agent of a node."""
+    [agent] = [child for child in psutil.Process(node.pid).children() if "tensorflow_ignite.agent" in child.cmdline()]
+    return agent
