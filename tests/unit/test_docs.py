@@ -17,17 +17,26 @@ from tensorflow_ignite.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 JAVA_TESTS = (ROOT / "java/src/test/java", ROOT / "java/src/integrationTest/java")
+# Documents name files and classes of tests, so that single tests can be merged and renamed without them.
+TEST = r"`(?:tests/\w+/test_\w+\.py|It[A-Z]\w*|[A-Z]\w*Test)`"
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), ROOT / "examples/README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_test_that_a_document_names_exists(document: Path) -> None:
+def test_every_file_and_class_of_tests_that_a_document_names_exists(document: Path) -> None:
     text = document.read_text()
-    for file, name in re.findall(r"(tests/\w+/\w+\.py)::(\w+)", text):
-        assert f"def {name}(" in (ROOT / file).read_text(), f"{file}::{name}"
-    for name, method in re.findall(r"`(It[A-Z]\w+|[A-Z]\w+Test)\.(\w+)`", text):
-        (file,) = [path for folder in JAVA_TESTS for path in folder.rglob(f"{name}.java")]
-        assert f"public void {method}(" in file.read_text(), f"{name}.{method}"
+    for file in re.findall(r"\btests/[\w/]+\.py\b", text):
+        assert (ROOT / file).is_file(), file
+    for name in re.findall(r"`(It[A-Z]\w*|[A-Z]\w*Test)`", text):
+        files = [path for folder in JAVA_TESTS for path in folder.rglob(f"{name}.java")]
+        assert len(files) == 1, f"{name} is in {files}"
+        assert f"class {name} " in files[0].read_text(), name
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_document_names_a_single_test(document: Path) -> None:
+    single = r"\w+\.py::\w+|\b(?:It[A-Z]\w*|[A-Z]\w*Test)[.#](?!java\b)[a-z]\w*"
+    assert re.findall(single, document.read_text()) == [], "name the file or the class alone"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -41,7 +50,7 @@ def test_the_guarantees_of_storage_are_each_shown_by_a_test() -> None:
     rows = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("|")][2:]
     assert len(rows) >= 15
     for event, _, _, shown in rows:
-        assert re.search(r"::test_|It[A-Z]\w+\.", shown), event
+        assert re.search(TEST, shown), event
 
 
 def test_every_threat_has_a_defence_that_a_test_shows() -> None:
@@ -54,16 +63,15 @@ def test_every_threat_has_a_defence_that_a_test_shows() -> None:
         threat, defence, shown = row
         assert threat, row
         assert defence, row
-        assert re.fullmatch(r"(`(tests/\w+/\w+\.py::test_\w+|(It[A-Z]\w*|[A-Z]\w*Test)\.\w+)`(, )?)+", shown), row
+        assert re.fullmatch(rf"{TEST}(, {TEST})*", shown), row
 
 
-def test_every_invariant_names_its_test_or_that_it_has_none() -> None:
+def test_every_invariant_names_its_test_file_or_says_that_it_has_none() -> None:
     section = (ROOT / "ARCHITECTURE.md").read_text().partition("## What must stay true")[2].partition("\n## ")[0]
     lines = re.split(r"^- ", section, flags=re.MULTILINE)[1:]
     assert len(lines) >= 27
     for line in lines:
-        held = re.search(r"Held by\s+`(tests/\w+/\w+\.py::test_\w+|It[A-Z]\w*\.\w+|[A-Z]\w*Test\.\w+)`", line)
-        assert held or "No test holds this" in line, line
+        assert re.search(rf"Held by\s+{TEST}", line) or "No test holds this" in line, line
 
 
 def test_documented_limits_are_those_of_the_code() -> None:
