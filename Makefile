@@ -18,16 +18,16 @@ NODES := build/classes.stamp
 EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
-.PHONY: help quickstart prepared test quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
-  integration integration-python integration-services integration-java test-java long abuse gpu chaos soak scale fuzz \
-  bench bench-quick bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql \
+.PHONY: help quickstart prepared test test-all test-six quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
+  integration integration-python integration-java gpu chaos soak scale fuzz \
+  bench bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql \
   jars proto diagram venv lock licences sbom release release-test docs format clean
 
 help: ## Tell what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
-	@echo 'make test          everything: lint, unit and integration tests, Java and Python'
+	@echo 'make test          each promise once: lint, unit and integration tests, Java and Python, in 12 minutes'
 	@echo
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 17
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 17
 
 quickstart: prepared ## Train on a 3-node cluster on this machine, and clean up.
 	@$(BIN)/python -m tensorflow_ignite.cli quickstart
@@ -36,19 +36,21 @@ quickstart: prepared ## Train on a 3-node cluster on this machine, and clean up.
 prepared:
 	@$(MAKE) --no-print-directory --jobs=2 $(INSTALLED) $(NODES)
 
-# Two lanes side by side: many tests wait while others compute, and more lanes would only make them slow enough to reach
-# their time limits. When Java's tests are over, their lane goes on with those of the services. What several lanes need
-# is built before. The abuse has the machine for itself: it asserts that others are served within a minute. So has the
-# chaos: its faults have durations.
-test: prepared ## Run everything but the long runs.
-	@$(MAKE) --no-print-directory --jobs=2 lint-python lint-proto integration-python test-java integration-services \
-	  unit-python
-	@$(MAKE) --no-print-directory abuse
-	@$(MAKE) --no-print-directory chaos SEED=$(TESTED_SEED) FAULTS=$(TESTED_FAULTS)
-	@echo 'make test: ok'
+# Phases one after the other, each with the machine for itself; tests/gate/phases.py says what they run.
+GATE := $(BIN)/python tests/gate/run.py
 
-test-java: $(TOOLS)
-	$(GRADLE) checkFormat test integrationTest
+test: prepared ## Run each promise once, with real nodes and TensorFlow: what continuous integration runs. 12 minutes.
+	@$(GATE) test
+
+test-all: prepared ## Run everything else, and go on after failures.
+	@$(GATE) all
+
+# One part of it: java, others, security, faults, tensorflow, docs or bench.
+test-%: prepared
+	@$(GATE) $*
+
+test-six: $(INSTALLED) ## Run `make test` in six fresh clones, three of them beside two programs that spin.
+	@$(GATE) six
 
 # Two lanes at once; Gradle runs once, as two of it would wait for each other.
 quick: $(INSTALLED) $(TOOLS) ## Run what takes less than a minute: lint and unit tests.
@@ -78,36 +80,20 @@ unit-java: $(TOOLS)
 
 # Many tests wait more than they compute.
 unit-python: $(INSTALLED)
-	$(BIN)/pytest --numprocesses=2 --dist=worksteal tests/unit
+	$(BIN)/pytest --numprocesses=4 --dist=worksteal tests/unit
 
-integration: integration-java integration-python integration-services ## Run the tests with real nodes.
+integration: integration-java integration-python ## Run the tests with real nodes of `make test`.
 
 integration-java: $(TOOLS)
 	$(GRADLE) integrationTest
 
-# What callers use beside jobs and rows: files, models and predictions, and who may.
-SERVICES := $(foreach name,http model predict security serving storage,$(wildcard tests/integration/test_$(name)*.py))
-INTEGRATION := $(BIN)/pytest --durations=15 -m 'not long'
-
-# Two workers, each with nodes of its own. A file runs on one of them; tests/integration/conftest.py says which files begin.
 integration-python: $(INSTALLED) $(NODES)
-	$(INTEGRATION) --numprocesses=2 --dist=loadfile --no-loadscope-reorder $(SERVICES:%=--ignore=%) tests/integration
-
-integration-services: $(INSTALLED) $(NODES)
-	$(INTEGRATION) $(SERVICES)
-
-long: $(INSTALLED) $(NODES) ## Run what `make test` leaves out: further forms of what it tests, and what wants a quiet machine.
-	$(BIN)/pytest -m long tests/integration tests/abuse
-
-abuse: $(INSTALLED) $(NODES) ## Ask two small nodes for too much of everything, beside a job that must not notice.
-	$(BIN)/pytest --numprocesses=2 --dist=loadfile -m 'not long' tests/abuse
+	$(BIN)/pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder -m 'not full' tests/integration
 
 gpu: $(INSTALLED) $(NODES) ## Check what needs a GPU: tasks and jobs compute on those that they were assigned. Skips where there is none.
 	$(BIN)/pytest -rs tests/gpu
 
-# The same SEED has the same schedule. `make test` runs a short one.
-TESTED_SEED := 45
-TESTED_FAULTS := 4
+# The same SEED has the same schedule.
 chaos: $(INSTALLED) $(NODES) ## Kill, freeze, cut and fill nodes of real trainings by a schedule; SEED=n FAULTS=n.
 	SEED=$(or $(SEED),1) FAULTS=$(or $(FAULTS),30) $(BIN)/pytest tests/chaos/test_chaos.py
 	SEED=$(or $(SEED),1) FAULTS=$(or $(FAULTS),30) $(BIN)/pytest tests/chaos/test_kinds.py
@@ -123,9 +109,6 @@ scale: $(INSTALLED) $(NODES) ## Run 9 nodes with 2,000 jobs that are over, 20 at
 # The same SEED sends the same messages.
 fuzz: $(INSTALLED) $(NODES) ## Send a node 100,000 bad messages and 20,000 bad conditions; MESSAGES=n CONDITIONS=n SEED=n.
 	MESSAGES=$(or $(MESSAGES),100000) CONDITIONS=$(or $(CONDITIONS),20000) SEED=$(or $(SEED),1) $(BIN)/pytest -s tests/fuzz
-
-bench-quick: $(INSTALLED) $(NODES) ## Check that every benchmark runs and has all of its figures, with little data.
-	$(BIN)/pytest --durations=0 tests/benchmarks
 
 bench: bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql ## Measure everything; wants a quiet machine.
 

@@ -12,18 +12,19 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+import node_logs
 from local_nodes import GIVES_UP_AFTER_A_MINUTE, LEASE_SECONDS
 from tensorflow_ignite.testing import LeakError, LocalCluster, node_configuration
 from tensorflow_ignite.testing.leaks import marked_processes
 
 # What a test started may still be on its way out when the test returns.
-_LEAVING_SECONDS = 10.0
+_LEAVING_SECONDS = 60.0
 _LEAVING_BY_ITSELF_SECONDS = 0.5
 _POLL = 0.05
 # The Python that TensorFlow generates; it removes the files when its process ends.
@@ -57,13 +58,25 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("TENSORFLOW_IGNITE_WARM_PROCESSES", "0")
     # Tests run beside others, which would leave tasks of a low priority little time.
     os.environ.setdefault("TENSORFLOW_IGNITE_TASK_NICE", "0")
+    node_logs.observe()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keeps the logs of the nodes of a failed test in build/reports."""
+    report = yield
+    if report.failed:
+        node_logs.keep(item.config.rootpath / "build/reports/nodes", item.nodeid)
+    if report.when == "teardown":
+        node_logs.forget()
+    return report
 
 
 @pytest.fixture(scope="session")
 def tolerant(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A configuration of nodes: a machine that stalls for seconds, as those of tests do, costs no node and no task."""
     config = tmp_path_factory.mktemp("tolerant") / "node.xml"
-    config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=20))
+    config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=60))
     return config
 
 

@@ -233,7 +233,6 @@ def test_answers_that_nobody_reads_fill_no_heap(served: Served) -> None:
     await_true(lambda: served.post(body)[0] == 200, "the memory of answers is not given back", SECONDS)
 
 
-@pytest.mark.long
 def test_the_application_keeps_its_latency_beside_predictions(served: Served) -> None:
     for each in served.client.models.deployments():
         for process in each.processes:

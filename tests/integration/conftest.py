@@ -12,29 +12,28 @@ from jobs import PARTITIONS, ROWS
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 
-# The files that take longest, longest first: workers end at the same time when these begin early.
-_LONGEST = (
-    "test_examples",
-    "test_kinds",
-    "test_topology",
-    "test_kinds_keras",
-    "test_exactly_once",
-    "test_resume_tensorflow",
-    "test_dataset_tensorflow",
-    "test_quickstart",
-    "test_job_rows",
-    "test_storage_files",
-    "test_security_matrix",
-    "test_node",
-    "test_storage_loss",
-    "test_cluster",
-)
+# Fixtures of the cluster whose nodes tests kill and freeze.
+_SHAKES = {"shaken", "patient"}
 
 
+# Before pytest-xdist appends the groups to the names of tests.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the longest files first; the others keep their order."""
-    ranks = {name: number for number, name in enumerate(_LONGEST)}
-    items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
+    """Makes groups, each for one worker of pytest-xdist: a shared cluster runs once, and the tests of a file together.
+
+    The two groups of shared clusters come first. Then come the files whose tests have clusters of their own, or none.
+    """
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        group = "shaken" if fixtures & _SHAKES else "steady" if "cluster" in fixtures else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(group))
+    order = ("shaken", "steady")
+    items.sort(key=lambda item: [name == _group_of(item) for name in order], reverse=True)
+
+
+def _group_of(item: pytest.Item) -> str:
+    marker = item.get_closest_marker("xdist_group")
+    return "" if marker is None else str(marker.args[0])
 
 
 @pytest.fixture(scope="module")

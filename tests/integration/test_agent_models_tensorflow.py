@@ -17,6 +17,8 @@ from tensorflow_ignite.agent import model
 from tensorflow_ignite.models import tensors
 from tensorflow_ignite.v1 import agent_pb2, predict_pb2, predict_pb2_grpc
 
+pytestmark = pytest.mark.full
+
 KEY = predict_pb2.ModelKey(name="doubler", number=1)
 SECONDS = 240.0
 MEBIBYTE = 1 << 20

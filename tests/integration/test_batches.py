@@ -98,6 +98,7 @@ def test_batches_are_those_of_a_dataset(cluster: LocalCluster, cache: str, optio
         assert set(sizes[:-1]) <= {96}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shuffle", [None, 100], ids=["plain", "shuffled"])
 def test_epochs_follow_each_other_in_one_iteration_as_in_repeat(
     cluster: LocalCluster, cache: str, shuffle: int | None
@@ -126,6 +127,7 @@ def test_each_iteration_is_an_epoch_and_each_row_comes_once(cluster: LocalCluste
     assert len(list(itertools.islice(made(batch_size=ROWS, epochs=None), 4))) == 4
 
 
+@pytest.mark.full
 def test_batches_that_are_kept_do_not_change_and_share_memory_where_they_can(cluster: LocalCluster, cache: str) -> None:
     batches = tfi.batches(cache, batch_size=10, columns=["id", "pixels"], address=cluster.address, snapshot="frozen")
     kept = [batch for _ in range(3) for batch in batches]
@@ -138,6 +140,7 @@ def test_batches_that_are_kept_do_not_change_and_share_memory_where_they_can(clu
     assert sum(np.shares_memory(first["id"], second["id"]) for first, second in pairs) > 50
 
 
+@pytest.mark.full
 def test_an_iteration_that_is_dropped_ends_its_streams_and_another_one_begins(
     cluster: LocalCluster, cache: str
 ) -> None:
@@ -147,6 +150,7 @@ def test_an_iteration_that_is_dropped_ends_its_streams_and_another_one_begins(
     assert sorted(itertools.chain(*ids(batches))) == list(range(ROWS))
 
 
+@pytest.mark.full
 def test_bad_arguments_and_other_errors_are_ours(cluster: LocalCluster, cache: str) -> None:
     with pytest.raises(errors.InvalidRequestError, match="batch_size=0 is not a whole number from 1 on"):
         tfi.batches(cache, batch_size=0, address=cluster.address)
@@ -158,6 +162,7 @@ def test_bad_arguments_and_other_errors_are_ours(cluster: LocalCluster, cache: s
         list(tfi.batches(cache, batch_size=1, address=cluster.address))
 
 
+@pytest.mark.full
 def test_a_program_that_reads_batches_imports_no_tensorflow(cluster: LocalCluster, cache: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, SCRIPTS / "read_batches.py", tmp_path, cache, "2", "repeat"],
@@ -172,6 +177,7 @@ def test_a_program_that_reads_batches_imports_no_tensorflow(cluster: LocalCluste
         assert sorted(read(tmp_path, f"worker-0-{epoch}.json")) == list(range(ROWS))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("uneven", ["repeat", "drop", "pad"])
 def test_workers_read_their_own_partitions_and_equal_numbers_of_rows(
     cluster: LocalCluster, client: tfi.Client, cache: str, tmp_path: Path, uneven: str

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+import pytest
 from jobs import ROWS, SCRIPTS
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
+
+pytestmark = pytest.mark.full
 
 LIMIT = 300.0
 NICE = 10

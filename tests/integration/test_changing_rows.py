@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from jobs import LIMIT, SCRIPTS, await_files, cli, read
 from thin_client import thin_client
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
@@ -82,10 +83,13 @@ def put(cluster: LocalCluster, cache: str, rows: dict[int, int]) -> None:
 
 
 def settle(rows: Rows) -> None:
-    """Reads two epochs; after the second one all nodes know all later changes."""
-    rows.epoch()
-    time.sleep(SETTLED_SECONDS)
-    rows.epoch()
+    """Reads epochs until one needs no row again: now all nodes know all later changes."""
+
+    def needs_nothing() -> bool:
+        rows.epoch()
+        return rows.received == 0
+
+    await_true(needs_nothing, "each epoch reads rows again", LIMIT)
 
 
 def test_each_epoch_of_a_refreshed_snapshot_has_the_rows_of_now(
@@ -115,6 +119,7 @@ def test_each_epoch_of_a_refreshed_snapshot_has_the_rows_of_now(
     rows.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("options", [{"window": 200, "seed": 1}, {"where": "id >= 100"}], ids=["shuffled", "where"])
 def test_other_orders_and_conditions_are_refreshed_too(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
@@ -141,7 +146,6 @@ def test_rows_of_joined_tables_follow_changes_of_each_table(
     tfi.load(segments, data, key="name", replicated=True, address=cluster.address)
     select = "SELECT j.id * f.factor AS id FROM Joined j JOIN Factors f ON j.id = f.name"
     rows = Rows(cache, cluster.address, monkeypatch, sql=select, columns=None)
-    settle(rows)
     assert sorted(rows.epoch()) == list(range(50))
     changed = {"name": np.array([7]), "factor": np.array([100])}
     tfi.load(segments, changed, key="name", if_exists="append", address=cluster.address)
@@ -149,6 +153,7 @@ def test_rows_of_joined_tables_follow_changes_of_each_table(
     rows.close()
 
 
+@pytest.mark.full
 def test_a_frozen_snapshot_has_the_rows_of_the_first_epoch(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +204,7 @@ class Writer(threading.Thread):
             self.versions |= dict.fromkeys(keys, version)
 
 
+@pytest.mark.full
 def test_epochs_have_the_newest_values_while_rows_are_put_and_nodes_come_and_go(
     nodes: LocalCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -232,9 +238,10 @@ def test_epochs_have_the_newest_values_while_rows_are_put_and_nodes_come_and_go(
     assert received[-1] < ROWS
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("uneven", "snapshot"),
-    [("drop", "refresh"), ("repeat", "none"), pytest.param("pad", "refresh", marks=pytest.mark.long)],
+    [("drop", "refresh"), ("repeat", "none"), pytest.param("pad", "refresh", marks=pytest.mark.full)],
 )
 def test_workers_agree_on_each_epoch_while_rows_are_put_and_leave_out_none_twice(
     cluster: LocalCluster, client: tfi.Client, tmp_path: Path, uneven: str, snapshot: str
@@ -285,6 +292,7 @@ def test_workers_agree_on_each_epoch_while_rows_are_put_and_leave_out_none_twice
     assert len(found[-1][0][0]) > len(found[0][0][0])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("partitions", [2 * PARTITIONS, PARTITIONS // 2])
 def test_a_cache_that_was_created_again_with_other_partitions_is_read_whole(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, partitions: int
@@ -303,6 +311,7 @@ def test_a_cache_that_was_created_again_with_other_partitions_is_read_whole(
     rows.close()
 
 
+@pytest.mark.full
 def test_an_epoch_right_after_an_owner_was_killed_has_all_rows(
     nodes: LocalCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -58,6 +58,7 @@ def test_a_loop_goes_on_behind_the_last_checkpoint(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == before
 
 
+@pytest.mark.full
 def test_variables_that_are_made_later_are_restored_then(tmp_path: Path) -> None:
     keras = pytest.importorskip("keras")
 
@@ -84,6 +85,7 @@ def test_variables_that_are_made_later_are_restored_then(tmp_path: Path) -> None
     assert [value.numpy().tolist() for value in (*model.variables, *optimizer.variables)] == expected
 
 
+@pytest.mark.full
 def test_without_a_directory_nothing_is_saved_and_one_message_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -100,6 +102,7 @@ def test_without_a_directory_nothing_is_saved_and_one_message_says_so(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.full
 def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     train.checkpoint(directory=str(tmp_path), weight=tf.Variable([1.0])).save(5)
     for other in ({"weight": tf.Variable([1.0, 2.0])}, {"weight": tf.Variable([1.0]), "bias": tf.Variable(0.0)}):
@@ -107,6 +110,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path: Path) -> None:
             train.checkpoint(directory=str(tmp_path), **other)
 
 
+@pytest.mark.full
 def test_a_worker_that_cannot_read_the_first_workers_checkpoint_raises(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +121,7 @@ def test_a_worker_that_cannot_read_the_first_workers_checkpoint_raises(
     assert type(caught.value) is TensorFlowIgniteError
 
 
+@pytest.mark.full
 def test_one_of_several_tasks_must_say_its_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = {"worker": ["127.0.0.1:1", "127.0.0.1:2"]}
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster, "task": {"type": "worker", "index": 1}}))
@@ -127,6 +132,7 @@ def test_one_of_several_tasks_must_say_its_strategy(tmp_path: Path, monkeypatch:
         train.checkpoint(directory=str(tmp_path), weight=tf.Variable(1.0)).save(1)
 
 
+@pytest.mark.full
 def test_a_checkpoint_without_its_data_is_skipped(tmp_path: Path) -> None:
     weight = tf.Variable(0.0)
     checkpoint = train.checkpoint(every_steps=1, directory=str(tmp_path), weight=weight)
@@ -166,6 +172,7 @@ def test_a_task_saves_in_the_cluster_until_it_is_replaced(
     job.wait(LIMIT)
 
 
+@pytest.mark.full
 def test_a_process_whose_directory_was_taken_over_saves_no_more(tmp_path: Path) -> None:
     first = train.checkpoint(directory=str(tmp_path / "new"), weight=tf.Variable(1.0))
     second = train.checkpoint(directory=str(tmp_path / "new"), weight=tf.Variable(2.0))
@@ -177,12 +184,14 @@ def test_a_process_whose_directory_was_taken_over_saves_no_more(tmp_path: Path) 
     assert json.loads((tmp_path / "new" / "attempt").read_text())["job"] == ""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("arguments", [{}, {"step": 1}, {"weight": 1, "keep": 0}, {"weight": 1, "every_steps": 0}])
 def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(InvalidRequestError):
         train.checkpoint(directory=str(tmp_path), **arguments)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("known", [True, False], ids=["steps_per_epoch", "size of the dataset unknown"])
 @pytest.mark.parametrize("name", ["keras", "tf_keras"])
 def test_fit_goes_on_within_an_epoch(name: str, known: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -241,6 +250,7 @@ def test_fit_goes_on_within_an_epoch(name: str, known: bool, tmp_path: Path, cap
     assert watch.trained == [(3, batch) for batch in range(10)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["keras", "tf_keras"])
 def test_fit_goes_on_after_the_last_saved_execution_of_several_steps(name: str, tmp_path: Path) -> None:
     keras = pytest.importorskip(name)
@@ -290,6 +300,7 @@ def test_fit_goes_on_after_the_last_saved_execution_of_several_steps(name: str, 
     assert watch.trained == [(2, 3), (2, 7), (2, last)]
 
 
+@pytest.mark.full
 def test_a_callback_serves_one_fit(tmp_path: Path) -> None:
     keras = pytest.importorskip("keras")
     model = keras.Sequential([keras.layers.Dense(1)])
@@ -301,6 +312,7 @@ def test_a_callback_serves_one_fit(tmp_path: Path) -> None:
         model.fit(rows, verbose=0, callbacks=[callback])
 
 
+@pytest.mark.full
 def test_each_fit_of_a_script_has_its_place_in_the_directory_of_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,6 +340,7 @@ def test_each_fit_of_a_script_has_its_place_in_the_directory_of_the_job(
     assert (tmp_path / "fit-2" / "checkpoint").is_file()
 
 
+@pytest.mark.full
 def test_an_evaluator_scores_the_checkpoints_of_each_fit_of_a_script(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -355,6 +368,7 @@ def test_an_evaluator_scores_the_checkpoints_of_each_fit_of_a_script(
     assert len(list(train.checkpoints(directory=str(tmp_path / "fit-2"), model=evaluated))) == 1
 
 
+@pytest.mark.full
 def test_each_round_continues_the_training_of_the_round_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keras = pytest.importorskip("keras")
     module = importlib.import_module("tensorflow_ignite.train.checkpoint")
@@ -404,6 +418,7 @@ def test_each_round_continues_the_training_of_the_round_before(tmp_path: Path, m
     assert (tmp_path / "rounds" / "checkpoint").is_file()
 
 
+@pytest.mark.full
 def test_corrected_functions_of_keras_leave_one_process_alone() -> None:
     pytest.importorskip("keras")
     trainer = importlib.import_module("keras.src.backend.tensorflow.trainer")

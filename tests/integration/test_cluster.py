@@ -50,6 +50,7 @@ def test_all_nodes_answer_and_see_each_other(own_cluster: LocalCluster) -> None:
     assert own_cluster.address == own_cluster.nodes[0].address
 
 
+@pytest.mark.full
 def test_a_started_node_joins_and_a_stopped_one_leaves(own_cluster: LocalCluster) -> None:
     before = own_cluster.nodes
     node = own_cluster.start_node()
@@ -70,6 +71,7 @@ def test_a_killed_node_ends_and_the_others_notice(own_cluster: LocalCluster) -> 
     assert all(node.node_id not in other.known_nodes for other in before)
 
 
+@pytest.mark.full
 def test_a_suspended_node_goes_on_when_it_is_resumed(own_cluster: LocalCluster) -> None:
     node = own_cluster.nodes[1]
     own_cluster.suspend_node(node)
@@ -80,6 +82,7 @@ def test_a_suspended_node_goes_on_when_it_is_resumed(own_cluster: LocalCluster) 
     assert node.address in own_cluster.addresses
 
 
+@pytest.mark.full
 def test_two_clusters_do_not_become_one(own_cluster: LocalCluster) -> None:
     with LocalCluster(nodes=1) as other:
         assert other.nodes[0].known_nodes == {other.nodes[0].node_id}
@@ -88,12 +91,14 @@ def test_two_clusters_do_not_become_one(own_cluster: LocalCluster) -> None:
     assert not directory.exists()
 
 
+@pytest.mark.full
 def test_a_folder_given_for_its_files_stays(tmp_path: Path) -> None:
     with LocalCluster(nodes=1, directory=tmp_path) as cluster:
         log = cluster.nodes[0].log
     assert "stopped OK" in log.read_text()
 
 
+@pytest.mark.full
 def test_a_process_left_behind_fails_the_owner_and_is_ended(impatient: None) -> None:
     cluster = LocalCluster(nodes=1)
     cluster.start()
@@ -104,6 +109,7 @@ def test_a_process_left_behind_fails_the_owner_and_is_ended(impatient: None) -> 
         assert left.wait(timeout=10) == -signal.SIGKILL
 
 
+@pytest.mark.full
 def test_a_file_left_behind_fails_the_owner() -> None:
     cluster = LocalCluster(nodes=1)
     cluster.start()
@@ -115,6 +121,7 @@ def test_a_file_left_behind_fails_the_owner() -> None:
     assert not directory.exists()
 
 
+@pytest.mark.full
 def test_shared_memory_left_behind_fails_the_owner(impatient: None) -> None:
     cluster = LocalCluster(nodes=1)
     cluster.start()
@@ -129,6 +136,7 @@ def test_shared_memory_left_behind_fails_the_owner(impatient: None) -> None:
     segment.unlink()
 
 
+@pytest.mark.full
 def test_a_node_that_ends_by_itself_fails_the_owner() -> None:
     cluster = LocalCluster(nodes=1)
     cluster.start()
@@ -139,6 +147,7 @@ def test_a_node_that_ends_by_itself_fails_the_owner() -> None:
         cluster.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["running", "suspend"])
 def test_an_owner_that_is_killed_leaves_nothing(how: str) -> None:
     with subprocess.Popen([sys.executable, "-c", OWNER, how], stdout=subprocess.PIPE, text=True) as owner:
@@ -155,6 +164,7 @@ def test_an_owner_that_is_killed_leaves_nothing(how: str) -> None:
     assert marked_processes(directory) == []
 
 
+@pytest.mark.full
 def test_an_owner_that_is_interrupted_leaves_nothing() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", OWNER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

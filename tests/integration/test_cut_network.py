@@ -17,6 +17,8 @@ from waiting import await_true
 from local_nodes import LEASE_SECONDS
 from tensorflow_ignite.testing.configuration import node_configuration
 
+pytestmark = pytest.mark.full
+
 # TerminationProof.MARGIN: the other nodes rely on it.
 MARGIN_SECONDS = 1.5
 
@@ -49,7 +51,7 @@ def ticks(directory: Path, attempt: int) -> list[float]:
     return [float(line) for line in path.read_text().splitlines()[:-1]] if path.exists() else []
 
 
-@pytest.mark.parametrize("cut", [pytest.param("drop", marks=pytest.mark.long), "reject"])
+@pytest.mark.parametrize("cut", [pytest.param("drop", marks=pytest.mark.full), "reject"])
 def test_a_job_whose_tasks_are_all_cut_off_ends_there_before_it_goes_on_elsewhere(
     network: Network, tmp_path: Path, cut: How
 ) -> None:

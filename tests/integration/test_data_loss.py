@@ -15,6 +15,8 @@ import tensorflow_ignite as tfi
 from tensorflow_ignite.errors import DataLossError
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 ROWS = 3000
 # Reads what is left of the cache, in a task of a job that accepts it.
 SCRIPT = f"""

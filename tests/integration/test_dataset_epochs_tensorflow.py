@@ -63,6 +63,7 @@ def own(index: int) -> list[int]:
     return [number for number in range(ROWS) if number % 8 % 3 == index]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("drop", [False, True])
 @pytest.mark.parametrize("repeat", [None, 2])
 def test_batches_are_those_of_single_rows(cluster: Cluster, drop: bool, repeat: int | None) -> None:
@@ -82,6 +83,7 @@ def test_batches_are_those_of_single_rows(cluster: Cluster, drop: bool, repeat: 
     assert count == int(fast.cardinality())
 
 
+@pytest.mark.full
 def test_batches_without_end_are_all_full(cluster: Cluster) -> None:
     batches = tfi.dataset("numbers", columns=["label"], address=cluster.address, exact=True).repeat().batch(300)
     assert int(batches.cardinality()) == tf.data.INFINITE_CARDINALITY
@@ -90,6 +92,7 @@ def test_batches_without_end_are_all_full(cluster: Cluster) -> None:
     assert sorted(found) == sorted(list(range(ROWS)) * 3)
 
 
+@pytest.mark.full
 def test_a_strategy_knows_the_size_of_batches_that_are_all_full(cluster: Cluster) -> None:
     from tensorflow.python.data.experimental.ops import distribute
 
@@ -100,6 +103,7 @@ def test_a_strategy_knows_the_size_of_batches_that_are_all_full(cluster: Cluster
         assert int(distribute.compute_batch_size(batches)) == batches.element_spec["label"].shape[0]
 
 
+@pytest.mark.full
 def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
     rows = tfi.dataset("numbers", columns=["pixels", "label"], label="label", address=cluster.address)
     assert rows.element_spec == ({"pixels": tf.TensorSpec([4, 4])}, tf.TensorSpec([], tf.int32))
@@ -119,6 +123,7 @@ def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
         tfi.dataset("numbers", columns=["label"], label="nope", address="nobody:1")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -139,6 +144,7 @@ def test_invalid_arguments_are_refused_before_any_call(wrong: dict[str, Any]) ->
         tfi.dataset("numbers", address="nobody:1", **wrong)
 
 
+@pytest.mark.full
 def test_later_epochs_make_no_calls_and_end_with_the_dataset(cluster: Cluster) -> None:
     dataset = tfi.dataset("numbers", columns=["pixels", "label"], snapshot=True, address=cluster.address)
     first = labels(dataset.batch(100))
@@ -155,6 +161,7 @@ def test_later_epochs_make_no_calls_and_end_with_the_dataset(cluster: Cluster) -
     assert sum(len(batch["label"]) for batch in iterator) == 900
 
 
+@pytest.mark.full
 def test_fresh_epochs_have_the_rows_that_are_there(cluster: Cluster) -> None:
     fresh, fixed = (
         tfi.dataset("numbers", columns=["label"], exact=exact, address=cluster.address) for exact in (False, True)
@@ -207,6 +214,7 @@ def test_an_iterator_goes_on_from_its_state_in_another_dataset(
     assert begun + labels(resumed) == whole
 
 
+@pytest.mark.full
 def test_an_iterator_that_would_read_something_else_says_so(cluster: Cluster, task: BecomeTask, tmp_path: Path) -> None:
     task(0)
     iterator = iter(tfi.dataset("numbers", columns=["label"]).batch(10))
@@ -243,6 +251,7 @@ def test_workers_of_a_mirrored_job_have_epochs_of_one_length(
         assert set(seen) == set(range(ROWS))
 
 
+@pytest.mark.full
 def test_a_cache_that_is_written_does_not_end_a_mirrored_job(
     cluster: Cluster, task: BecomeTask, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -255,6 +264,7 @@ def test_a_cache_that_is_written_does_not_end_a_mirrored_job(
     assert len(caplog.records) == 1
 
 
+@pytest.mark.full
 def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task: BecomeTask) -> None:
     task(2)
     dataset = tfi.dataset("numbers", columns=["label"])
@@ -266,6 +276,7 @@ def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task
         gone.shutdown()
 
 
+@pytest.mark.full
 def test_it_may_be_made_and_run_in_a_function(cluster: Cluster) -> None:
     @tf.function
     def total() -> Any:

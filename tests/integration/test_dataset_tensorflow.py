@@ -89,11 +89,13 @@ def test_lists_of_any_length_are_ragged_in_batches(cluster: Cluster) -> None:
     assert batch["words"].shape == [50, None]
 
 
+@pytest.mark.full
 def test_only_the_requested_columns_are_read_in_their_order(cluster: Cluster) -> None:
     dataset = tfi.dataset("numbers", columns=["even", "label"], address=cluster.address)
     assert list(dataset.element_spec) == ["even", "label"]
 
 
+@pytest.mark.full
 def test_every_epoch_and_every_iterator_reads_anew(cluster: Cluster) -> None:
     dataset = tfi.dataset("numbers", columns=["label"], address=cluster.address, batch_bytes=64)
     first, second = iter(dataset), iter(dataset)
@@ -132,6 +134,7 @@ def test_tensors_that_are_kept_do_not_change(cluster: Cluster) -> None:
         assert (row["pixels"].numpy() == row["label"].numpy()).all()
 
 
+@pytest.mark.full
 def test_an_iterator_that_is_dropped_early_ends_its_streams(cluster: Cluster) -> None:
     # More than the buffers of all connections hold, so that some stream sends for as long as nobody takes its batches.
     cluster.add("large", table_of({"x": np.zeros((4000, 40_000), np.uint8)}))
@@ -150,6 +153,7 @@ def _streams_end(cluster: Cluster) -> bool:
     return any(tf.zeros([]) == 0 and cluster.wait_for_streams(0, 0.5) for _ in range(20))
 
 
+@pytest.mark.full
 def test_an_iterator_goes_on_from_a_checkpoint(cluster: Cluster, tmp_path: Path) -> None:
     dataset = tfi.dataset("numbers", columns=["label"], address=cluster.address, batch_bytes=64)
     whole = labels(dataset)
@@ -166,6 +170,7 @@ def test_an_iterator_goes_on_from_a_checkpoint(cluster: Cluster, tmp_path: Path)
     assert begun + labels(resumed) == whole
 
 
+@pytest.mark.full
 def test_an_iterator_that_went_on_and_is_dropped_ends_its_streams(cluster: Cluster, tmp_path: Path) -> None:
     cluster.add("large", table_of({"x": np.zeros((4000, 40_000), np.uint8)}))
     dataset = tfi.dataset("large", address=cluster.address, batch_bytes=100_000).prefetch(2)
@@ -198,6 +203,7 @@ print("ends while TensorFlow reads ahead")
 """
 
 
+@pytest.mark.full
 def test_a_process_ends_while_tensorflow_reads_ahead(cluster: Cluster) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", READ_AHEAD, cluster.address], capture_output=True, text=True, timeout=240
@@ -205,6 +211,7 @@ def test_a_process_ends_while_tensorflow_reads_ahead(cluster: Cluster) -> None:
     assert (ended.returncode, ended.stdout) == (0, "ends while TensorFlow reads ahead\n"), ended.stderr
 
 
+@pytest.mark.full
 def test_an_empty_cache_is_an_empty_dataset(cluster: Cluster) -> None:
     cluster.add("empty", table_of({"x": np.zeros((0, 3), np.float32), "s": np.zeros(0, "U1")}))
     dataset = tfi.dataset("empty", address=cluster.address, exact=True)
@@ -213,6 +220,7 @@ def test_an_empty_cache_is_an_empty_dataset(cluster: Cluster) -> None:
     assert list(dataset) == []
 
 
+@pytest.mark.full
 def test_rows_that_get_lost_are_an_error_and_not_a_shorter_epoch(cluster: Cluster) -> None:
     dataset = tfi.dataset("numbers", address=cluster.address, exact=True)
     cluster.missing_rows = 1
@@ -220,6 +228,7 @@ def test_rows_that_get_lost_are_an_error_and_not_a_shorter_epoch(cluster: Cluste
         list(dataset)
 
 
+@pytest.mark.full
 def test_errors_of_nodes_come_as_their_classes_and_later_with_their_text(cluster: Cluster) -> None:
     with pytest.raises(errors.CacheNotFoundError, match="cache 'nope' does not exist"):
         tfi.dataset("nope", address=cluster.address)
@@ -234,12 +243,14 @@ def test_errors_of_nodes_come_as_their_classes_and_later_with_their_text(cluster
         tfi.dataset("numbers", address=cluster.address)
 
 
+@pytest.mark.full
 def test_partitions_may_be_chosen(cluster: Cluster) -> None:
     dataset = tfi.dataset("numbers", columns=["label"], partitions=[1, 2], address=cluster.address, exact=True)
     assert sorted(labels(dataset)) == [number for number in range(ROWS) if number % 8 in (1, 2)]
     assert int(dataset.cardinality()) == ROWS // 4
 
 
+@pytest.mark.full
 def test_outside_a_job_the_environment_names_cache_and_address(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,6 +277,7 @@ def test_in_a_task_the_jobs_cache_is_its_own_partitions_and_any_other_is_whole(
     assert len(labels(tfi.dataset("numbers", partitions="all"))) == ROWS
 
 
+@pytest.mark.full
 def test_a_client_process_has_no_rows_of_its_own_and_says_so(cluster: Cluster, task: BecomeTask) -> None:
     task(0, "CLIENT")
     dataset = tfi.dataset("numbers")
@@ -275,6 +287,7 @@ def test_a_client_process_has_no_rows_of_its_own_and_says_so(cluster: Cluster, t
     assert len(labels(tfi.dataset("numbers", partitions="all"))) == ROWS
 
 
+@pytest.mark.full
 def test_steps_outside_a_job_come_from_the_rows_of_the_cluster(cluster: Cluster) -> None:
     context = tfi.train.context(cache="numbers", address=cluster.address)
     assert context.steps_per_epoch(300) == 4
@@ -293,6 +306,7 @@ def test_loaded_rows_are_read_back(cluster: Cluster) -> None:
         assert row["text"].numpy().decode() == f"ä{key - 100}"
 
 
+@pytest.mark.full
 def test_loading_again_fails_replaces_or_appends_after_the_highest_key(cluster: Cluster) -> None:
     def keys() -> list[int]:
         return sorted(int(row["_key"]) for row in tfi.dataset("c", key=True, address=cluster.address))
@@ -363,6 +377,7 @@ def digits() -> Iterator[Cluster]:
     cluster.stop()
 
 
+@pytest.mark.full
 def test_mirrored_workers_train_each_on_its_own_rows(processes: Start, tmp_path: Path) -> None:
     addresses = {"worker": free_addresses(2)}
     job = processes("MULTI_WORKER_MIRRORED")
@@ -395,6 +410,7 @@ print(json.dumps([steps, len(keys) // steps, keys]))
 """
 
 
+@pytest.mark.full
 def test_mirrored_workers_read_every_row_of_theirs_and_repeat_the_missing(processes: Start, tmp_path: Path) -> None:
     addresses = {"worker": free_addresses(2)}
     script = tmp_path / "drain.py"
@@ -422,6 +438,7 @@ signal.pause()
 """
 
 
+@pytest.mark.full
 def test_a_mirrored_worker_ends_on_sigterm(processes: Start) -> None:
     task = processes("MULTI_WORKER_MIRRORED").start(["-c", LINGER], "WORKER", 0, {"worker": free_addresses(1)})
     task.until("^ready$")
@@ -440,6 +457,7 @@ except tfi.errors.TensorFlowIgniteError as error:
 """
 
 
+@pytest.mark.full
 def test_a_strategy_that_is_made_too_late_is_an_error(processes: Start) -> None:
     task = processes("MULTI_WORKER_MIRRORED").start(["-c", TOO_LATE], "WORKER", 0, {"worker": free_addresses(1)})
     assert "Call tfi.train.strategy() at the top of the script" in task.finish()
@@ -454,6 +472,7 @@ tf.distribute.Server(here.cluster_spec(), job_name=here.task_type, task_index=he
 """
 
 
+@pytest.mark.full
 def test_workers_of_parameter_servers_read_their_own_rows(processes: Start, digits: Cluster) -> None:
     chief, ps, *workers = free_addresses(4)
     addresses = {"chief": [chief], "ps": [ps], "worker": workers}
@@ -469,6 +488,7 @@ def test_workers_of_parameter_servers_read_their_own_rows(processes: Start, digi
     assert {partition for cache, partition in digits.sent if cache == "digits"} == set(range(5))
 
 
+@pytest.mark.full
 def test_the_same_script_runs_outside_a_job(digits: Cluster) -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / "digits.py"), "--epochs", "8"],
@@ -482,6 +502,7 @@ def test_the_same_script_runs_outside_a_job(digits: Cluster) -> None:
     assert re.search(r"^test accuracy=(0\.9|1\.0)", done.stdout, re.MULTILINE), done.stdout
 
 
+@pytest.mark.full
 def test_the_part_of_a_distributed_iterator_on_a_device_has_no_autotuner() -> None:
     rows = tf.data.Dataset.range(4).batch(2)
     iterator = iter(tf.distribute.MirroredStrategy(["CPU:0"]).experimental_distribute_dataset(rows))

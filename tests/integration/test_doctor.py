@@ -52,6 +52,7 @@ def test_a_healthy_cluster_passes_every_step(cluster: LocalCluster, doctor: Any)
     assert findings["plugin"]["text"] == "3 nodes agree on 0.1.0"
 
 
+@pytest.mark.full
 def test_the_machine_and_the_cluster_are_printed_as_text(
     cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,6 +64,7 @@ def test_the_machine_and_the_cluster_are_printed_as_text(
     assert re.search(r"^  ✓ reachability +all 3 nodes answer at their own address$", out, re.M)
 
 
+@pytest.mark.full
 def test_a_node_whose_interpreter_does_not_exist_is_named(doctor: Any, tmp_path: Path) -> None:
     with LocalCluster(nodes=1) as cluster:
         sound = cluster.nodes[0]
@@ -78,6 +80,7 @@ def test_a_node_whose_interpreter_does_not_exist_is_named(doctor: Any, tmp_path:
     assert findings["reachability"]["outcome"] == "ok"
 
 
+@pytest.mark.full
 def test_a_node_whose_interpreter_lacks_tensorflow_is_named(doctor: Any, tmp_path: Path) -> None:
     # The same interpreter, which cannot find the module.
     python = tmp_path / "python"
@@ -100,6 +103,7 @@ def test_a_node_whose_interpreter_lacks_tensorflow_is_named(doctor: Any, tmp_pat
     assert "pip install 'tensorflow-cpu>=2.20,<2.22'" in findings["tensorflow"]["remedy"]
 
 
+@pytest.mark.full
 def test_an_inactive_cluster_is_recognized_at_its_port_for_thin_clients(doctor: Any, tmp_path: Path) -> None:
     ports = PortBlock()
     with subprocess.Popen(

@@ -12,6 +12,8 @@ import tensorflow_ignite as tfi
 from tensorflow_ignite.errors import NodeNotFoundError
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 ROWS = 500
 
 

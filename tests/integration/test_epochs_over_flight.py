@@ -87,6 +87,7 @@ def own(index: int) -> set[int]:
     return {number for number in range(ROWS) if number % 8 % 3 == index}
 
 
+@pytest.mark.full
 def test_a_snapshot_is_read_once_and_goes_with_its_dataset(cluster: Cluster) -> None:
     dataset = Dataset(cluster, snapshot="frozen")
     before = readers.snapshot_bytes()
@@ -121,6 +122,7 @@ def test_an_epoch_goes_on_from_the_numbers_of_its_handle(cluster: Cluster, kept:
         dataset.close()
 
 
+@pytest.mark.full
 def test_an_epoch_that_could_not_begin_is_begun_again(cluster: Cluster) -> None:
     # A window as large as the cache wants all rows before it gives the first.
     dataset, other = (Dataset(cluster, window=ROWS, seed=3) for _ in range(2))
@@ -132,6 +134,7 @@ def test_an_epoch_that_could_not_begin_is_begun_again(cluster: Cluster) -> None:
     assert [dataset.epoch(), dataset.epoch()] == [other.epoch(), other.epoch()]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("uneven", "rows"), [("repeat", 375), ("drop", 250), ("pad", 375)])
 def test_workers_have_epochs_of_one_length(cluster: Cluster, task: BecomeTask, uneven: Any, rows: int) -> None:
     for index in range(3):
@@ -149,6 +152,7 @@ def test_workers_have_epochs_of_one_length(cluster: Cluster, task: BecomeTask, u
         dataset.close()
 
 
+@pytest.mark.full
 def test_another_assignment_is_an_error_and_not_other_rows(cluster: Cluster, task: BecomeTask) -> None:
     task(0)
     before = Dataset(cluster)
@@ -168,6 +172,7 @@ def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task
         gone.shutdown()
 
 
+@pytest.mark.full
 def test_a_cache_that_is_written_is_warned_of_once_in_a_job(
     cluster: Cluster, task: BecomeTask, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -180,6 +185,7 @@ def test_a_cache_that_is_written_is_warned_of_once_in_a_job(
     assert "has 300 rows in epoch 0; an epoch has 375 on every worker, as agreed when it began: 75 are" in warning
 
 
+@pytest.mark.full
 def test_no_rows_are_counted_when_each_epoch_reads_them(cluster: Cluster) -> None:
     fresh, fixed = Dataset(cluster, snapshot=""), Dataset(cluster, exact=True)
     assert (fresh.request.rows, fixed.request.rows) == (-1, ROWS)

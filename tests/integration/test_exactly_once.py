@@ -20,6 +20,8 @@ from thin_client import thin_client
 from tensorflow_ignite.data.transport.choice import FLIGHT, SHARED
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 ROWS = 300
 PARTITIONS = (1, 16, 256, 1024, 2048)
 KINDS = ("no-backup", "one-backup", "two-backups", "replicated")
@@ -40,7 +42,7 @@ SECONDS = 240.0
 JVM = ("-Xms64m", "-Xmx384m")
 KILLED, JOINED = "one was killed", "another joined"
 SIZES = {"1 node": 1, "2 nodes": 2, "4 nodes": 4, "6 nodes": 6, "9 nodes": 9}
-# With the last two, which `make long` runs, nodes take minutes to start.
+# With the last two nodes take minutes to start.
 STAGES = ["1 node", "2 nodes", "4 nodes", KILLED, JOINED, "6 nodes", "9 nodes"]
 # All caches are read through shared memory at each stage, and one in so many over the network too, others each time.
 FLIGHT_TURNS = 5
@@ -104,7 +106,7 @@ def growing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Growth]:
 
 @pytest.fixture(
     scope="module",
-    params=[*STAGES[:-2], *(pytest.param(stage, marks=pytest.mark.long) for stage in STAGES[-2:])],
+    params=[stage if stage == "2 nodes" else pytest.param(stage, marks=pytest.mark.full) for stage in STAGES],
 )
 def grown(request: pytest.FixtureRequest, growing: Growth) -> Growth:
     """The cluster at each of its stages, in this order."""

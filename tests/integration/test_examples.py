@@ -15,6 +15,8 @@ import pytest
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 # Far more than an example needs on a busy machine: the longest one takes a minute on a quiet one.
@@ -206,7 +208,6 @@ def test_an_evaluator_reports_the_accuracy_on_other_rows(client: tfi.Client, dig
     assert printed[-1] == f"test accuracy={evaluator.progress.metrics['accuracy']:.4f}"
 
 
-@pytest.mark.long
 def test_dtensor_splits_a_model_over_the_devices_of_a_process(cluster: LocalCluster, digits: str) -> None:
     first, second = run("dtensor_digits.py", cluster)
     assert first == "2 of 2 devices; each has 48 of 96 columns"
@@ -249,7 +250,6 @@ def test_models_takes_a_model_out_and_writes_predictions_back(cluster: LocalClus
     assert float(lines[4].removeprefix("right: ")) > 0.9
 
 
-@pytest.mark.long
 def test_a_model_of_a_continuous_job_recovers_from_a_drift(cluster: LocalCluster) -> None:
     lines = run("drift.py", cluster)
     right = [float(re.findall(r"predicts (\S+) of the rows", line)[0]) for line in lines[:5]]

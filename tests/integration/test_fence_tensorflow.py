@@ -21,6 +21,8 @@ from tensorflow_ignite.train.directory import CheckpointDirectory, number_of, nu
 from tensorflow_ignite.train.fence import SERIES
 from tensorflow_ignite.train.store import GFiles
 
+pytestmark = pytest.mark.full
+
 tf = pytest.importorskip("tensorflow")
 
 # Stands still at a point of the save of its third step, if it is given one.

@@ -89,6 +89,7 @@ def test_all_rows_come_and_then_those_that_are_put(cluster: LocalCluster) -> Non
         assert time.monotonic() - begin < LIMIT
 
 
+@pytest.mark.full
 def test_only_what_is_put_after_a_position_comes(cluster: LocalCluster) -> None:
     cache = made(cluster, "after_position")
     position = tfi.position(cache, address=cluster.address)
@@ -127,6 +128,7 @@ def test_an_epoch_since_a_position_has_each_changed_row_once(
         position = tfi.position(cache, address=cluster.address)
 
 
+@pytest.mark.full
 def test_removed_rows_come_as_such_if_they_are_requested(cluster: LocalCluster) -> None:
     cache = made(cluster, "deletions")
     position = tfi.position(cache, address=cluster.address)
@@ -140,6 +142,7 @@ def test_removed_rows_come_as_such_if_they_are_requested(cluster: LocalCluster) 
     assert without.until(1) == [(1, 100)]
 
 
+@pytest.mark.full
 def test_a_position_that_is_not_known_any_more_reads_partitions_whole_and_says_so(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -151,6 +154,7 @@ def test_a_position_that_is_not_known_any_more_reads_partitions_whole_and_says_s
     rows.close()
 
 
+@pytest.mark.full
 def test_more_changes_than_a_node_remembers_are_read_whole(
     cluster: LocalCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -168,6 +172,7 @@ def test_more_changes_than_a_node_remembers_are_read_whole(
     assert "rows are put faster than they are read" in caplog.text
 
 
+@pytest.mark.full
 def test_arguments_that_do_not_fit_are_refused(cluster: LocalCluster) -> None:
     cache, other = made(cluster, "refused", 10), made(cluster, "other_cache", 10)
     position = tfi.position(other, address=cluster.address)
@@ -192,6 +197,7 @@ def test_arguments_that_do_not_fit_are_refused(cluster: LocalCluster) -> None:
         Followed("no such cache", cluster.address)
 
 
+@pytest.mark.full
 def test_a_cache_that_is_removed_is_an_error_where_it_is_followed(cluster: LocalCluster) -> None:
     cache = made(cluster, "removed_cache", 10)
     rows = Followed(cache, cluster.address)
@@ -204,6 +210,7 @@ def test_a_cache_that_is_removed_is_an_error_where_it_is_followed(cluster: Local
         timer.join()
 
 
+@pytest.mark.full
 def test_a_cache_that_is_removed_and_created_again_is_followed_or_an_error_that_says_so(cluster: LocalCluster) -> None:
     for partitions in (PARTITIONS, 2 * PARTITIONS):
         cache = made(cluster, f"again_{partitions}", 10)
@@ -283,6 +290,7 @@ class Ledger:
         return all(self.seen.get(key) == version for key, version in stored.items() if version != REMOVED)
 
 
+@pytest.mark.full
 def test_no_row_is_missed_while_three_write_and_owners_die_and_partitions_move(
     nodes: LocalCluster, tmp_path: Path
 ) -> None:
@@ -325,6 +333,7 @@ def test_no_row_is_missed_while_three_write_and_owners_die_and_partitions_move(
     assert ledger.rows > 5_000
 
 
+@pytest.mark.full
 def test_rows_come_again_after_a_cache_was_cleared_and_a_third_was_removed(cluster: LocalCluster) -> None:
     cache = made(cluster, "cleared")
     rows = Followed(cache, cluster.address, deletions=True, nulls="default")
@@ -342,6 +351,7 @@ def test_rows_come_again_after_a_cache_was_cleared_and_a_third_was_removed(clust
     assert found == {5: 50, 7: 70}
 
 
+@pytest.mark.full
 def test_a_process_that_was_forked_after_a_call_is_told_so_and_ends_as_any_other(
     cluster: LocalCluster, tmp_path: Path
 ) -> None:

@@ -18,6 +18,8 @@ tf = pytest.importorskip("tensorflow")
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
 
+pytestmark = pytest.mark.full
+
 ROWS = 500
 
 
@@ -69,7 +71,7 @@ model.fit(rows.map(lambda row: (row["id"][:, None], row["id"])), verbose=0, call
 """
 
 
-@pytest.mark.parametrize("reads", [pytest.param(LOOP, id="loop", marks=pytest.mark.long), pytest.param(FIT, id="fit")])
+@pytest.mark.parametrize("reads", [pytest.param(LOOP, id="loop", marks=pytest.mark.full), pytest.param(FIT, id="fit")])
 def test_ctrl_c_ends_a_wait_for_rows(cluster: LocalCluster, tmp_path: Path, reads: str) -> None:
     if reads is FIT:
         pytest.importorskip("keras")

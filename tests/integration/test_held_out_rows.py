@@ -11,6 +11,8 @@ import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 ROWS = 2_000
 
 

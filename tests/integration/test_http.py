@@ -102,6 +102,7 @@ def test_each_node_predicts_rows_and_columns_as_the_model_does(client: tfi.Clien
         np.testing.assert_allclose(found["predictions"], expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.full
 def test_strings_bytes_and_several_outputs(client: tfi.Client, model: Any) -> None:
     url = f"http://{address(client)}/v1/models/words:predict"
     assert call(url, {"instances": ["pig", {"b64": "/w=="}]}) == (
@@ -110,6 +111,7 @@ def test_strings_bytes_and_several_outputs(client: tfi.Client, model: Any) -> No
     )
 
 
+@pytest.mark.full
 def test_examples_are_classified_and_regressed(client: tfi.Client, model: Any) -> None:
     url = f"http://{address(client)}/v1/models/words"
     body = {"signature_name": "classified", "examples": [{"x": 0.25}, {"x": 1.0}]}
@@ -122,6 +124,7 @@ def test_examples_are_classified_and_regressed(client: tfi.Client, model: Any) -
     assert (status, "takes no examples" in found["error"]) == (400, True)
 
 
+@pytest.mark.full
 def test_status_and_metadata_are_those_of_serving(client: tfi.Client, model: Any) -> None:
     url = f"http://{address(client)}/v1/models/double"
     assert call(url) == (

@@ -107,12 +107,14 @@ def test_callers_without_credentials_are_refused(secured: Secured) -> None:
         assert secured.call(path, body, "another")[0] == 401
 
 
+@pytest.mark.full
 def test_metrics_need_a_permission(secured: Secured) -> None:
     status, text = secured.call("/metrics", None, token("alice"))
     assert (status, text.endswith("# EOF\n")) == (200, True)
     assert secured.call("/metrics", None, token("bob"))[0] == 403
 
 
+@pytest.mark.full
 def test_a_client_needs_a_certificate_and_tls(secured: Secured) -> None:
     with pytest.raises((urllib.error.URLError, ssl.SSLError, ConnectionError)):
         secured.call("/v1/models/open_digits", None, token("bob"), secured.stranger)
@@ -121,6 +123,7 @@ def test_a_client_needs_a_certificate_and_tls(secured: Secured) -> None:
         urllib.request.urlopen(plain, timeout=SECONDS)
 
 
+@pytest.mark.full
 def test_who_changes_files_changes_nothing_of_what_is_served(secured: Secured) -> None:
     dave = dataclasses.replace(secured.credentials, token=token("dave"))
     with tfi.connect(secured.address, credentials=dave) as client:

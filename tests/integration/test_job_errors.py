@@ -62,6 +62,7 @@ def test_submit_exits_with_the_code_of_the_script(cluster: LocalCluster, numbere
     assert "exited with code 7" in submit.stderr
 
 
+@pytest.mark.full
 def test_a_worker_that_leaves_while_the_others_wait_ends_the_attempt_as_a_stall(
     client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_worker_that_leaves_while_the_others_wait_ends_the_attempt_as_a_stall(
         assert any("in all_reduce" in line.text for line in handle.logs(role="worker", index=index))
 
 
+@pytest.mark.full
 def test_rows_on_one_node_only_are_an_answer_and_no_crash(
     cluster: LocalCluster, client: tfi.Client, tmp_path: Path
 ) -> None:
@@ -97,6 +99,7 @@ def test_rows_on_one_node_only_are_an_answer_and_no_crash(
     assert 'Use uneven="pad"' in job.cause
 
 
+@pytest.mark.full
 def test_a_syntax_error_that_only_the_nodes_can_find_ends_the_job_soon(
     client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:
@@ -109,6 +112,7 @@ def test_a_syntax_error_that_only_the_nodes_can_find_ends_the_job_soon(
     assert "def f(:" in job.traceback
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("arguments", "code", "expected"),
     [
@@ -144,6 +148,7 @@ def test_a_wrong_command_ends_at_once_with_one_clear_error(
     assert run.stdout == ""
 
 
+@pytest.mark.full
 def test_a_syntax_error_is_reported_before_any_call(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("print('begin')\nfor x in:\n    pass\n")
@@ -153,6 +158,7 @@ def test_a_syntax_error_is_reported_before_any_call(tmp_path: Path) -> None:
     assert "train.py:2: SyntaxError" in run.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("arguments", [["ps"], ["submit", "--cache", "numbered", READ]], ids=["ps", "submit"])
 def test_an_address_where_no_node_answers_is_an_error(arguments: list[str]) -> None:
     with socket.socket() as closed:
@@ -163,6 +169,7 @@ def test_an_address_where_no_node_answers_is_an_error(arguments: list[str]) -> N
     assert f"no node answers at {address} (connection refused)" in run.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("mistake", "error"),
     [
@@ -186,6 +193,7 @@ def test_the_client_raises_a_class_for_each_kind_of_error(
         mistake(client)
 
 
+@pytest.mark.full
 def test_packages_of_a_job_are_installed_or_the_job_fails_at_once_with_the_lines_of_pip(
     cluster: LocalCluster, client: tfi.Client, tmp_path: Path
 ) -> None:

@@ -24,6 +24,8 @@ from tensorflow_ignite.task import CONTEXT_VARIABLE
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 
+pytestmark = pytest.mark.full
+
 # The bean's jobRetentionHours.
 RETENTION = timedelta(hours=168)
 

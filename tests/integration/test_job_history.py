@@ -16,6 +16,8 @@ from tensorflow_ignite.cli import main
 from tensorflow_ignite.spec import Event, Job
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 TIMEOUT = 120
 # The coordinator does nothing until the test lets it go; the workers are TensorFlow's servers.
 SCRIPT = """

@@ -14,6 +14,8 @@ import tensorflow_ignite as tfi
 from local_nodes import agent_of
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 
+pytestmark = pytest.mark.full
+
 SECRETS = {
     "TENSORFLOW_IGNITE_PASSWORD": "hidden-1",
     "TENSORFLOW_IGNITE_TOKEN": "hidden-2",

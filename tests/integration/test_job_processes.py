@@ -20,6 +20,8 @@ from tensorflow_ignite.testing import LocalCluster, LocalNode
 from tensorflow_ignite.testing.leaks import files_below, marked_processes
 from tensorflow_ignite.v1 import job_pb2
 
+pytestmark = pytest.mark.full
+
 # For an agent to look, to kill, and to be sure; on a busy machine.
 MARGIN = 4.0
 # TerminationProof.MARGIN: the other nodes rely on it.

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+import pytest
 from jobs import LIMIT, SCRIPTS, alive, await_files, await_job, cli
 from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.configuration import node_configuration
+
+pytestmark = pytest.mark.full
 
 LEASE, GRACE = 5, 1
 # JobTimeouts.proof: the stop grace, two leases and 10 s.

@@ -19,6 +19,8 @@ from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 
+pytestmark = pytest.mark.full
+
 # Runs until it is told to end, by a file of its name.
 _SCRIPT = """
 import sys, time
@@ -191,7 +193,6 @@ def test_a_job_that_needs_more_tasks_than_a_node_has_room_for_runs_alone(scene: 
     assert small.refresh().state == "succeeded"
 
 
-@pytest.mark.long
 def test_waiting_jobs_start_after_the_oldest_node_is_killed(scene: Scene, tmp_path: Path) -> None:
     with LocalCluster(nodes=3, config=_plain(tmp_path)) as cluster:
         tfi.load("rows", {"id": np.arange(100)}, partitions=64, backups=1, address=cluster.address)

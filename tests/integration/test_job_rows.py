@@ -88,6 +88,7 @@ def test_a_cache_is_split_by_its_primary_partitions(
     assert sum(task.status.rows for task in job.attempt.tasks) == ROWS
 
 
+@pytest.mark.full
 def test_a_job_that_ignores_joining_nodes_reads_its_partitions_where_they_have_moved(
     nodes: LocalCluster, tmp_path: Path
 ) -> None:

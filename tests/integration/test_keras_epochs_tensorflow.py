@@ -18,6 +18,8 @@ from flight_cluster import Cluster  # noqa: E402
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite.data.loading.columns import table_of  # noqa: E402
 
+pytestmark = pytest.mark.full
+
 ROWS = (40, 100, 20, 70)
 
 

@@ -17,10 +17,12 @@ from local_nodes import GIVES_UP_AFTER_A_MINUTE
 from tensorflow_ignite import Credentials
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 
+pytestmark = pytest.mark.full
+
 LEASE = 90
 
 
-@pytest.fixture(params=[pytest.param("open", marks=pytest.mark.long), "mutual TLS and tokens"])
+@pytest.fixture(params=[pytest.param("open", marks=pytest.mark.full), "mutual TLS and tokens"])
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[LocalCluster, Credentials | None]]:
     config = tmp_path / "node.xml"
     if request.param == "open":
@@ -52,7 +54,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Lo
         yield started, alice
 
 
-@pytest.mark.parametrize("serves", [True, pytest.param(False, marks=pytest.mark.long)])
+@pytest.mark.parametrize("serves", [True, pytest.param(False, marks=pytest.mark.full)])
 def test_the_agent_of_a_killed_node_proves_the_end_of_its_tasks(
     cluster: tuple[LocalCluster, Credentials | None], tmp_path: Path, serves: bool
 ) -> None:

@@ -32,6 +32,8 @@ CELLS = [
     *itertools.product(("multi-worker-mirrored", "parameter-server", "mirrored", "one"), ("keras", "tf_keras", "loop"))
 ]
 CELLS.append(("central-storage", "loop"))
+# `make test` has these, and test_job_rows.py has jobs of two kinds with loops; `make test-all` has all.
+QUICK_CELLS = [("multi-worker-mirrored", "keras"), ("mirrored", "tf_keras")]
 RACK = """<property name="userAttributes"><map>
   <entry key="rack" value="#{systemEnvironment['RACK']}"/></map></property>"""
 SCRIPT_TASKS: dict[JobKind, list[str]] = {
@@ -57,7 +59,9 @@ def succeed(client: tfi.Client, script: str, **options: Any) -> Job:
     return job
 
 
-@pytest.mark.parametrize(("kind", "library"), CELLS)
+@pytest.mark.parametrize(
+    ("kind", "library"), [pytest.param(*cell, marks=[] if cell in QUICK_CELLS else pytest.mark.full) for cell in CELLS]
+)
 def test_each_kind_trains_in_each_way(
     client: tfi.Client, line: str, tmp_path: Path, kind: JobKind, library: str
 ) -> None:
@@ -77,7 +81,7 @@ def test_each_kind_trains_in_each_way(
     np.testing.assert_array_equal(weights, weights[:1] * len(weights))
 
 
-@pytest.mark.parametrize("strategy", ["none", "MirroredStrategy"])
+@pytest.mark.parametrize("strategy", ["none", pytest.param("MirroredStrategy", marks=pytest.mark.full)])
 def test_a_script_with_another_strategy_than_its_kind_is_told_so_at_once(
     client: tfi.Client, line: str, tmp_path: Path, strategy: str
 ) -> None:
@@ -88,7 +92,8 @@ def test_a_script_with_another_strategy_than_its_kind_is_told_so_at_once(
         handle.wait(timeout=300)
 
 
-@pytest.mark.parametrize("kind", ["multi-worker-mirrored", pytest.param("one", marks=pytest.mark.long)])
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["multi-worker-mirrored", pytest.param("one", marks=pytest.mark.full)])
 def test_an_evaluator_scores_each_checkpoint_and_the_job_ends_after_the_last_one(
     client: tfi.Client, line: str, tmp_path: Path, kind: JobKind
 ) -> None:
@@ -113,6 +118,7 @@ def test_an_evaluator_scores_each_checkpoint_and_the_job_ends_after_the_last_one
     assert any("/evaluation/" in path for path in curves)
 
 
+@pytest.mark.full
 def test_a_job_goes_on_without_an_evaluator_that_fails(client: tfi.Client, line: str, tmp_path: Path) -> None:
     folder = tmp_path / "code"
     folder.mkdir()
@@ -176,6 +182,7 @@ def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_
     assert earlier[2] == f"grpc://{cluster['chief'][0]}"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
@@ -205,6 +212,7 @@ def test_what_a_kind_has_not_is_an_error_before_anything_starts(
         client.submit(SCRIPTS / "show_task.py", cache=line, **options)
 
 
+@pytest.mark.full
 def test_workers_have_gpus_of_their_own_on_the_nodes_that_have_them(
     tmp_path: Path, tolerant: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +247,7 @@ def test_workers_have_gpus_of_their_own_on_the_nodes_that_have_them(
             assert [read(tmp_path, f"worker-{index}.json")["visible"] for index in range(4)] == [""] * 4
 
 
+@pytest.mark.full
 def test_nodes_of_an_attribute_run_the_tasks_and_read_what_the_others_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,6 +266,7 @@ def test_nodes_of_an_attribute_run_the_tasks_and_read_what_the_others_own(
             assert read(tmp_path, "worker-0.json")["partitions"] == list(range(8))
 
 
+@pytest.mark.full
 def test_the_nodes_that_may_run_tasks_need_tensorflow_and_others_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,6 +288,7 @@ def test_the_nodes_that_may_run_tasks_need_tensorflow_and_others_do_not(
             assert [task.node_address for task in job.attempt.tasks] == [nodes.address]
 
 
+@pytest.mark.full
 def test_a_client_outside_the_cluster_has_servers_beside_the_rows_for_as_long_as_it_lives(
     cluster: LocalCluster, client: tfi.Client
 ) -> None:
@@ -297,7 +308,7 @@ def test_a_client_outside_the_cluster_has_servers_beside_the_rows_for_as_long_as
         assert handle.wait(timeout=300).state == "succeeded"
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_a_client_outside_the_cluster_ends_with_its_servers_and_says_so(
     cluster: LocalCluster, client: tfi.Client, tmp_path: Path
 ) -> None:
@@ -322,6 +333,7 @@ def test_a_client_outside_the_cluster_ends_with_its_servers_and_says_so(
     assert f"the servers of job {handle.id} have ended" in output.read_text()
 
 
+@pytest.mark.full
 def test_an_error_of_a_client_outside_names_the_end_of_its_servers(
     cluster: LocalCluster, client: tfi.Client, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,8 @@ from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 tf = pytest.importorskip("tensorflow")
 pytest.importorskip("keras")
 pytest.importorskip("tf_keras")
@@ -28,8 +30,8 @@ BATCH, STEPS, EPOCHS, OTHER_ROWS = 24, 6, 2, 50
 
 
 def long(kind: JobKind, library: str) -> Any:
-    """A cell that `make long` runs: one job with all features needs half a minute or more."""
-    return pytest.param(kind, library, marks=pytest.mark.long)
+    """A cell that `make test-all` runs: one job with all features needs half a minute or more."""
+    return pytest.param(kind, library, marks=pytest.mark.full)
 
 
 MIRRORED = [("multi-worker-mirrored", "keras"), long("multi-worker-mirrored", "tf_keras")]
@@ -211,7 +213,7 @@ def test_under_parameter_servers_a_callback_of_batches_is_an_error_of_tf_keras(
     assert "Batch-level `Callback`s are not supported with `ParameterServerStrategy`" in found["error"]
 
 
-@pytest.mark.parametrize("library", ["keras", pytest.param("tf_keras", marks=pytest.mark.long)])
+@pytest.mark.parametrize("library", ["keras", pytest.param("tf_keras", marks=pytest.mark.full)])
 def test_the_losses_of_three_workers_are_those_of_one_process_with_the_union_of_their_batches(
     cluster: LocalCluster, finished: Callable[[JobKind, str], Cell], library: str
 ) -> None:

@@ -100,6 +100,7 @@ def test_files_come_back_as_they_were(cluster: LocalCluster, tmp_path: Path) -> 
         assert_loaded("of_files", cluster, FLAT)
 
 
+@pytest.mark.full
 def test_datasets_of_tensors_come_back_as_they_were(cluster: LocalCluster) -> None:
     tf = pytest.importorskip("tensorflow")
     options: Any = {
@@ -127,6 +128,7 @@ def test_datasets_of_tensors_come_back_as_they_were(cluster: LocalCluster) -> No
     assert ragged.column("n").to_pylist() == [list(range(number)) for number in range(6)]
 
 
+@pytest.mark.full
 def test_a_source_that_fails_leaves_no_cache_and_its_own_error(cluster: LocalCluster) -> None:
     def failing() -> Iterator[dict[str, Any]]:
         yield from batches()
@@ -150,6 +152,7 @@ def test_keys_that_are_not_unique_leave_no_cache(cluster: LocalCluster) -> None:
     assert not exists("twice", cluster)
 
 
+@pytest.mark.full
 def test_an_appended_load_that_is_refused_leaves_the_rows_as_they_were(cluster: LocalCluster) -> None:
     options: Any = {"partitions": PARTITIONS, "address": cluster.address}
     tfi.load("kept", {"id": np.arange(10)}, **options)
@@ -189,7 +192,7 @@ def test_rows_with_the_same_affinity_value_are_read_from_one_partition(cluster: 
     assert len(set.union(*homes.values())) > 2
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_large_rows_before_many_small_ones_are_loaded(cluster: LocalCluster) -> None:
     values = [bytes(8 * MIB)] * 30 + [b"x"] * 300_000
     tfi.load("unequal", {"value": values}, partitions=8, address=cluster.address)
@@ -197,6 +200,7 @@ def test_large_rows_before_many_small_ones_are_loaded(cluster: LocalCluster) -> 
     assert pc.sum(lengths).as_py() == 30 * 8 * MIB + 300_000
 
 
+@pytest.mark.full
 def test_progress_is_of_rows_that_are_stored(cluster: LocalCluster) -> None:
     received: list[loading.Progress] = []
     with thin_client(cluster.nodes[0].pid) as client:
@@ -215,6 +219,7 @@ def test_progress_is_of_rows_that_are_stored(cluster: LocalCluster) -> None:
     assert received[-1].bytes >= 16 * rows
 
 
+@pytest.mark.full
 def test_an_error_of_the_progress_callback_ends_the_load(cluster: LocalCluster) -> None:
     def fail(progress: loading.Progress) -> None:
         raise RuntimeError(f"{progress.rows} rows are too many")

@@ -13,6 +13,8 @@ from tensorflow_ignite.models.loading import LoadedModel
 from tensorflow_ignite.serving import warming
 from tensorflow_ignite.v1 import predict_pb2
 
+pytestmark = pytest.mark.full
+
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "int64", "bool", "float16", "bfloat16"])
 def test_arrays_of_every_type_come_back_as_they_were(dtype: str) -> None:

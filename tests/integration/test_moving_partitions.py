@@ -17,6 +17,8 @@ from tensorflow_ignite.data.plan import make_plan  # noqa: E402
 from tensorflow_ignite.data.request import make_request  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
 
+pytestmark = pytest.mark.full
+
 # Far more than streams send ahead of their reader.
 ROWS, WIDTH = 6_000, 16_384
 # So many that the new node surely gets some which were not read yet.
@@ -30,7 +32,7 @@ def owners(cache: str, address: str) -> set[str]:
     return {endpoint.address for endpoint in make_plan(asked).endpoints}
 
 
-@pytest.mark.parametrize("transport", ["shared", "tcp", pytest.param("flight", marks=pytest.mark.long)])
+@pytest.mark.parametrize("transport", ["shared", "tcp", pytest.param("flight", marks=pytest.mark.full)])
 def test_an_epoch_that_a_node_joins_has_each_row_once(nodes: LocalCluster, transport: str) -> None:
     cache = f"joined-{transport}"
     ids = np.arange(ROWS)

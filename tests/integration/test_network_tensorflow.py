@@ -15,6 +15,8 @@ from threading import Timer
 import pytest
 from namespaces import delete, ip, require_namespaces
 
+pytestmark = pytest.mark.full
+
 DOCUMENT = Path(__file__).parents[2] / "docs/network.md"
 WORKER, PEER, OUTSIDER = "10.77.0.1", "10.77.0.2", "10.88.0.2"
 WORKER_PORT, API_PORT = 2222, 10820

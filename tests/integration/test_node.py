@@ -102,7 +102,7 @@ def test_ready_line_has_the_address_of_the_node(start: Callable[..., Node], tmp_
     assert node.await_event("topology")["nodes"] == [ready["node_id"]]
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_a_node_that_grows_requests_no_full_collection_of_its_heap(start: Callable[..., Node], tmp_path: Path) -> None:
     log = tmp_path / "gc.log"
     node = start(f"--jvm-arg=-Xlog:gc:file={log}", "--data-region-bytes=1073741824")
@@ -113,10 +113,12 @@ def test_a_node_that_grows_requests_no_full_collection_of_its_heap(start: Callab
     assert "System.gc()" not in log.read_text()
 
 
+@pytest.mark.full
 def test_a_node_starts_in_a_directory_whose_name_its_locale_cannot_write(start: Callable[..., Node]) -> None:
     assert "größe" in start(name="größe", locale="C").await_event("ready")["log"]
 
 
+@pytest.mark.full
 def test_nodes_that_share_a_work_directory_print_the_name_of_their_own_log(
     start: Callable[..., Node], tmp_path: Path
 ) -> None:
@@ -126,7 +128,14 @@ def test_nodes_that_share_a_work_directory_print_the_name_of_their_own_log(
         assert set(re.findall(r"locNodeId=([0-9a-f-]+)", log.read_text())) == {node_id}
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGTERM, 0),
+        pytest.param(signal.SIGINT, 130, marks=pytest.mark.full),
+        pytest.param(signal.SIGHUP, 0, marks=pytest.mark.full),
+    ],
+)
 def test_a_signal_stops_the_node_in_order(start: Callable[..., Node], number: signal.Signals, code: int) -> None:
     node = start()
     log = Path(node.await_event("ready")["log"])
@@ -139,6 +148,7 @@ def test_a_signal_stops_the_node_in_order(start: Callable[..., Node], number: si
     assert not re.findall(r"^.* (?:WARNING|SEVERE|ERROR) \[tensorflow-ignite-.*", text, re.MULTILINE)
 
 
+@pytest.mark.full
 def test_a_signal_during_the_start_stops_the_node_in_order(start: Callable[..., Node], tmp_path: Path) -> None:
     node = start()
     # The folder appears while Ignite starts, long before the node is ready.
@@ -149,6 +159,7 @@ def test_a_signal_during_the_start_stops_the_node_in_order(start: Callable[..., 
     assert node.end()[0] == 0
 
 
+@pytest.mark.full
 def test_a_node_without_the_data_region_of_the_clusters_caches_says_what_to_add(
     start: Callable[..., Node], tmp_path: Path
 ) -> None:
@@ -165,6 +176,7 @@ def test_a_node_without_the_data_region_of_the_clusters_caches_says_what_to_add(
     assert first.process.poll() is None
 
 
+@pytest.mark.full
 def test_the_parents_end_stops_the_node(start: Callable[..., Node]) -> None:
     with subprocess.Popen(["sleep", "1000"]) as parent:
         node = start(f"--parent-pid={parent.pid}")
@@ -181,6 +193,7 @@ def test_a_spring_xml_file_deploys_the_service_and_options_win_over_it(start: Ca
     assert ready["address"] is not None
 
 
+@pytest.mark.full
 def test_an_attribute_filter_leaves_a_node_out(start: Callable[..., Node], tmp_path: Path) -> None:
     # The file shows the filter, and the attribute that it looks for, inside comments.
     text = XML.read_text()
@@ -194,6 +207,7 @@ def test_an_attribute_filter_leaves_a_node_out(start: Callable[..., Node], tmp_p
     assert taken["address"] is not None
 
 
+@pytest.mark.full
 def test_a_persistent_cluster_is_activated_when_its_nodes_are_there(start: Callable[..., Node]) -> None:
     first = start("--persistent", "--activate-at=2")
     first.await_event("inactive")
@@ -202,6 +216,7 @@ def test_a_persistent_cluster_is_activated_when_its_nodes_are_there(start: Calla
         assert node.await_event("ready")["address"]
 
 
+@pytest.mark.full
 def test_a_node_that_cannot_start_says_why_and_exits_with_1(start: Callable[..., Node], tmp_path: Path) -> None:
     missing = tmp_path / "missing.xml"
     code, errors = start(f"--config={missing}").end()
@@ -209,6 +224,7 @@ def test_a_node_that_cannot_start_says_why_and_exits_with_1(start: Callable[...,
     assert str(missing) in errors
 
 
+@pytest.mark.full
 def test_a_wrong_jvm_option_is_an_error(start: Callable[..., Node]) -> None:
     code, errors = start("--jvm-arg=-Xnonsense").end()
     assert code == 1
@@ -216,6 +232,7 @@ def test_a_wrong_jvm_option_is_an_error(start: Callable[..., Node]) -> None:
     assert "--jvm-arg" in errors
 
 
+@pytest.mark.full
 def test_threads_of_a_jvm_are_found_by_the_classes_they_run() -> None:
     script = (
         "from tensorflow_ignite.node import host, jvm\n"

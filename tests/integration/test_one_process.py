@@ -14,6 +14,8 @@ from tensorflow_ignite.jobs.client import JobHandle
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 pytest.importorskip("tensorflow")
 
 # Runs until a file of its name exists; a file of its name with ".fail" makes it fail once.
@@ -76,7 +78,6 @@ def test_jobs_that_need_all_gpus_of_a_node_run_on_two_nodes_at_the_same_time(scr
             assert [task.status.gpus for task in job.attempts[0].tasks] == [("0", "1")]
 
 
-@pytest.mark.long
 def test_a_restart_of_all_nodes_one_after_the_other_moves_a_job_at_most_twice(script: Path, tolerant: Path) -> None:
     with LocalCluster(nodes=3, config=tolerant) as nodes:
         tfi.load("rows", {"id": np.arange(100)}, partitions=64, backups=1, address=nodes.address)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import grpc
+import pytest
 from jobs import LIMIT, await_files, cli, kill_at_once
 from waiting import await_true
 
@@ -12,6 +13,8 @@ import tensorflow_ignite as tfi
 from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
+
+pytestmark = pytest.mark.full
 
 LINES = 60
 # About as much as a chunk of output holds, so that most lines are in two chunks.

@@ -15,6 +15,8 @@ import tensorflow_ignite as tfi
 from tensorflow_ignite.errors import ClusterNotActiveError, DataLossError
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 ROWS = 3000
 LIMIT = 120.0
 SCRIPT = """
@@ -35,7 +37,6 @@ def cli(address: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.long
 def test_rows_come_back_with_their_nodes_and_an_inactive_cluster_says_whom_it_misses(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)

@@ -16,6 +16,8 @@ from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 pytest.importorskip("tensorflow")
 
 

@@ -115,6 +115,7 @@ def test_results_are_those_of_the_model_by_key_and_sql_joins_them_with_the_rows(
     assert joined["label"].to_pylist() == joined["kept"].to_pylist()
 
 
+@pytest.mark.full
 def test_the_command_predicts_rows_that_meet_a_condition(
     client: tfi.Client, model: Any, images: dict[str, Any]
 ) -> None:
@@ -139,6 +140,7 @@ def test_the_command_predicts_rows_that_meet_a_condition(
     assert "some_predicted" in described
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "columns", "options"),
     [
@@ -172,6 +174,7 @@ def test_results_have_the_keys_of_the_rows_and_are_beside_them(
     assert found == {key: (2 * value, partition) for key, (value, partition) in expected.items()}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("table", "columns", "options", "condition"),
     [
@@ -219,6 +222,7 @@ def test_results_of_a_table_of_sql_have_its_keys_and_are_joined_by_them(
         assert joined.num_rows == count
 
 
+@pytest.mark.full
 def test_rows_without_a_result_cost_nothing_and_nodes_without_partitions_get_no_task(
     client: tfi.Client, tmp_path: Path
 ) -> None:
@@ -235,6 +239,7 @@ def test_rows_without_a_result_cost_nothing_and_nodes_without_partitions_get_no_
     assert "of_no_row" not in client.caches()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "text"),
     [
@@ -270,6 +275,7 @@ def test_what_cannot_be_predicted_is_refused_before_anything_is_written(
     assert "never_made" not in client.caches()
 
 
+@pytest.mark.full
 def test_a_script_without_the_function_is_refused_and_one_that_returns_no_arrays_fails(
     client: tfi.Client, tmp_path: Path
 ) -> None:
@@ -282,6 +288,7 @@ def test_a_script_without_the_function_is_refused_and_one_that_returns_no_arrays
             client.predict(cache="for_bad_scripts", into="of_bad", script=bad, max_crashes=0).wait(LIMIT)
 
 
+@pytest.mark.full
 def test_a_null_ends_the_job_at_the_second_exception_and_a_condition_leaves_it_out(
     client: tfi.Client, tmp_path: Path
 ) -> None:
@@ -296,6 +303,7 @@ def test_a_null_ends_the_job_at_the_second_exception_and_a_condition_leaves_it_o
     assert results("without_nulls", client.address)["_key"].to_pylist() == list(range(ROWS - 1))
 
 
+@pytest.mark.full
 def test_keys_that_results_cannot_have_are_refused(cluster: LocalCluster, client: tfi.Client, tmp_path: Path) -> None:
     with thin_client(cluster.nodes[0].pid) as thin:
         thin.sql('CREATE TABLE ByDay (day DATE, id INT, n INT, PRIMARY KEY (day, id)) WITH "CACHE_NAME=byday"')
@@ -305,6 +313,7 @@ def test_keys_that_results_cannot_have_are_refused(cluster: LocalCluster, client
     assert "of_days" not in client.caches()
 
 
+@pytest.mark.full
 def test_a_cache_of_results_that_does_not_fit_is_refused(
     client: tfi.Client, model: Any, images: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -330,6 +339,7 @@ def test_a_cache_of_results_that_does_not_fit_is_refused(
     assert results("that_fits", client.address).num_rows == ROWS + 1
 
 
+@pytest.mark.full
 def test_tasks_write_into_a_cache_whose_maker_has_not_stored_its_schema_yet(
     cluster: LocalCluster, client: tfi.Client, tmp_path: Path
 ) -> None:
@@ -344,6 +354,7 @@ def test_tasks_write_into_a_cache_whose_maker_has_not_stored_its_schema_yet(
     assert results(into, client.address, columns=["twice"])["twice"].to_pylist() == list(range(0, 20, 2))
 
 
+@pytest.mark.full
 def test_results_go_into_a_cache_whose_name_differs_in_case_only(client: tfi.Client, tmp_path: Path) -> None:
     source = numbered("cased", client.address, 10)
     succeeded(client.predict(cache=source, into=source.upper(), script=script(tmp_path)))
@@ -380,7 +391,9 @@ def kill_a_node(cluster: LocalCluster) -> None:
     cluster.kill_node(cluster.nodes[1])
 
 
-@pytest.mark.parametrize("kill", [kill_a_task, kill_an_agent, kill_a_node])
+@pytest.mark.parametrize(
+    "kill", [*(pytest.param(kill, marks=pytest.mark.full) for kill in (kill_a_task, kill_an_agent)), kill_a_node]
+)
 def test_each_key_has_one_result_after_a_kill_and_finished_partitions_are_not_predicted_again(
     nodes: LocalCluster, tmp_path: Path, kill: Any
 ) -> None:
@@ -430,6 +443,7 @@ def test_each_key_has_one_result_after_a_kill_and_finished_partitions_are_not_pr
         assert len(done.attempts) > 1
 
 
+@pytest.mark.full
 def test_partitions_whose_results_are_lost_are_predicted_again(nodes: LocalCluster, tmp_path: Path) -> None:
     address = nodes.nodes[0].address
     numbered("before_a_loss", address, rows=KILLED_ROWS, partitions=KILLED_PARTITIONS, backups=2)

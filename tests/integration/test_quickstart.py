@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import IO, cast
 
 import psutil
+import pytest
 
 from tensorflow_ignite.testing.leaks import CLUSTER_MARKER
 
@@ -54,6 +55,7 @@ def test_quickstart_loses_a_node_resumes_and_says_so_in_its_last_line() -> None:
     assert int(last[3]) > 0
 
 
+@pytest.mark.full
 def test_quickstart_cleans_up_when_it_is_interrupted_in_the_middle() -> None:
     with quickstart() as (process, output):
         for line in output:

@@ -20,11 +20,13 @@ from forks import TensorFlowForks
 from train_tasks import Job, Task, free_addresses
 from waiting import await_true
 
+pytestmark = pytest.mark.full
+
 pytest.importorskip("tensorflow")
 
 KERAS = [
     pytest.param(name, marks=marks)
-    for name, marks in (("tf_keras", [pytest.mark.long]), ("keras", []))
+    for name, marks in (("tf_keras", [pytest.mark.full]), ("keras", []))
     if importlib.util.find_spec(name)
 ]
 

@@ -17,6 +17,8 @@ from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 pytest.importorskip("keras")
 
 PARTITIONS = 32
@@ -203,7 +205,6 @@ def test_a_continuous_job_whose_script_knows_no_rounds_ends_with_it_and_says_so(
     assert "rounds: none; they begin when the script calls tfi.train.rounds()" in described
 
 
-@pytest.mark.long
 def test_models_of_tf_keras_are_published_by_several_workers(
     cluster: LocalCluster, client: tfi.Client, tmp_path: Path
 ) -> None:

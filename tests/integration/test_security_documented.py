@@ -22,6 +22,8 @@ from tensorflow_ignite import Credentials, errors
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = ROOT / "java" / "config" / "tensorflow-ignite-secured.xml"
 DOCUMENT = ROOT / "docs" / "security.md"

@@ -101,6 +101,7 @@ def run(secured: Secured, folder: Path, *arguments: str) -> Job:
         return job.wait(LIMIT, raise_on_failure=False)
 
 
+@pytest.mark.full
 def test_a_task_opens_what_its_job_names_and_nothing_else_while_it_runs(secured: Secured, tmp_path: Path) -> None:
     job = run(secured, tmp_path)
     assert job.state == "succeeded", job.cause
@@ -128,6 +129,7 @@ def test_a_task_opens_what_its_job_names_and_nothing_else_while_it_runs(secured:
         assert reader.read(0, 10) == b"kept"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", ["succeeded", "failed"])
 def test_a_job_leaves_no_secret_behind(secured: Secured, tmp_path: Path, ending: str) -> None:
     job = run(secured, tmp_path, *(["fail"] if ending == "failed" else []))
@@ -183,11 +185,13 @@ def test_rules_decide_which_callers_submit_watch_and_read(secured: Secured) -> N
         tfi.connect(address, credentials=secured.who(None))
 
 
+@pytest.mark.full
 def test_a_cluster_that_encrypts_wants_to_hear_that_tensorflow_does_not(secured: Secured) -> None:
     with secured.connect("alice") as client, pytest.raises(errors.InvalidRequestError, match="allow_plaintext"):
         client.submit(SCRIPT, cache="own")
 
 
+@pytest.mark.full
 def test_a_client_outside_the_cluster_reads_rows_with_the_credentials_that_it_connects_with(secured: Secured) -> None:
     alice = {**secured.files, "token": token("alice")}
     address = secured.cluster.address
@@ -224,6 +228,7 @@ def predict(batch):
 """
 
 
+@pytest.mark.full
 def test_a_task_that_predicts_reads_its_model_and_writes_into_its_output_cache_alone(
     secured: Secured, tmp_path: Path
 ) -> None:

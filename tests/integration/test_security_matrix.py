@@ -27,6 +27,8 @@ from tensorflow_ignite.v1 import data_pb2
 ENCRYPTIONS = ["plain", "tls", "mutual"]
 # A cluster that knows users is asked by password and by token.
 KINDS = [(encryption, asks) for encryption in ENCRYPTIONS for asks in ("nobody", "users")]
+# With every check of the others; `make test` has this one, `make test-all` all.
+STRICTEST = ("mutual", "users")
 ROWS = 64
 CACHE = "guarded"
 TOKEN = "dGhlIHRva2VuIG9mIHRoZSB0ZXN0cywgMzIgYnl0ZXM"
@@ -187,7 +189,12 @@ SERVICES = [api, data_remote, data_local, storage, thin]
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.__name__)
-@pytest.mark.parametrize("node", KINDS, indirect=True, scope="module", ids="-".join)
+@pytest.mark.parametrize(
+    "node",
+    [pytest.param(kind, id="-".join(kind), marks=[] if kind == STRICTEST else pytest.mark.full) for kind in KINDS],
+    indirect=True,
+    scope="module",
+)
 def test_permitted_callers_are_served_and_others_get_the_reason_at_once(
     node: Guarded, service: Callable[[Guarded, Credentials | None], None]
 ) -> None:

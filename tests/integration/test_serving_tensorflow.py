@@ -130,6 +130,7 @@ def service(cluster: LocalCluster) -> Iterator[Service]:
     made.close()
 
 
+@pytest.mark.full
 def test_every_node_answers_although_one_alone_serves(
     service: Service, client: tfi.Client, saved: Callable[[float], Path]
 ) -> None:
@@ -151,6 +152,7 @@ def test_every_node_answers_although_one_alone_serves(
         service.predict("other", [[1, 2]])
 
 
+@pytest.mark.full
 def test_a_bad_request_fails_alone_beside_others_in_its_batch(
     service: Service, client: tfi.Client, saved: Callable[[float], Path]
 ) -> None:
@@ -174,6 +176,7 @@ def test_a_bad_request_fails_alone_beside_others_in_its_batch(
         assert outcomes[number] == expected
 
 
+@pytest.mark.full
 def test_a_new_version_replaces_the_old_one_and_no_request_fails(
     service: Service, client: tfi.Client, saved: Callable[[float], Path], tmp_path: Path
 ) -> None:
@@ -226,6 +229,7 @@ def test_a_new_version_replaces_the_old_one_and_no_request_fails(
     assert service.deployments.get("rolling").failed == 3  # type: ignore[union-attr]
 
 
+@pytest.mark.full
 def test_a_version_that_is_kept_answers_by_its_number(
     service: Service, client: tfi.Client, saved: Callable[[float], Path]
 ) -> None:
@@ -237,6 +241,7 @@ def test_a_version_that_is_kept_answers_by_its_number(
     assert service.predict("kept:1", [[1, 1]]) == ([[1, 1]], 1)
 
 
+@pytest.mark.full
 def test_a_model_is_served_although_all_nodes_are_drained(
     service: Service, client: tfi.Client, saved: Callable[[float], Path]
 ) -> None:
@@ -273,6 +278,7 @@ def test_a_killed_process_is_named_and_its_model_serves_again(
     assert "signal 9" in process.error
 
 
+@pytest.mark.full
 def test_a_killed_agent_costs_a_model_only_time(
     service: Service, client: tfi.Client, saved: Callable[[float], Path]
 ) -> None:
@@ -286,6 +292,7 @@ def test_a_killed_agent_costs_a_model_only_time(
     assert service.predict("orphan", [[1, 1]]) == ([[2, 2]], 1)
 
 
+@pytest.mark.full
 def test_an_undeployed_model_leaves_no_process(
     service: Service, client: tfi.Client, saved: Callable[[float], Path]
 ) -> None:
@@ -301,6 +308,7 @@ def test_an_undeployed_model_leaves_no_process(
         service.deployments.undeploy("left")
 
 
+@pytest.mark.full
 def test_the_command_line_deploys_describes_and_undeploys(
     service: Service, client: tfi.Client, saved: Callable[[float], Path]
 ) -> None:
@@ -349,6 +357,7 @@ class Waits(tf.Module):  # type: ignore[misc]
         return {"y": x + 0 * tf.cast(turns, tf.float32)}
 
 
+@pytest.mark.full
 def test_a_model_that_waits_for_ever_is_started_again_and_named(
     service: Service, client: tfi.Client, tmp_path: Path
 ) -> None:
@@ -376,6 +385,7 @@ class Takes(tf.Module):  # type: ignore[misc]
         return {"y": x + 0 * tf.cast(turns, tf.float32)}
 
 
+@pytest.mark.full
 def test_a_caller_who_hangs_up_fails_no_other_request_of_its_batch(
     service: Service, client: tfi.Client, tmp_path: Path
 ) -> None:
@@ -402,6 +412,7 @@ def test_a_caller_who_hangs_up_fails_no_other_request_of_its_batch(
         assert tensors.to_arrays(first.result().outputs)["y"].tolist() == [[20, 1]]
 
 
+@pytest.mark.full
 def test_files_of_a_served_version_stay_as_they_are(
     service: Service, client: tfi.Client, saved: Callable[[float], Path]
 ) -> None:
@@ -428,6 +439,7 @@ def changing(nodes: LocalCluster) -> Iterator[Service]:
     made.close()
 
 
+@pytest.mark.full
 def test_another_node_serves_when_a_replica_is_killed_and_a_node_that_joins_loads_first(
     changing: Service, saved: Callable[[float], Path]
 ) -> None:
@@ -462,6 +474,7 @@ def test_another_node_serves_when_a_replica_is_killed_and_a_node_that_joins_load
     assert not failures
 
 
+@pytest.mark.full
 def test_calls_of_the_client_survive_the_kill_of_a_process_and_of_a_node(
     changing: Service, saved: Callable[[float], Path]
 ) -> None:

@@ -118,6 +118,7 @@ def test_batches_that_are_kept_stay_as_they_were_while_the_reader_goes_on(cluste
     assert sorted(number for batch in kept for number in check(batch)) == list(range(ROWS))
 
 
+@pytest.mark.full
 def test_a_list_of_a_datasets_rows_is_right_however_many_are_kept(cluster: LocalCluster, images: str) -> None:
     dataset = tfi.dataset(images, address=cluster.address, batch_bytes=BATCH)
     check_rows(list(dataset))
@@ -142,6 +143,7 @@ def arrays(owners: tuple[flight.Endpoint, ...], cache: str) -> Iterator[tuple[An
     yield from iter(ahead.get, None)
 
 
+@pytest.mark.full
 def test_tensors_over_whole_batches_may_be_kept(cluster: LocalCluster, images: str) -> None:
     owners = endpoints(cluster, images)
     signature = (tf.TensorSpec([None], tf.int64), tf.TensorSpec([None, WIDTH], tf.uint8))
@@ -156,12 +158,14 @@ def test_tensors_over_whole_batches_may_be_kept(cluster: LocalCluster, images: s
         assert sum(int(tf.shape(ids)[0]) for ids, _ in cached) == ROWS
 
 
+@pytest.mark.full
 def test_a_cached_dataset_gives_the_same_rows_again(cluster: LocalCluster, images: str) -> None:
     dataset = tfi.dataset(images, address=cluster.address, batch_bytes=BATCH).prefetch(100).cache()
     for _ in range(2):
         check_rows(list(dataset.as_numpy_iterator()))
 
 
+@pytest.mark.full
 def test_memory_is_bounded_while_batches_are_only_looked_at(cluster: LocalCluster, images: str) -> None:
     largest = 0
     for batch in choice.open_stream(endpoints(cluster, images)[0], images):
@@ -171,6 +175,7 @@ def test_memory_is_bounded_while_batches_are_only_looked_at(cluster: LocalCluste
     assert 0 < largest <= batches.SEGMENTS
 
 
+@pytest.mark.full
 def test_rows_larger_than_a_segment_get_larger_ones(cluster: LocalCluster) -> None:
     sizes = [10, 3_000_000, 70_000, 5_000_000, 1]
     values = [bytes([number]) * size for number, size in enumerate(sizes)]
@@ -180,6 +185,7 @@ def test_rows_larger_than_a_segment_get_larger_ones(cluster: LocalCluster) -> No
     assert sorted(value for batch in kept for value in batch) == sorted(values)
 
 
+@pytest.mark.full
 def test_batches_kept_for_good_have_memory_of_their_own_within_the_budget(cluster: LocalCluster, images: str) -> None:
     left = 10 * BATCH
     asked = []
@@ -200,6 +206,7 @@ def test_batches_kept_for_good_have_memory_of_their_own_within_the_budget(cluste
     assert len(set(addresses)) == len(addresses)
 
 
+@pytest.mark.full
 def test_every_batch_of_an_epoch_may_be_kept_and_no_descriptor_with_it(cluster: LocalCluster, images: str) -> None:
     kept = [
         batch
@@ -215,6 +222,7 @@ def test_every_batch_of_an_epoch_may_be_kept_and_no_descriptor_with_it(cluster: 
         await_unmapped(node.process.pid)
 
 
+@pytest.mark.full
 def test_a_cancelled_stream_ends_at_once_and_the_node_lets_go(cluster: LocalCluster, images: str) -> None:
     stream = choice.open_stream(endpoints(cluster, images)[0], images, "shared")
     iterator = iter(stream)
@@ -226,6 +234,7 @@ def test_a_cancelled_stream_ends_at_once_and_the_node_lets_go(cluster: LocalClus
         await_unmapped(node.process.pid)
 
 
+@pytest.mark.full
 def test_an_iterator_that_is_dropped_in_the_middle_ends_its_stream(cluster: LocalCluster, images: str) -> None:
     for row in tfi.dataset(images, address=cluster.address, batch_bytes=BATCH).take(3):
         assert row["pixels"].shape == [WIDTH]
@@ -242,6 +251,7 @@ def test_an_error_of_the_node_arrives_as_itself(cluster: LocalCluster, images: s
             list(choice.open_stream(wrong, images, transport))
 
 
+@pytest.mark.full
 def test_a_node_that_finds_other_memory_refuses_and_the_network_takes_over(
     cluster: LocalCluster, images: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -257,6 +267,7 @@ def test_a_node_that_finds_other_memory_refuses_and_the_network_takes_over(
     assert len([record for record in caplog.records if "over the network" in record.message]) == 1
 
 
+@pytest.mark.full
 def test_where_there_is_no_such_memory_the_network_takes_over(
     cluster: LocalCluster, images: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,6 +303,7 @@ def test_nothing_is_left_when_the_reader_is_killed(cluster: LocalCluster, images
         await_unmapped(node.process.pid)
 
 
+@pytest.mark.full
 def test_the_reader_raises_when_the_node_is_killed(nodes: LocalCluster) -> None:
     ids = np.arange(ROWS)
     tfi.load("shared-killed", {"id": ids, "pixels": pixels(ids)}, if_exists="replace", address=nodes.address)
@@ -306,6 +318,7 @@ def test_the_reader_raises_when_the_node_is_killed(nodes: LocalCluster) -> None:
     check(first)
 
 
+@pytest.mark.full
 def test_any_flight_client_reads_a_cache(cluster: LocalCluster, images: str) -> None:
     tables = []
     with arrow_flight.connect(f"grpc://{cluster.address}") as client:

@@ -16,6 +16,8 @@ import tensorflow_ignite as tfi
 from tensorflow_ignite.agent.threads import processors
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 pytest.importorskip("tensorflow")
 
 # The number of threads that TensorFlow starts with its first operation has those that compute one operation in it.

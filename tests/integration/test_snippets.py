@@ -13,6 +13,8 @@ import pytest
 
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 DOCS = Path(__file__).parents[2] / "docs"
 SECONDS = 240
 PLACEHOLDER = re.compile(r"(?:localhost|node1):10820")

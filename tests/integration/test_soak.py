@@ -6,12 +6,15 @@ import gc
 import os
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from many_caches import TRANSPORTS, Cache, fill, read
 from thin_client import thin_client
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.footprint import Footprint
+
+pytestmark = pytest.mark.full
 
 CACHE = Cache("soak", 1024)
 ROWS = 5_000

@@ -19,6 +19,8 @@ from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 CACHE = "points_of_speed"
 
 

@@ -77,6 +77,7 @@ def test_a_folder_goes_into_the_cluster_and_comes_back_as_it_was(
     assert files.list("/cli") == []
 
 
+@pytest.mark.full
 def test_ctrl_c_in_the_middle_of_a_copy_leaves_nothing_visible(
     cluster: LocalCluster, files: Files, tmp_path: Path
 ) -> None:
@@ -108,6 +109,7 @@ def blocks(cluster: LocalCluster) -> Iterator[object]:
         yield client.get_cache(BLOCKS)
 
 
+@pytest.mark.full
 def test_check_lists_corrupt_lost_and_orphaned_blocks_with_their_files(
     cluster: LocalCluster, files: Files, blocks
 ) -> None:

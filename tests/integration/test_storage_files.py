@@ -60,7 +60,7 @@ BLOCKS = pytest.mark.parametrize(
     ("block", "count"),
     [
         pytest.param(BLOCK, 200, id="in messages"),
-        pytest.param(SHARED_BLOCK, 40, id="in shared memory", marks=pytest.mark.long),
+        pytest.param(SHARED_BLOCK, 40, id="in shared memory", marks=pytest.mark.full),
     ],
 )
 
@@ -84,28 +84,33 @@ class _Fixtures(AbstractFixtures):
 
 
 # A hundred patterns are a matter of the client alone: tests/unit has them.
+@pytest.mark.full
 class TestCopy(AbstractCopyTests, _Fixtures):
     """Copies inside the cluster, by fsspec's own tests."""
 
     test_copy_glob_edge_cases = None
 
 
+@pytest.mark.full
 class TestGet(AbstractGetTests, _Fixtures):
     """Copies out of the cluster, by fsspec's own tests."""
 
     test_get_glob_edge_cases = None
 
 
+@pytest.mark.full
 class TestPut(AbstractPutTests, _Fixtures):
     """Copies into the cluster, by fsspec's own tests."""
 
     test_put_glob_edge_cases = None
 
 
+@pytest.mark.full
 class TestOpen(AbstractOpenTests, _Fixtures):
     """Modes of open(), by fsspec's own tests."""
 
 
+@pytest.mark.full
 class TestPipe(AbstractPipeTests, _Fixtures):
     """Whole files at once, by fsspec's own tests."""
 
@@ -185,6 +190,7 @@ def test_a_rename_replaces_a_file_and_an_append_goes_on_behind_it(files: Files, 
         assert reader.read(0, 10 * BLOCK) == whole
 
 
+@pytest.mark.full
 def test_check_finds_every_block_once(files: Files, folder: str) -> None:
     with files.open_writer(f"{folder}/f", block_bytes=BLOCK) as writer:
         writer.write(bytes(24 * BLOCK))
@@ -196,6 +202,7 @@ def test_check_finds_every_block_once(files: Files, folder: str) -> None:
     assert not any(held.corrupt for held in found)
 
 
+@pytest.mark.full
 def test_pandas_and_arrow_use_the_url(cluster: LocalCluster, files: Files, folder: str) -> None:
     frame = pd.DataFrame({"id": range(10_000), "part": [number % 3 for number in range(10_000)]})
     url = f"ignite://{','.join(cluster.addresses)}{folder}"
@@ -240,6 +247,7 @@ def test_a_read_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster,
     assert position == len(content)
 
 
+@pytest.mark.full
 def test_large_blocks_travel_in_memory_that_is_shared_with_the_nodes_of_this_host(
     cluster: LocalCluster, folder: str
 ) -> None:
@@ -271,6 +279,7 @@ def _mapped(cluster: LocalCluster) -> int:
     return sum(Path(f"/proc/{node.pid}/maps").read_text().count("/memfd:tensorflow-ignite") for node in cluster.nodes)
 
 
+@pytest.mark.full
 def test_dead_writers_leave_nothing_and_a_terminated_cluster_is_an_error(tmp_path: Path) -> None:
     bean = '<bean class="io.tensorflowignite.TensorFlowService"'
     impatient = f'{bean}><property name="storageWriterTimeoutSeconds" value="10"/></bean>'

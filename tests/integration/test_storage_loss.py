@@ -21,6 +21,8 @@ from tensorflow_ignite import errors, train
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 tf = pytest.importorskip("tensorflow")
 
 LIMIT = 180  # seconds; what takes longer hangs
@@ -120,7 +122,6 @@ def test_a_load_without_memory_is_refused_and_ends_no_node() -> None:
             tfi.load("small", {"row": rows[:20_000]}, if_exists="replace", address=cluster.address)
 
 
-@pytest.mark.long
 def test_without_backups_a_killed_node_takes_its_blocks_and_no_names(tmp_path: Path) -> None:
     with LocalCluster(nodes=2, config=config(tmp_path, storageBackups=0)) as cluster:
         files = Files.at(tuple(cluster.addresses))

@@ -21,6 +21,8 @@ from jobs import LIMIT, SCRIPTS
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 tf = pytest.importorskip("tensorflow")
 pytest.importorskip("tensorboard")
 

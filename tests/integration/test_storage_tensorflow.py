@@ -53,6 +53,7 @@ def test_checkpoints_are_kept_restored_and_removed(directory: str) -> None:
     assert ("value/.ATTRIBUTES/VARIABLE_VALUE", [300, 1000]) in tf.train.list_variables(latest)
 
 
+@pytest.mark.full
 def test_a_checkpoint_in_shards_of_many_variables_is_whole(directory: str) -> None:
     variables = [tf.Variable(tf.fill([number], float(number))) for number in range(30)]
     path = tf.train.Checkpoint(variables=variables).write(f"{directory}/deep/down/all")
@@ -78,6 +79,7 @@ def _model(keras: Any) -> Any:
 ROWS = np.arange(64, dtype="float32").reshape(16, 4) / 64
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["keras", "tf_keras"])
 def test_models_and_weights_are_saved_by_callbacks_and_loaded(directory: str, name: str) -> None:
     keras = _keras(name)
@@ -98,6 +100,7 @@ def test_models_and_weights_are_saved_by_callbacks_and_loaded(directory: str, na
     assert len(gfile.glob(f"{directory}/logs/train/events*")) == 1
 
 
+@pytest.mark.full
 def test_a_writer_makes_missing_directories(directory: str) -> None:
     for mode in ("w", "a"):
         with gfile.GFile(f"{directory}/missing/{mode}/file", mode) as file:
@@ -149,6 +152,7 @@ def test_a_saved_model_is_loaded_and_served(directory: str) -> None:
 # -- summaries and records ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_summaries_can_be_read_as_soon_as_they_are_flushed(directory: str) -> None:
     writer = tf.summary.create_file_writer(directory)
     with writer.as_default():
@@ -184,6 +188,7 @@ def test_records_are_read_as_they_were_written(directory: str, compression: str)
     assert list(records.as_numpy_iterator()) == expected
 
 
+@pytest.mark.full
 def test_lines_and_fixed_records_are_read(directory: str) -> None:
     gfile.makedirs(directory)
     with gfile.GFile(f"{directory}/lines", "w") as file:
@@ -200,6 +205,7 @@ def test_lines_and_fixed_records_are_read(directory: str) -> None:
     assert tf.io.matching_files(f"{directory}/*/*").numpy().tolist() == [f"{directory}/new/written".encode()]
 
 
+@pytest.mark.full
 def test_datasets_are_saved_cached_and_read_from_snapshots(directory: str) -> None:
     dataset = tf.data.Dataset.range(200).map(lambda number: (number, tf.strings.as_string(number)))
     dataset.save(f"{directory}/saved")
@@ -220,6 +226,7 @@ def test_datasets_are_saved_cached_and_read_from_snapshots(directory: str) -> No
         assert sum(int(number) for number, _ in cached) == 199 * 100
 
 
+@pytest.mark.full
 def test_the_position_of_an_iterator_is_kept(directory: str) -> None:
     iterator = iter(tf.data.Dataset.range(100))
     for _ in range(7):
@@ -233,6 +240,7 @@ def test_the_position_of_an_iterator_is_kept(directory: str) -> None:
 # -- the extension -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_file_is_mapped_into_memory_whole(directory: str, tmp_path: Path) -> None:
     # Nothing in Python asks for a region of memory but immutable constants.
     gfile.makedirs(directory)
@@ -247,6 +255,7 @@ def test_a_file_is_mapped_into_memory_whole(directory: str, tmp_path: Path) -> N
         tf.raw_ops.ImmutableConst(dtype=tf.float32, shape=[1], memory_region_name=f"{directory}/empty")
 
 
+@pytest.mark.full
 def test_the_layouts_that_were_compiled_are_those_of_this_tensorflow(tmp_path: Path) -> None:
     own = Path(tensorflow_ignite.__file__).parent / "storage" / "tf"
     tables = {
@@ -302,12 +311,14 @@ def _members(body: str) -> list[str]:
     return names
 
 
+@pytest.mark.full
 def test_errors_name_what_happened_and_come_in_time() -> None:
     # Nothing listens there.
     with pytest.raises(tf.errors.UnavailableError, match="no node answers"):
         tf.train.Checkpoint(value=tf.Variable(1.0)).save("ignite://127.0.0.1:9/nowhere/ckpt")
 
 
+@pytest.mark.full
 def test_a_cluster_that_goes_away_in_the_middle_is_an_error_in_time() -> None:
     with LocalCluster(nodes=1) as cluster:
         root = f"ignite://{cluster.address}"

@@ -52,6 +52,7 @@ def test_written_bytes_are_read_back_by_gfile(root: str) -> None:
     assert get(path) == "one\ntwo"
 
 
+@pytest.mark.full
 def test_bytes_are_kept_as_they_are(root: str) -> None:
     content = bytes(range(256)) * 3
     path = put(f"{root}/file", content)
@@ -59,6 +60,7 @@ def test_bytes_are_kept_as_they_are(root: str) -> None:
         assert file.read() == content
 
 
+@pytest.mark.full
 def test_writing_replaces_and_appending_goes_on(root: str) -> None:
     path = f"{root}/file"
     for mode, text, whole in (("w", "begin\n", "begin\n"), ("a", "a1\n", "begin\na1\n"), ("a", "a2\n", None)):
@@ -69,6 +71,7 @@ def test_writing_replaces_and_appending_goes_on(root: str) -> None:
     assert get(path) == "new"
 
 
+@pytest.mark.full
 def test_appending_makes_a_file(root: str) -> None:
     with gfile.GFile(f"{root}/file", "a") as file:
         file.write("first")
@@ -76,6 +79,7 @@ def test_appending_makes_a_file(root: str) -> None:
     assert get(f"{root}/file") == "first"
 
 
+@pytest.mark.full
 def test_an_empty_file_is_a_file(root: str) -> None:
     path = put(f"{root}/empty", "")
     assert gfile.stat(path).length == 0
@@ -85,6 +89,7 @@ def test_an_empty_file_is_a_file(root: str) -> None:
         assert list(file) == []
 
 
+@pytest.mark.full
 def test_a_file_that_was_opened_to_be_replaced_and_not_written_is_not_touched(root: str) -> None:
     path = put(f"{root}/file", "kept")
     with gfile.GFile(path, "w"):
@@ -92,6 +97,7 @@ def test_a_file_that_was_opened_to_be_replaced_and_not_written_is_not_touched(ro
     assert get(path) == "kept"
 
 
+@pytest.mark.full
 def test_flushed_bytes_can_be_read_while_writing_goes_on(root: str) -> None:
     path = f"{root}/file"
     with gfile.GFile(path, "w") as writer:
@@ -105,6 +111,7 @@ def test_flushed_bytes_can_be_read_while_writing_goes_on(root: str) -> None:
     assert get(path) == "onetwothree"
 
 
+@pytest.mark.full
 def test_a_file_is_read_and_written_through_one_object(root: str) -> None:
     with gfile.GFile(f"{root}/file", "w+") as file:
         file.write("12345")
@@ -118,6 +125,7 @@ def test_a_file_is_read_and_written_through_one_object(root: str) -> None:
         assert file.read() == "1234567890"
 
 
+@pytest.mark.full
 def test_an_unclosed_file_is_written_when_it_is_collected(root: str) -> None:
     file = gfile.GFile(f"{root}/file", "w")
     file.write("whole")
@@ -125,6 +133,7 @@ def test_an_unclosed_file_is_written_when_it_is_collected(root: str) -> None:
     assert get(f"{root}/file") == "whole"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("size", [1, 4096, 131071, 131072, 131073, 3_000_000])
 def test_large_and_small_pieces_follow_each_other(root: str, size: int) -> None:
     pieces = [bytes([number]) * count for number, count in enumerate((3, size, 1, 1, size, 7))]
@@ -139,6 +148,7 @@ def test_large_and_small_pieces_follow_each_other(root: str, size: int) -> None:
     assert gfile.stat(f"{root}/file").length == written
 
 
+@pytest.mark.full
 def test_reading_stops_at_the_end(root: str) -> None:
     with gfile.GFile(put(f"{root}/file", "testing1\ntesting2"), "r") as file:
         assert file.size() == 17
@@ -148,6 +158,7 @@ def test_reading_stops_at_the_end(root: str) -> None:
         assert file.read() == ""
 
 
+@pytest.mark.full
 def test_seek_and_tell_agree(root: str) -> None:
     with gfile.GFile(put(f"{root}/file", "testing1\ntesting2\ntesting3\n\ntesting5"), "r") as file:
         assert file.readline() == "testing1\n"
@@ -170,6 +181,7 @@ def test_seek_and_tell_agree(root: str) -> None:
             file.seek(-1)
 
 
+@pytest.mark.full
 def test_lines_are_read_in_every_way(root: str) -> None:
     path = put(f"{root}/file", "testing1\ntesting2\ntesting3\n\ntesting5")
     lines = ["testing1\n", "testing2\n", "testing3\n", "\n", "testing5"]
@@ -181,6 +193,7 @@ def test_lines_are_read_in_every_way(root: str) -> None:
         assert list(file) == lines
 
 
+@pytest.mark.full
 def test_text_is_utf8(root: str) -> None:
     path = put(f"{root}/Größe 大小", "🛁 tub\nend")
     with gfile.GFile(path) as file:
@@ -189,6 +202,7 @@ def test_text_is_utf8(root: str) -> None:
         assert file.read() == "end"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["r", "a", "w"])
 def test_each_mode_allows_its_operations_only(root: str, mode: str) -> None:
     path = put(f"{root}/file")
@@ -201,6 +215,7 @@ def test_each_mode_allows_its_operations_only(root: str, mode: str) -> None:
 # -- what is there -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_missing_file_is_not_found(root: str) -> None:
     missing = f"{root}/missing"
     assert not gfile.exists(missing)
@@ -222,6 +237,7 @@ def test_a_missing_file_is_not_found(root: str) -> None:
     assert gfile.listdir(root) == ["file"]
 
 
+@pytest.mark.full
 def test_nothing_is_below_a_file(root: str) -> None:
     below = put(f"{root}/file") + "/below"
     assert not gfile.isdir(below)
@@ -233,6 +249,7 @@ def test_nothing_is_below_a_file(root: str) -> None:
         gfile.mkdir(below)
 
 
+@pytest.mark.full
 def test_statistics_have_length_time_and_kind(root: str) -> None:
     path = put(f"{root}/file", "testing")
     statistics = gfile.stat(path)
@@ -246,6 +263,7 @@ def test_statistics_have_length_time_and_kind(root: str) -> None:
     assert gfile.stat(path).mtime_nsec >= first
 
 
+@pytest.mark.full
 def test_directories_and_files_are_distinguished(root: str) -> None:
     assert gfile.isdir(root)
     assert gfile.isdir(f"{root}/")
@@ -254,6 +272,7 @@ def test_directories_and_files_are_distinguished(root: str) -> None:
     assert gfile.exists(f"{root}/./x/../file") or not root.startswith("ignite")
 
 
+@pytest.mark.full
 def test_listing_gives_names(root: str) -> None:
     for name in ("b", "a", "Größe", "two words", "50%", "%20", "a#b?c=d"):
         put(f"{root}/{name}")
@@ -267,6 +286,7 @@ def test_listing_gives_names(root: str) -> None:
         gfile.listdir(f"{root}/a")
 
 
+@pytest.mark.full
 def test_a_tree_is_walked_in_both_orders(root: str) -> None:
     gfile.makedirs(f"{root}/one/deep/deeper")
     gfile.makedirs(f"{root}/two")
@@ -309,6 +329,7 @@ PATTERNS = [
 ]
 
 
+@pytest.mark.full
 def test_patterns_stand_for_paths(root: str) -> None:
     for name in ("file1.txt", "file2.txt", "a*b", "acb", "a(b)", "two words"):
         put(f"{root}/{name}")
@@ -324,6 +345,7 @@ def test_patterns_stand_for_paths(root: str) -> None:
 # -- changes -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_directories_are_made_one_by_one_or_at_once(root: str) -> None:
     gfile.mkdir(f"{root}/one")
     gfile.mkdir(f"{root}/one")  # TensorFlow's mkdir does not mind
@@ -338,6 +360,7 @@ def test_directories_are_made_one_by_one_or_at_once(root: str) -> None:
         gfile.makedirs(f"{root}/file")
 
 
+@pytest.mark.full
 def test_files_are_removed(root: str) -> None:
     path = put(f"{root}/file")
     gfile.remove(path)
@@ -347,6 +370,7 @@ def test_files_are_removed(root: str) -> None:
     assert gfile.isdir(root)
 
 
+@pytest.mark.full
 def test_whole_directories_are_removed(root: str) -> None:
     gfile.makedirs(f"{root}/all/deep/deeper")
     put(f"{root}/all/file")
@@ -356,6 +380,7 @@ def test_whole_directories_are_removed(root: str) -> None:
     assert gfile.listdir(root) == ["stays"]
 
 
+@pytest.mark.full
 def test_a_file_is_renamed_over_another_only_on_request(root: str) -> None:
     source, target = put(f"{root}/source", "new"), put(f"{root}/target", "old")
     with pytest.raises(tf.errors.AlreadyExistsError):
@@ -374,6 +399,7 @@ def test_a_directory_is_renamed_with_all_that_is_in_it(root: str) -> None:
     assert not gfile.exists(f"{root}/a")
 
 
+@pytest.mark.full
 def test_a_directory_in_use_is_not_replaced(root: str) -> None:
     gfile.makedirs(f"{root}/a")
     gfile.makedirs(f"{root}/full/b")
@@ -382,6 +408,7 @@ def test_a_directory_in_use_is_not_replaced(root: str) -> None:
     assert gfile.isdir(f"{root}/full/b")
 
 
+@pytest.mark.full
 def test_a_file_is_copied_over_another_only_on_request(root: str) -> None:
     content = os.urandom(5_000_001)
     source, target = put(f"{root}/source", content), put(f"{root}/target", "old")
@@ -396,6 +423,7 @@ def test_a_file_is_copied_over_another_only_on_request(root: str) -> None:
     assert gfile.stat(f"{root}/copy").length == 0
 
 
+@pytest.mark.full
 def test_files_go_in_both_directions(root: str, tmp_path: Path) -> None:
     outside = str(tmp_path / "outside")
     put(outside, b"\0\1" * 1_000_000)
@@ -404,6 +432,7 @@ def test_files_go_in_both_directions(root: str, tmp_path: Path) -> None:
     assert Path(outside).read_bytes() == Path(f"{outside}2").read_bytes()
 
 
+@pytest.mark.full
 def test_files_are_compared(root: str) -> None:
     one, same, other = put(f"{root}/1", "same"), put(f"{root}/2", "same"), put(f"{root}/3", "diff")
     assert file_io.filecmp(one, same)
@@ -423,6 +452,7 @@ def test_a_file_is_written_whole_by_a_rename(root: str) -> None:
 # -- what only clusters have -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_the_scheme_is_known_once(cluster: LocalCluster) -> None:
     assert gfile.get_registered_schemes().count("ignite") == 1
     from tensorflow_ignite.storage.tf import scheme
@@ -431,12 +461,14 @@ def test_the_scheme_is_known_once(cluster: LocalCluster) -> None:
     scheme.require()
 
 
+@pytest.mark.full
 def test_garbage_is_collected_between_calls(cluster: LocalCluster) -> None:
     gfile.exists(f"ignite://{cluster.address}/")
     gfile.glob(f"ignite://{cluster.address}/*")
     assert gc.isenabled()
 
 
+@pytest.mark.full
 def test_the_root_is_a_directory_under_each_of_its_names(cluster: LocalCluster) -> None:
     for url in (f"ignite://{cluster.address}", f"ignite://{cluster.address}/"):
         assert gfile.isdir(url)
@@ -446,12 +478,14 @@ def test_the_root_is_a_directory_under_each_of_its_names(cluster: LocalCluster) 
     assert f"ignite://{cluster.address}/of-the-root" in gfile.glob(f"ignite://{cluster.address}/*")
 
 
+@pytest.mark.full
 def test_hosts_are_not_dropped(cluster: LocalCluster) -> None:
     # Nothing is served there: were the host dropped, the cluster of the environment would answer.
     with pytest.raises(tf.errors.UnavailableError, match=r"127\.0\.0\.1:9"):
         gfile.stat("ignite://127.0.0.1:9/")
 
 
+@pytest.mark.full
 def test_a_name_that_breaks_a_rule_is_refused(cluster: LocalCluster) -> None:
     for path in ("x" * 256, "/".join(["x" * 200] * 25)):
         with pytest.raises(tf.errors.InvalidArgumentError, match="at most"):

@@ -22,6 +22,8 @@ import pytest
 import tensorflow_ignite  # noqa: F401
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 tf = pytest.importorskip("tensorflow")
 gfile = tf.io.gfile
 

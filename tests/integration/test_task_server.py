@@ -13,6 +13,8 @@ import pytest
 from agent_harness import Agent, archive, is_alive, request
 from tensorflow_ignite.v1 import job_pb2
 
+pytestmark = pytest.mark.full
+
 pytest.importorskip("tensorflow")
 
 COORDINATOR = """

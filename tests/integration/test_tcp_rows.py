@@ -24,6 +24,8 @@ from tensorflow_ignite.data.transport import choice, flight  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
 from tensorflow_ignite.v1 import tcp_pb2, tcp_pb2_grpc  # noqa: E402
 
+pytestmark = pytest.mark.full
+
 ROWS, WIDTH = 8_000, 4_096
 # Much more than the system keeps for a reader who does not read.
 WIDE = 65_536

@@ -40,6 +40,8 @@ from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.testing.ports import PortBlock
 from tensorflow_ignite.v1 import data_pb2
 
+pytestmark = pytest.mark.full
+
 # What a reader may take to say that nobody answers, in seconds.
 SOON = 20.0
 ROWS = 3000

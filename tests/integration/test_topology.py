@@ -129,6 +129,7 @@ def test_killed_worker_is_a_crash_and_the_job_resumes_from_its_checkpoint(run: C
     assert started.resumed_at(attempt=2) >= 10
 
 
+@pytest.mark.full
 def test_job_outlives_the_agent_of_a_node(run: Callable[..., Run]) -> None:
     started = run(max_crashes=0)
     started.until_step(10)
@@ -139,6 +140,7 @@ def test_job_outlives_the_agent_of_a_node(run: Callable[..., Run]) -> None:
     assert (job.attempts[0].cause_kind, job.crashes, job.node_failures) == ("node-failed", 0, 1)
 
 
+@pytest.mark.full
 def test_a_job_is_stopped_although_an_agent_of_it_stands_still(run: Callable[..., Run]) -> None:
     started = run(max_crashes=0)
     started.until_step(10)
@@ -153,8 +155,8 @@ def test_a_job_is_stopped_although_an_agent_of_it_stands_still(run: Callable[...
     )
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("patient")
-@pytest.mark.long
 def test_a_node_that_stands_still_is_no_crash_of_the_script(run: Callable[..., Run], nodes: LocalCluster) -> None:
     started = run(max_crashes=0)
     job = started.until_step(10)
@@ -172,6 +174,7 @@ def test_a_node_that_stands_still_is_no_crash_of_the_script(run: Callable[..., R
     assert (job.attempts[0].cause_kind, job.crashes, job.node_failures) == ("node-failed", 0, 1)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("patient")
 def test_job_goes_on_while_the_oldest_node_stands_still(nodes: LocalCluster, tmp_path: Path) -> None:
     # The oldest node calls the others, who need that for their leases; without it the next one does.
@@ -218,7 +221,6 @@ def test_job_goes_on_with_the_nodes_that_are_left(run: Callable[..., Run]) -> No
     assert started.resumed_at(attempt=2) >= 10
 
 
-@pytest.mark.long
 def test_job_outlives_the_node_of_its_service(run: Callable[..., Run]) -> None:
     started = run(max_crashes=0)
     job = started.until_step(10)
@@ -227,6 +229,7 @@ def test_job_outlives_the_node_of_its_service(run: Callable[..., Run]) -> None:
     assert after.service_node_id != job.service_node_id
 
 
+@pytest.mark.full
 def test_job_outlives_two_nodes_at_once_its_services_among_them(run: Callable[..., Run], nodes: LocalCluster) -> None:
     nodes.start_node()
     nodes.start_node()
@@ -240,6 +243,7 @@ def test_job_outlives_two_nodes_at_once_its_services_among_them(run: Callable[..
     started.succeeds(workers=3, attempts=2)
 
 
+@pytest.mark.full
 def test_frozen_node_is_given_up_and_its_tasks_are_killed(run: Callable[..., Run], nodes: LocalCluster) -> None:
     started = run(max_crashes=0)
     job = started.until_step(10)
@@ -254,6 +258,7 @@ def test_frozen_node_is_given_up_and_its_tasks_are_killed(run: Callable[..., Run
         nodes.kill_node(frozen)
 
 
+@pytest.mark.full
 def test_smaller_side_of_a_split_cluster_starts_nothing(run: Callable[..., Run], nodes: LocalCluster) -> None:
     started = run(max_crashes=0, backups=2)
     job = started.until_step(10)
@@ -280,7 +285,6 @@ def test_smaller_side_of_a_split_cluster_starts_nothing(run: Callable[..., Run],
     assert any("accepted the quorum" in event.text for event in job.events)
 
 
-@pytest.mark.long
 def test_job_follows_its_data_to_a_node_that_joins_after_a_quiet_time(
     run: Callable[..., Run], nodes: LocalCluster
 ) -> None:
@@ -300,7 +304,7 @@ def test_job_follows_its_data_to_a_node_that_joins_after_a_quiet_time(
     assert len(patient.job.wait(timeout=LIMIT).attempts) == 1
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_job_survives_a_rolling_restart(run: Callable[..., Run], nodes: LocalCluster) -> None:
     started = run(max_crashes=0)
     started.until_step(1)
@@ -314,6 +318,7 @@ def test_job_survives_a_rolling_restart(run: Callable[..., Run], nodes: LocalClu
     started.succeeds(workers=3)
 
 
+@pytest.mark.full
 def test_lost_data_end_the_job_with_that_cause(run: Callable[..., Run], nodes: LocalCluster) -> None:
     started = run(backups=0)
     accepting = run(backups=0, allow_data_loss=True)
@@ -328,6 +333,7 @@ def test_lost_data_end_the_job_with_that_cause(run: Callable[..., Run], nodes: L
     assert accepting.job.wait(timeout=LIMIT).attempts[-1].tasks[0].status.rows < ROWS
 
 
+@pytest.mark.full
 def test_job_waits_for_its_minimum_of_workers_and_reports_it(run: Callable[..., Run], nodes: LocalCluster) -> None:
     started = run(min_workers=3)
     job = started.until_step(1)
@@ -337,12 +343,14 @@ def test_job_waits_for_its_minimum_of_workers_and_reports_it(run: Callable[..., 
     started.succeeds(workers=3, attempts=2)
 
 
+@pytest.mark.full
 def test_job_gives_up_waiting_in_the_end(run: Callable[..., Run], nodes: LocalCluster) -> None:
     job = run(min_workers=4, wait_timeout=2).job.wait(timeout=LIMIT, raise_on_failure=False)
     assert job.state == "failed"
     assert "min_workers=4" in job.cause
 
 
+@pytest.mark.full
 def test_job_that_is_over_is_never_run_again(run: Callable[..., Run], nodes: LocalCluster) -> None:
     over = run(steps=STEPS)
     job = over.succeeds(workers=3, attempts=1)
@@ -365,6 +373,7 @@ def test_script_with_a_typo_is_tried_twice_and_no_more(nodes: LocalCluster, tmp_
     assert "raised the same exception 2 times in a row before the first step" in job.cause
 
 
+@pytest.mark.full
 def test_crashes_exhaust_their_budget(nodes: LocalCluster, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("raise SystemExit(7)\n")
@@ -377,6 +386,7 @@ def test_crashes_exhaust_their_budget(nodes: LocalCluster, tmp_path: Path) -> No
     assert "2 crashes exceed max_crashes=1" in over.cause
 
 
+@pytest.mark.full
 def test_job_goes_on_after_a_full_restart_of_a_persistent_cluster(tmp_path: Path, tolerant: Path) -> None:
     directory = tmp_path / "persistent"
     directory.mkdir()

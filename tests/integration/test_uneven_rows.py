@@ -16,6 +16,8 @@ from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 pytest.importorskip("tensorflow")
 
 PARTITIONS, IDS, MANY = 64, 6000, 1500

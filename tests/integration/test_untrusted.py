@@ -64,6 +64,7 @@ def test_malformed_messages_are_answered_with_a_reason(cluster: LocalCluster, fu
     assert answers(cluster)
 
 
+@pytest.mark.full
 def test_a_message_of_any_length_gets_a_reason_that_fits(cluster: LocalCluster, channel: grpc.Channel) -> None:
     files = storage_pb2_grpc.FileServiceStub(channel)
     long = refused(lambda: files.GetFile(storage_pb2.GetFileRequest(path="é%\n" * 300_000), timeout=SECONDS))
@@ -78,6 +79,7 @@ def test_a_message_of_any_length_gets_a_reason_that_fits(cluster: LocalCluster, 
     assert "cannot be read" in malformed.details()
 
 
+@pytest.mark.full
 def test_impossible_numbers_of_blocks_are_not_reserved(channel: grpc.Channel) -> None:
     files = storage_pb2_grpc.FileServiceStub(channel)
     begun = files.BeginWrite(
@@ -106,6 +108,7 @@ def test_a_condition_that_would_be_read_for_years_is_refused_at_once(
         tfi.read_table(fuzzed, where=where, address=cluster.address)
 
 
+@pytest.mark.full
 def test_conditions_that_make_large_values_are_refused_and_the_node_lives(cluster: LocalCluster, fuzzed: str) -> None:
     with pytest.raises(
         tfi.errors.SqlInvalidError, match=r"SPACE\(2000000000\) is refused: .* 2,000,000,000 characters"
@@ -139,6 +142,7 @@ class _Memory:
         ]
 
 
+@pytest.mark.full
 def test_a_node_writes_only_into_memory_that_cannot_be_cut_off(cluster: LocalCluster, fuzzed: str) -> None:
     owner = _owner(cluster, fuzzed)
     with grpc.insecure_channel(owner) as channel:
@@ -157,6 +161,7 @@ def test_a_node_writes_only_into_memory_that_cannot_be_cut_off(cluster: LocalClu
                 os.close(memory.fd)
 
 
+@pytest.mark.full
 def test_a_segment_offered_as_larger_than_it_is_is_refused(cluster: LocalCluster, fuzzed: str) -> None:
     with grpc.insecure_channel(_owner(cluster, fuzzed)) as channel:
         stub = shared_pb2_grpc.SharedMemoryServiceStub(channel)
@@ -171,6 +176,7 @@ def test_a_segment_offered_as_larger_than_it_is_is_refused(cluster: LocalCluster
     assert answers(cluster)
 
 
+@pytest.mark.full
 def test_blocks_are_taken_from_and_laid_into_memory_that_is_shared_and_nowhere_else(cluster: LocalCluster) -> None:
     address = cluster.address
 
@@ -236,6 +242,7 @@ def _owner(cluster: LocalCluster, cache: str) -> str:
     return str(info.endpoints[0].locations[0].uri.decode().partition("://")[2])
 
 
+@pytest.mark.full
 def test_a_thousand_nearly_silent_connections_block_no_other_caller(cluster: LocalCluster) -> None:
     node = psutil.Process(cluster.nodes[0].process.pid)
     host, port = cluster.address.rsplit(":", 1)
@@ -256,6 +263,7 @@ def test_a_thousand_nearly_silent_connections_block_no_other_caller(cluster: Loc
     await_true(lambda: node.num_fds() <= before + 20, "the node still holds connections", SECONDS)
 
 
+@pytest.mark.full
 def test_a_thousand_connections_to_ignites_thin_port_leave_the_node_running(cluster: LocalCluster) -> None:
     node = psutil.Process(cluster.nodes[-1].process.pid)
     listening = [each.laddr for each in node.net_connections("tcp") if each.status == psutil.CONN_LISTEN]
@@ -277,6 +285,7 @@ def test_a_thousand_connections_to_ignites_thin_port_leave_the_node_running(clus
     assert answers(cluster)
 
 
+@pytest.mark.full
 def test_a_silent_connection_is_closed(cluster: LocalCluster) -> None:
     host, port = cluster.address.rsplit(":", 1)
     with socket.create_connection((host, int(port)), timeout=SECONDS) as connection:

@@ -15,6 +15,8 @@ from jobs import LIMIT, cli
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 
+pytestmark = pytest.mark.full
+
 pytest.importorskip("tensorflow")
 
 SCRIPT = """

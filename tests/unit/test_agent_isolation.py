@@ -211,6 +211,7 @@ def test_processor_time_that_is_over_ends_a_task_for_good(agent: Agent) -> None:
     assert status.failed_permanently
 
 
+@pytest.mark.full
 def test_time_that_is_over_ends_a_task_for_good_after_it_could_save(agent: Agent) -> None:
     source = (
         "import signal, sys, time\n"

@@ -124,6 +124,7 @@ def test_everything_of_a_task_ends_at_once_with_its_killed_agent(agent: Agent) -
     assert ended < killed + MARGIN_SECONDS + late
 
 
+@pytest.mark.full
 def test_a_stopped_agents_tasks_end_with_their_lease_and_the_agent_too(agent: Agent) -> None:
     task, hidden = hide(agent)
     pids = [hidden, agent.script(task), agent.keeper(task).pid]

@@ -275,6 +275,7 @@ def lease(agent: Agent, seconds: float, attempt: int = 1) -> agent_pb2.AttemptLe
     return agent_pb2.AttemptLease(job_id=agent.job, attempt=attempt, until_nanos=until)
 
 
+@pytest.mark.full
 def test_the_end_of_an_attempts_lease_kills_its_tasks_alone_and_without_grace(agent: Agent) -> None:
     other = agent.start("import time\nprint('other')\ntime.sleep(600)", task=agent.key(attempt=2))
     task = start_stubborn(agent)
@@ -314,6 +315,7 @@ def test_a_task_without_a_lease_is_killed_or_does_not_start(agent: Agent) -> Non
     agent.await_events(lambda events: any(event.key == late and event.status.pid for event in events))
 
 
+@pytest.mark.full
 def test_tasks_live_as_long_as_heartbeats_come_and_their_ports_longer(start_agent: StartAgent) -> None:
     agent = start_agent(lease="6s")
     with agent.heartbeats():

@@ -358,6 +358,7 @@ def test_a_stop_ends_a_task_that_waits_for_a_spare(start_agent: object) -> None:
     assert not agent.output
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("broken", ["dead", "stopped", "changed"])
 def test_a_spare_that_cannot_be_used_costs_a_task_nothing_but_time(
     start_agent: object, tmp_path: Path, broken: str, capfd: pytest.CaptureFixture[str]

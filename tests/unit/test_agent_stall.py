@@ -47,6 +47,7 @@ def start(agent: Agent, source: str, *, first_step: float = 0, stall: float = 0)
     return task
 
 
+@pytest.mark.full
 def test_a_task_that_is_silent_before_its_first_step_is_ended_with_the_stacks_of_its_threads(agent: Agent) -> None:
     status = agent.ended(start(agent, HANGS + "waits_for_a_peer()", first_step=LIMIT))
     assert (status.state, status.stalled, status.node_failed) == (job_pb2.TASK_STATE_FAILED, True, False)
@@ -75,6 +76,7 @@ def test_a_task_that_makes_no_further_step_is_ended_although_it_prints(agent: Ag
     assert "(stall timeout 1 s)" in status.error
 
 
+@pytest.mark.full
 def test_a_stopped_process_has_stalled_and_its_state_is_said(agent: Agent) -> None:
     source = "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)"
     status = agent.ended(start(agent, source, first_step=LIMIT))
@@ -82,6 +84,7 @@ def test_a_stopped_process_has_stalled_and_its_state_is_said(agent: Agent) -> No
     assert "its process was stopped" in status.error
 
 
+@pytest.mark.full
 def test_output_before_the_first_step_steps_and_announced_work_are_progress(agent: Agent) -> None:
     source = f"""
         import time
@@ -101,6 +104,7 @@ def test_output_before_the_first_step_steps_and_announced_work_are_progress(agen
     assert agent.ended(start(agent, lines, first_step=LIMIT, stall=LIMIT)).state == job_pb2.TASK_STATE_SUCCEEDED
 
 
+@pytest.mark.full
 def test_a_silent_task_that_computes_makes_progress(agent: Agent) -> None:
     source = f"import time\nend = time.monotonic() + {LIMIT + 4}\nwhile time.monotonic() < end:\n    pass\n"
     assert agent.ended(start(agent, source, first_step=LIMIT)).state == job_pb2.TASK_STATE_SUCCEEDED

@@ -337,6 +337,7 @@ def test_execute_permission_is_kept(agent: Agent) -> None:
     assert agent.output == "tool\n"
 
 
+@pytest.mark.full
 def test_the_memory_of_a_task_and_of_what_it_starts_is_reported(agent: Agent) -> None:
     child = "memory = bytearray(b'x') * (96 << 20); import time; time.sleep(600)"
     agent.start(

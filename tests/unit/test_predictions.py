@@ -73,6 +73,7 @@ def mute() -> Iterator[str]:
         yield f"127.0.0.1:{listener.getsockname()[1]}"
 
 
+@pytest.mark.full
 def test_a_node_that_is_reached_may_take_all_the_time_of_a_prediction(mute: str) -> None:
     node = _Node(seconds=2)
     with _served(node) as address:

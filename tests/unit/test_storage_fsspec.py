@@ -59,14 +59,17 @@ class _Fixtures(AbstractFixtures):
         return "/suite"
 
 
+@pytest.mark.full
 class TestCopy(AbstractCopyTests, _Fixtures):
     """Copies inside the cluster."""
 
 
+@pytest.mark.full
 class TestGet(AbstractGetTests, _Fixtures):
     """Copies out of the cluster."""
 
 
+@pytest.mark.full
 class TestPut(AbstractPutTests, _Fixtures):
     """Copies into the cluster."""
 

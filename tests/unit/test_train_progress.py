@@ -65,6 +65,7 @@ def test_a_full_disk_ends_no_training_and_the_report_comes_when_there_is_room(
     assert read(path).step == 2
 
 
+@pytest.mark.full
 def test_reports_in_quick_succession_are_few_writes_and_the_last_is_among_them(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

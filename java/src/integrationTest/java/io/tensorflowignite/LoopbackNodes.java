@@ -13,9 +13,6 @@ import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
 /** The configurations of the nodes of one cluster: quiet, on loopback, with ports of their own. */
 public final class LoopbackNodes {
-  /** Below the ports that the system hands out, and those of the tests in Python. */
-  private static final int LOWEST_PORT = 12_000;
-
   /** A node may find a port taken that was free. */
   private static final int SPARE_PORTS = 8;
 
@@ -31,7 +28,7 @@ public final class LoopbackNodes {
    */
   public LoopbackNodes(int most) throws IOException {
     nodes = Math.max(most, SPARE_PORTS);
-    discovery = FreePorts.from(LOWEST_PORT, 2 * nodes);
+    discovery = FreePorts.claim(2 * nodes);
     communication = discovery + nodes;
   }
 

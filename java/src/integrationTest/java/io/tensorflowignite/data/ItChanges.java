@@ -7,6 +7,7 @@ import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.Await;
+import io.tensorflowignite.Full;
 import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.PartitionPosition;
 import io.tensorflowignite.v1.ReadCommand;
@@ -35,6 +36,7 @@ import org.apache.ignite.transactions.Transaction;
 import org.apache.ignite.transactions.TransactionConcurrency;
 import org.apache.ignite.transactions.TransactionIsolation;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 
 /** A reader that knows the rows of a position gets the present rows from what has changed. */
 public class ItChanges extends DataTest {
@@ -58,18 +60,21 @@ public class ItChanges extends DataTest {
   }
 
   @Test
+  @Category(Full.class)
   public void changesOfATransactionalCacheAreReadAlone() throws Exception {
     CacheConfiguration<Object, Object> configuration = new CacheConfiguration<>("transactional");
     changesAreReadAlone(configuration.setAtomicityMode(CacheAtomicityMode.TRANSACTIONAL), 1);
   }
 
   @Test
+  @Category(Full.class)
   public void changesOfAReplicatedCacheAreReadAlone() throws Exception {
     CacheConfiguration<Object, Object> configuration = new CacheConfiguration<>("replicated");
     changesAreReadAlone(configuration.setCacheMode(CacheMode.REPLICATED), 0);
   }
 
   @Test
+  @Category(Full.class)
   public void changesOfACacheInAGroupAreReadAlone() throws Exception {
     ignite.createCache(new CacheConfiguration<>("other").setGroupName("group"));
     CacheConfiguration<Object, Object> configuration = new CacheConfiguration<>("grouped");
@@ -137,6 +142,7 @@ public class ItChanges extends DataTest {
   }
 
   @Test
+  @Category(Full.class)
   public void rowsOfAStreamerAreNoticed() throws Exception {
     for (boolean overwrites : new boolean[] {true, false}) {
       IgniteCache<Object, Object> cache = filled("streamed-" + overwrites);
@@ -152,6 +158,7 @@ public class ItChanges extends DataTest {
   }
 
   @Test
+  @Category(Full.class)
   public void clearedAndExpiredRowsAreMissed() throws Exception {
     IgniteCache<Object, Object> cache = filled("cleared");
     cache.clear(key(3));
@@ -170,6 +177,7 @@ public class ItChanges extends DataTest {
   }
 
   @Test
+  @Category(Full.class)
   public void partitionsThatMoveAreReadWholeAndOthersAreNot() throws Exception {
     IgniteCache<Object, Object> cache = filled("moving");
     cluster.addNode();
@@ -202,6 +210,7 @@ public class ItChanges extends DataTest {
   }
 
   @Test
+  @Category(Full.class)
   public void aCacheThatIsCreatedAgainHasNoOldPositions() throws Exception {
     filled("again");
     ignite.destroyCache("again");
@@ -236,6 +245,7 @@ public class ItChanges extends DataTest {
   }
 
   @Test
+  @Category(Full.class)
   public void positionsAreToldWithoutRows() throws Exception {
     IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("told"), PARTITIONS, 1);
     for (long key = 0; key < ROWS; key++) {

@@ -4,6 +4,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.Full;
 import io.tensorflowignite.v1.KeyRange;
 import io.tensorflowignite.v1.PartitionPosition;
 import io.tensorflowignite.v1.ReadCommand;
@@ -19,10 +20,12 @@ import org.apache.arrow.flight.FlightEndpoint;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 
 /**
  * Rows are chosen on their node by hashes of their keys: of all rows, and of those that changed.
  */
+@Category(Full.class)
 public class ItKeySelection extends DataTest {
   private static final int PARTITIONS = 16;
   private static final int ROWS = 4_000;

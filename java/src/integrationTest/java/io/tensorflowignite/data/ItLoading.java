@@ -9,6 +9,7 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.Await;
+import io.tensorflowignite.Full;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.load.CacheRemoval;
 import io.tensorflowignite.data.schema.SchemaStore;
@@ -58,6 +59,7 @@ import org.apache.ignite.cache.QueryEntity;
 import org.apache.ignite.cache.query.SqlFieldsQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 
 /** A load writes all its rows unchanged into a cache, or leaves no cache. */
 public class ItLoading extends DataTest {
@@ -415,6 +417,7 @@ public class ItLoading extends DataTest {
   }
 
   @Test
+  @Category(Full.class)
   public void loadsThatFailWhileRowsAreWrittenLeaveTheNodesThreadsAlone() throws Exception {
     load(into("first"), 1, 10);
     Set<Thread> writing = threadsThatWrite();

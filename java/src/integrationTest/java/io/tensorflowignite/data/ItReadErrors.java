@@ -6,6 +6,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SCHEMA_UNKNOWN;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 import static org.junit.Assert.assertEquals;
 
+import io.tensorflowignite.Full;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadLimit;
 import java.util.ArrayList;
@@ -17,6 +18,7 @@ import org.apache.arrow.flight.Ticket;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.junit.function.ThrowingRunnable;
 
 /** Errors of reading give the reason and what to do. */
@@ -124,6 +126,7 @@ public class ItReadErrors extends DataTest {
   }
 
   @Test
+  @Category(Full.class)
   public void anOwnerWithoutEndpointIsAnError() {
     fillObjects(create(new CacheConfiguration<>("digits"), 16, 0), "Digit", 10);
     String address = cluster.removeAddress(2);

@@ -5,6 +5,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.Full;
 import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.Parameter;
 import io.tensorflowignite.v1.ReadCommand;
@@ -23,6 +24,7 @@ import org.apache.ignite.cache.query.SqlFieldsQuery;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 
 /**
  * SELECTs over several tables and over groups, on tables of random rows: the answers of the owners
@@ -114,6 +116,7 @@ public class ItSqlTables extends DataTest {
               + " s.id");
 
   @Test
+  @Category(Full.class)
   public void theAnswersOfTheOwnersAreThatOfTheCluster() throws Exception {
     for (int backups = 0; backups < 2; backups++) {
       for (int parallelism : new int[] {1, 3}) {

@@ -1,6 +1,7 @@
 package io.tensorflowignite.lease;
 
 import io.tensorflowignite.Await;
+import io.tensorflowignite.Full;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.table.NodeTable;
@@ -19,9 +20,11 @@ import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.services.Service;
 import org.junit.Rule;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.junit.rules.TemporaryFolder;
 
 /** Rounds of calls between real nodes. */
+@Category(Full.class)
 public class ItContactRounds {
   private static final String SERVICE = "contact";
   private static final Duration LEASE = Duration.ofSeconds(6);

@@ -70,7 +70,6 @@ public class ItTensorFlowModels {
   private static final int PORTS = 10;
   private static final int ROWS = 100;
   private static final int TIMEOUTS = 200;
-  private static final int LOWEST_THIN_PORT = 14_000;
   private static final long TIMEOUT_S = 180;
 
   private static final String PYTHON = ".venv/bin/python";
@@ -117,7 +116,7 @@ public class ItTensorFlowModels {
     System.setProperty("tensorflow.ignite.python", Paths.get(PYTHON).toAbsolutePath().toString());
     System.setProperty("tensorflow.ignite.host", "127.0.0.1");
     System.setProperty("tensorflow.ignite.port", "0");
-    thinPort = FreePorts.from(LOWEST_THIN_PORT, NODES + 1);
+    thinPort = FreePorts.claim(NODES + 1);
     loopback = new LoopbackNodes(PORTS);
     for (int i = 0; i < NODES; i++) {
       STARTED.add(Ignition.start(configuration(i)));

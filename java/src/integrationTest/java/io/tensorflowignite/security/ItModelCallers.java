@@ -6,6 +6,7 @@ import static org.junit.Assert.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.hash.Hashing;
 import io.tensorflowignite.FreePorts;
+import io.tensorflowignite.Full;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.NodeService;
 import io.tensorflowignite.TensorFlowModels;
@@ -31,13 +32,13 @@ import org.junit.After;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
 /** Callers of the Ignite service that predicts: they are known only if Ignite knows them. */
+@Category(Full.class)
 public class ItModelCallers {
-  private static final int LOWEST_PORT = 14_500;
-
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
 
   private final TensorFlowService bean = new TensorFlowService();
@@ -126,7 +127,7 @@ public class ItModelCallers {
 
   private void start(boolean users) throws IOException {
     bean.setSqlFunctions(true);
-    port = FreePorts.from(LOWEST_PORT, 1);
+    port = FreePorts.claim(1);
     node =
         Ignition.start(
             new LoopbackNodes(1)

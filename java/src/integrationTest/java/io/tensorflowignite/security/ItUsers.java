@@ -12,6 +12,7 @@ import static org.junit.Assert.assertTrue;
 import com.google.common.hash.Hashing;
 import com.google.protobuf.Message;
 import io.grpc.Status;
+import io.tensorflowignite.Full;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.NodeService;
 import io.tensorflowignite.TensorFlowService;
@@ -48,9 +49,11 @@ import org.junit.After;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.junit.rules.TemporaryFolder;
 
 /** The bean on nodes whose Ignite has users, and on nodes with a public address. */
+@Category(Full.class)
 public class ItUsers {
   private static final String METHOD = "tensorflow_ignite.v1.NodeApiService/ListNodes";
   private static final Message NODES = ListNodesRequest.getDefaultInstance();

@@ -14,6 +14,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.Full;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.storage.block.Block;
 import io.tensorflowignite.v1.BeginWriteResponse;
@@ -23,6 +24,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 
 public class ItFileTree extends StorageTest {
   @Test
@@ -301,6 +303,7 @@ public class ItFileTree extends StorageTest {
   }
 
   @Test
+  @Category(Full.class)
   public void concurrentCreatesAndRemovesLeaveAConsistentTree() throws Exception {
     long end = System.nanoTime() + 5_000_000_000L;
     Race race = new Race();

@@ -4,6 +4,7 @@ import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_CREATE;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.Full;
 import io.tensorflowignite.storage.tree.ManyFiles;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -12,7 +13,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 
+@Category(Full.class)
 public class ItManyFiles extends StorageTest {
   private static final int FILES = 100_000;
   private static final int ROUNDS = 30;

@@ -9,6 +9,7 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.Await;
+import io.tensorflowignite.Full;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.region.MemoryReserve;
@@ -39,9 +40,11 @@ import org.junit.After;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.junit.rules.TemporaryFolder;
 
 /** Nodes with and without a data region for the project's own caches. */
+@Category(Full.class)
 public class ItOwnRegion {
   private static final long MIB = 1L << 20;
   private static final int BLOCK_BYTES = 1 << 20;

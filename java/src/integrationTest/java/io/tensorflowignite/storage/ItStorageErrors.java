@@ -11,6 +11,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.Full;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.storage.cache.ShortTransactions;
@@ -33,6 +34,7 @@ import org.junit.AfterClass;
 import org.junit.Before;
 import org.junit.BeforeClass;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 
 public class ItStorageErrors {
   private static StorageNodes cluster;
@@ -107,6 +109,7 @@ public class ItStorageErrors {
   }
 
   @Test
+  @Category(Full.class)
   public void aChangeThatWaitsForALockNamesTheTransactionThatHoldsIt() throws Exception {
     ExecutorService other = Executors.newSingleThreadExecutor();
     try (Transaction open = ignite.transactions().txStart(PESSIMISTIC, REPEATABLE_READ)) {

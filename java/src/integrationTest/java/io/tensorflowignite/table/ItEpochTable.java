@@ -2,6 +2,7 @@ package io.tensorflowignite.table;
 
 import static org.junit.Assert.assertEquals;
 
+import io.tensorflowignite.Full;
 import io.tensorflowignite.LoopbackNodes;
 import java.util.List;
 import java.util.Optional;
@@ -16,9 +17,11 @@ import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.ClassRule;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 import org.junit.rules.TemporaryFolder;
 
 /** The agreement on the rows of epochs, in the table of two real nodes. */
+@Category(Full.class)
 public class ItEpochTable {
   private static final int EPOCHS = 500;
 

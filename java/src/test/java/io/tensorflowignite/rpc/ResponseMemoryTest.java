@@ -14,6 +14,7 @@ import io.grpc.Metadata;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.Full;
 import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.settings.BatchLimits;
@@ -35,6 +36,7 @@ import java.util.stream.IntStream;
 import org.apache.ignite.logger.NullLogger;
 import org.junit.After;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 
 /** Who gets memory for responses, and whose responses are given up. */
 public class ResponseMemoryTest {
@@ -142,6 +144,7 @@ public class ResponseMemoryTest {
 
   /** The server of a node, whose blocks are of zeros. */
   @Test
+  @Category(Full.class)
   public void aReaderIsServedBesideAThousandCallsThatNobodyReads() throws Exception {
     int blocks = (int) (Runtime.getRuntime().maxMemory() / (8 * MIB));
     int block = 2 * MIB;

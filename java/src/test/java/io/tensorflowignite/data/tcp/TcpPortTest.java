@@ -5,6 +5,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.Full;
 import io.tensorflowignite.base.Loops;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -17,6 +18,7 @@ import java.util.List;
 import org.apache.ignite.logger.NullLogger;
 import org.junit.After;
 import org.junit.Test;
+import org.junit.experimental.categories.Category;
 
 public class TcpPortTest {
   private static final String HOST = "127.0.0.1";
@@ -109,6 +111,7 @@ public class TcpPortTest {
   }
 
   @Test
+  @Category(Full.class)
   public void silentConnectionsKeepNoReaderOut() throws Exception {
     Socket oldest = connect();
     for (int i = 1; i < 2 * TcpPort.MAX_PENDING; i++) {
