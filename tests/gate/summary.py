@@ -127,9 +127,9 @@ class Summary:
 
 
 def _slowest(results: list[Result], number: int) -> Iterator[str]:
-    for result in sorted(results, key=lambda result: -result.seconds)[:number]:
-        if result.tool != "command":
-            yield f"{result.seconds:8.1f}  {result.test}"
+    tests = [result for result in results if result.tool != "command"]
+    for result in sorted(tests, key=lambda result: -result.seconds)[:number]:
+        yield f"{result.seconds:8.1f}  {result.test}"
 
 
 def _minutes(seconds: float) -> str:
