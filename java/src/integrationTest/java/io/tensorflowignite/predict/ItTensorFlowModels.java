@@ -70,6 +70,8 @@ public class ItTensorFlowModels {
   private static final int PORTS = 10;
   private static final int ROWS = 100;
   private static final int TIMEOUTS = 200;
+  // Low enough that programs beside the tests leave the process time.
+  private static final int NICE = 1;
   private static final long TIMEOUT_S = 180;
 
   private static final String PYTHON = ".venv/bin/python";
@@ -116,6 +118,7 @@ public class ItTensorFlowModels {
     System.setProperty("tensorflow.ignite.python", Paths.get(PYTHON).toAbsolutePath().toString());
     System.setProperty("tensorflow.ignite.host", "127.0.0.1");
     System.setProperty("tensorflow.ignite.port", "0");
+    System.setProperty("tensorflow.ignite.taskNice", String.valueOf(NICE));
     thinPort = FreePorts.claim(NODES + 1);
     loopback = new LoopbackNodes(PORTS);
     for (int i = 0; i < NODES; i++) {
@@ -143,7 +146,7 @@ public class ItTensorFlowModels {
   @AfterClass
   public static void stop() {
     STARTED.forEach(Ignite::close);
-    for (String name : List.of("python", "host", "port")) {
+    for (String name : List.of("python", "host", "port", "taskNice")) {
       System.clearProperty("tensorflow.ignite." + name);
     }
     NodeService.awaitNoThreads();
@@ -301,7 +304,7 @@ public class ItTensorFlowModels {
     String state = Files.readString(Paths.get("/proc/" + pid + "/stat"));
     // The fields behind the name begin with the third one; the nineteenth is the nice value.
     String nice = state.substring(state.lastIndexOf(')') + 2).split(" ")[16];
-    assertTrue(nice, Integer.parseInt(nice) >= new TensorFlowService().settings().tasks.nice);
+    assertTrue(nice, Integer.parseInt(nice) >= NICE);
   }
 
   /** The process of the only model, as a node knows it. */
