@@ -21,7 +21,7 @@ from tensorflow_ignite.data.epochs import input_totals, snapshots
 from tensorflow_ignite.data.epochs.epoch import RowOrder
 from tensorflow_ignite.data.epochs.prefetch import EpochReader, ReaderClosedError
 from tensorflow_ignite.data.epochs.rows_per_worker import EpochStart
-from tensorflow_ignite.data.epochs.tensors import Array, empty_arrays, owned
+from tensorflow_ignite.data.epochs.tensors import Array, empty_arrays
 from tensorflow_ignite.data.open_readers import Handle, Key, OpenReaders, two_numbers
 from tensorflow_ignite.data.plan import Plan, make_plan
 from tensorflow_ignite.data.request import Request
@@ -66,7 +66,8 @@ class EpochReaders:
 
         Returns:
             The handle, which keeps the reader open; the offset of the following batch, int64, below 0 after the last
-            row; float32 weights, if the request has them; and the arrays of the batch.
+            row; float32 weights, if the request has them; and the arrays of the batch, which a snapshot may have for
+            later epochs: read only.
 
         Raises:
             TensorFlowIgniteError: If a node fails, or other rows arrive than were expected.
@@ -108,8 +109,7 @@ class EpochReaders:
             return _end(request, handle_object.tensor())
         weights = [np.full(batch.rows, batch.real, np.float32)] * request.weighted
         assert batch.arrays is not None
-        arrays = owned(batch.arrays, kept=request.snapshot != "")
-        return [handle_object.tensor(), np.array(offset + batch.rows, np.int64), *weights, *arrays]
+        return [handle_object.tensor(), np.array(offset + batch.rows, np.int64), *weights, *batch.arrays]
 
     def _begin(self, request: Request) -> tuple[Handle, _EpochPosition]:
         """Opens a reader of the dataset's next epoch."""

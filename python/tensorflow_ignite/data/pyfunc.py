@@ -44,7 +44,9 @@ def register() -> None:
 
 def read_batch(request: bytes, handle: Array, offset: Any) -> list[Array]:
     """The function that the graph calls for epochs, with values of numpy."""
-    return readers.read(_parse(bytes(request)), handle, int(offset))
+    parsed = _parse(bytes(request))
+    handle, following, *arrays = readers.read(parsed, handle, int(offset))
+    return [handle, following, *owned(arrays, kept=parsed.snapshot != "")]
 
 
 def read_changes(request: bytes, handle: Array, positions: Array) -> list[Array]:
