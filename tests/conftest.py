@@ -59,6 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests run beside others, which would leave tasks of a low priority little time.
     os.environ.setdefault("TENSORFLOW_IGNITE_TASK_NICE", "0")
     node_logs.observe()
+    # Those of a test that was interrupted.
+    config.add_cleanup(node_logs.forget)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -41,7 +41,7 @@ def keep(folder: Path, test: str) -> None:
     """Copies the logs of all clusters that the test has used into a folder of its name."""
     target = folder / re.sub(r"[^\w.-]+", "-", test)[-_MOST_CHARACTERS_OF_A_NAME:]
     for copy in _ended:
-        shutil.copytree(copy, target, dirs_exist_ok=True)
+        _copy(copy, target)
     for cluster in list(_clusters):
         with contextlib.suppress(RuntimeError):
             _copy(cluster.directory, target / cluster.directory.name)
@@ -55,8 +55,10 @@ def forget() -> None:
 
 
 def _copy(directory: Path, target: Path) -> None:
-    for log in directory.rglob("*.log"):
-        with contextlib.suppress(OSError):
-            place = target / log.relative_to(directory)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(log, place)
+    # Nodes that run remove folders meanwhile, which `os.walk` ignores.
+    for folder, _, files in os.walk(directory):
+        for log in (Path(folder) / file for file in files if file.endswith(".log")):
+            with contextlib.suppress(OSError):
+                place = target / log.relative_to(directory)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(log, place)

@@ -30,11 +30,13 @@ class Command:
         name: Of its report and its log in `build/reports`.
         arguments: The program and its arguments.
         tool: Which reports it writes: of pytest, of gradle, or none.
+        environment: Variables that it gets, as NAME=value; its failed tests get them too when they run again.
     """
 
     name: str
     arguments: tuple[str, ...]
     tool: str = "command"
+    environment: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +49,10 @@ class Phase:
 
 def _pytest(name: str, marker: str, *arguments: str, workers: int = 2, environment: tuple[str, ...] = ()) -> Phase:
     # A group of tests has one worker; tests/integration/conftest.py says which tests form a group.
-    spread = (f"--numprocesses={workers}", "--dist=loadgroup", "--no-loadscope-reorder") if workers else ()
-    return Phase(name, (Command(name, ("env", *environment, *PYTEST, *spread, "-m", marker, *arguments), "pytest"),))
+    # A test that ends its worker is run again in the next one, until there may be no further worker.
+    spread = ("--dist=loadgroup", "--no-loadscope-reorder", "--max-worker-restart=2")
+    spread = (f"--numprocesses={workers}", *spread) if workers else ()
+    return Phase(name, (Command(name, (*PYTEST, *spread, "-m", marker, *arguments), "pytest", environment),))
 
 
 def _integration(*patterns: str) -> tuple[str, ...]:

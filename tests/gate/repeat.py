@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,7 +29,7 @@ def run() -> int:
                 clone = Path(folder) / "clone"
                 subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
                 begin = time.monotonic()
-                code = subprocess.run(["make", "test"], cwd=clone, check=False).returncode
+                code = _make_test(clone)
                 seconds = time.monotonic() - begin
                 summary = clone / REPORTS.relative_to(ROOT) / "summary.txt"
                 verdict = summary.read_text().splitlines()[-1] if summary.exists() else "no summary"
@@ -39,6 +41,17 @@ def run() -> int:
         print(_table(rows), flush=True)
     late = [seconds > (LIMIT_BESIDE_OTHERS if spinning else LIMIT) for spinning, seconds, _, _ in rows]
     return int(any(code for _, _, code, _ in rows) or any(late))
+
+
+def _make_test(clone: Path) -> int:
+    process = subprocess.Popen(["make", "test"], cwd=clone, start_new_session=True)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        # It ends what it has started before the clone is removed.
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait()
+        raise
 
 
 def _table(rows: list[tuple[bool, float, int, str]]) -> str:

@@ -60,9 +60,11 @@ class Summary:
         return not self.failures and not self.ended_early and len(self.flakes) <= self._most_flakes
 
     def add(self, results: list[Result]) -> None:
-        """Adds what a phase has shown."""
+        """Adds what a phase has shown; a test that has ended several workers is one failure."""
         self._results += results
-        self.failures += [result for result in results if result.outcome == "failed"]
+        for failure in [result for result in results if result.outcome == "failed"]:
+            if (failure.test, failure.kind) not in {(known.test, known.kind) for known in self.failures}:
+                self.failures.append(failure)
 
     def mark_flaky(self, flake: Flake) -> None:
         """A failure that did not repeat itself."""

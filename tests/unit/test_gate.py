@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import node_logs
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
-from results import of_gradle, of_pytest
+import run
+from phases import Command, Phase
+from results import may_be_flaky, of_gradle, of_pytest
 from summary import Flake, Summary
 
 PYTEST = """<testsuites><testsuite>
@@ -61,6 +67,12 @@ def test_a_report_of_gradle_names_class_and_method(tmp_path: Path) -> None:
     ]
 
 
+def test_what_all_tests_of_a_java_class_share_is_a_fixture(tmp_path: Path) -> None:
+    report = '<testsuite><testcase classname="io.ItA" name="classMethod"><failure message="no"/></testcase></testsuite>'
+    (tmp_path / "TEST-io.ItA.xml").write_text(report)
+    assert [result.kind for result in of_gradle(tmp_path)] == ["fixture"]
+
+
 def test_the_last_lines_name_each_failed_test_with_its_reason(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     report.write_text(PYTEST.format(message="TimeoutError: late"))
@@ -96,3 +108,147 @@ def test_a_run_that_ended_early_is_not_green() -> None:
     summary.ended_early = True
     assert not summary.passed
     assert list(summary.lines())[-1] == "make test: FAILED, ended before the last phase; see build/reports"
+
+
+def test_a_node_id_has_the_module_that_was_collected_and_a_failed_collection_has_its_error(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    report.write_text(
+        '<testsuite><testcase classname="tests.unit.test_a.TestB.TestC" name="test_x[a.b::c/[d]]" file="b.py"/>'
+        '<testcase classname="" name="tests.unit.test_b"><error message="collection failure">b.py:1: in module\n'
+        "E   ModuleNotFoundError: No module named 'b'</error></testcase></testsuite>"
+    )
+    first, second = of_pytest(report)
+    assert first.test == "tests/unit/test_a.py::TestB::TestC::test_x[a.b::c/[d]]"
+    assert (second.test, second.reason) == ("tests/unit/test_b.py", "ModuleNotFoundError: No module named 'b'")
+
+
+def test_a_test_that_has_also_failed_in_a_fixture_is_not_flaky(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    case = '<testcase classname="tests.test_a" name="{}"><{} message="x"/></testcase>'
+    cases = [case.format("test_x", "failure"), case.format("test_x", "error"), case.format("test_y", "failure")]
+    report.write_text(f"<testsuite>{''.join(cases)}</testsuite>")
+    assert [failure.test for failure in may_be_flaky(list(of_pytest(report)))] == ["tests/test_a.py::test_y"]
+
+
+def test_a_test_that_ends_several_workers_is_one_failure(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    crash = "<testcase classname='tests.test_a' name='test_x'><error message=\"worker 'gw{}' crashed\"/></testcase>"
+    report.write_text(f"<testsuite>{crash.format(0)}{crash.format(1)}</testsuite>")
+    summary = Summary("make test", most_flakes=2)
+    summary.add(list(of_pytest(report)))
+    assert len(summary.failures) == 1
+
+
+# Scripts write the report that their last argument, or Gradle's folder, names.
+TO_PYTEST = "cat > ${!##--junitxml=} <<< '<testsuite>%s</testsuite>'; "
+TO_GRADLE = "mkdir -p $RESULTS/test; cat > $RESULTS/test/TEST-A.xml <<< '<testsuite>%s</testsuite>'; "
+OK = '<testcase classname="io.test_a" name="a"/>'
+FAILS = '<testcase classname="io.test_a" name="b"><failure message="no"/></testcase>'
+WENT_WRONG = "echo '* What went wrong:'; echo Execution failed for task {}.; echo '> {}'; "
+TESTS_FAILED = WENT_WRONG.format(":test", "There were failing tests. See the report at: x")
+FLAKY_OF_PYTEST, FLAKY_OF_GRADLE = "io/test_a.py::b: no", "io.test_a.b: no"
+
+
+@pytest.mark.parametrize(
+    ("tool", "script", "flaky", "failed"),
+    [
+        ("pytest", TO_PYTEST % FAILS + "exit 1", [FLAKY_OF_PYTEST], []),
+        ("pytest", TO_PYTEST % FAILS + "echo '!! D.Interrupted: stopping after 1 failures !!'; exit 2", ["*"], []),
+        (
+            "pytest",
+            TO_PYTEST % FAILS + "echo '!!! KeyboardInterrupt !!!'; exit 2",
+            [FLAKY_OF_PYTEST],
+            ["phase: exit code 2: KeyboardInterrupt (command)"],
+        ),
+        ("pytest", TO_PYTEST % "" + "echo no tests ran; exit 5", [], ["phase: exit code 5: no tests ran (command)"]),
+        ("pytest", "exit 0", [], ["phase: no test ran (command)"]),
+        ("pytest", "no-such-program", [], ["phase: exit code 127: *"]),
+        ("pytest", TO_PYTEST % "<testcase", [], ["phase.xml: the report is not complete: *"]),
+        ("gradle", TO_GRADLE % FAILS + TESTS_FAILED + "exit 1", [FLAKY_OF_GRADLE], []),
+        (
+            "gradle",
+            TO_GRADLE % FAILS + WENT_WRONG.format(":format", "A.java") + TESTS_FAILED + "exit 1",
+            [FLAKY_OF_GRADLE],
+            ["phase: exit code 1: Execution failed for task :format. > A.java (command)"],
+        ),
+        ("gradle", "exit 0", [], ["phase: no test ran (command)"]),
+        ("gradle", "echo 'A.java:3: error: no;'; exit 1", [], ["phase: exit code 1: A.java:3: error: no; (command)"]),
+        (
+            "command",
+            "echo a.py:1: error: bad type; echo Found 1 error; echo 'make: *** [lint] Error 1'; exit 2",
+            [],
+            ["phase: exit code 2: a.py:1: error: bad type (command)"],
+        ),
+        (
+            "command",
+            "echo Found 1 error; echo 'make[1]: *** [lint] Error 1'; exit 2",
+            [],
+            ["phase: exit code 2: Found 1 error (command)"],
+        ),
+        ("command", "sleep 60 & exit 0", [], []),
+    ],
+)
+def test_a_run_is_green_only_if_nothing_but_flaky_tests_has_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tool: str, script: str, flaky: list[str], failed: list[str]
+) -> None:
+    for name, path in {"REPORTS": tmp_path / "reports", "_GRADLE_RESULTS": tmp_path / "results"}.items():
+        monkeypatch.setattr(run, name, path)
+    monkeypatch.setenv("RESULTS", str(tmp_path / "results"))
+    monkeypatch.setattr(run, "PYTEST", ("bash", "-c", TO_PYTEST % OK, "pytest"))
+    monkeypatch.setattr(run, "GRADLE", ("bash", "-c", TO_GRADLE % OK, "gradle"))
+    phase = Phase("phase", (Command("phase", ("bash", "-c", script, tool), tool),))
+    assert run.Run("make test", keeps_going=False).run([phase]) == bool(failed)
+    lines = (tmp_path / "reports/summary.txt").read_text().splitlines()
+    assert _fit([line.removeprefix("FLAKY ") for line in lines if line.startswith("FLAKY ")], [f"{f}*" for f in flaky])
+    assert _fit([line.removeprefix("FAILED ") for line in lines if line.startswith("FAILED ")], failed)
+    assert lines[-1].startswith("make test: FAILED" if failed else "make test: ok")
+
+
+def _fit(lines: list[str], patterns: list[str]) -> bool:
+    return len(lines) == len(patterns) and all(
+        line.startswith(pattern.partition("*")[0]) for line, pattern in zip(lines, patterns, strict=True)
+    )
+
+
+INTERRUPTED = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, {gate!r})
+import run
+from phases import Command, Phase
+run.REPORTS = Path("reports")
+# When its neighbour has been started, it interrupts the run, and needs its time to end.
+script = "trap 'sleep 0.2; touch ended; exit 3' INT; until [ -e begun ]; do sleep 0.01; done; kill -INT $PPID; "
+script += "for _ in {{1..600}}; do sleep 0.1; done"
+first = Phase("first", (Command("x", ("bash", "-c", script)), Command("neighbour", ("touch", "begun"))))
+other = Phase("other", (Command("other", ("touch", "other")),))
+sys.exit(run.Run("make test", keeps_going=False).run([first, other]))
+"""
+
+
+def test_an_interrupted_run_ends_what_it_has_started_and_writes_its_summary(tmp_path: Path) -> None:
+    code = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(gate=str(Path(run.__file__).parent))], cwd=tmp_path
+    ).returncode
+    assert code == 1
+    assert (tmp_path / "ended").exists()
+    assert not (tmp_path / "other").exists()
+    assert (tmp_path / "reports/summary.txt").read_text().splitlines()[-2:] == [
+        "FAILED x: exit code 3: no output (command)",
+        "make test: FAILED, 1 failed, ended before the last phase; see build/reports",
+    ]
+
+
+def test_logs_are_kept_while_nodes_remove_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "from/a").mkdir(parents=True)
+    (tmp_path / "from/node.log").write_text("line")
+    walk: Callable[..., object] = node_logs.os.scandir
+
+    def scandir(path: object) -> object:
+        if str(path).endswith("/a"):
+            raise FileNotFoundError(path)
+        return walk(path)
+
+    monkeypatch.setattr("os.scandir", scandir)
+    node_logs._copy(tmp_path / "from", tmp_path / "to")
+    assert (tmp_path / "to/node.log").read_text() == "line"
