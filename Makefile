@@ -53,7 +53,7 @@ test-six: $(INSTALLED) ## Run `make test` in six fresh clones, three of them bes
 	@$(GATE) six
 
 # Two lanes at once; Gradle runs once, as two of it would wait for each other.
-quick: $(INSTALLED) $(TOOLS) ## Run what takes less than a minute: lint and unit tests.
+quick: $(INSTALLED) $(TOOLS) ## Run lint and unit tests: 2 minutes.
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync quick-java lint-python lint-proto unit-python
 	@echo 'make quick: ok'
 
