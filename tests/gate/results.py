@@ -43,11 +43,6 @@ class Result:
     kind: Kind = "test"
     reason: str = ""
 
-    @property
-    def may_be_flaky(self) -> bool:
-        """Whether the failure is one that a second run may tell more about."""
-        return self.outcome == "failed" and self.kind == "test" and self.tool != "command"
-
 
 def of_pytest(report: Path) -> Iterator[Result]:
     """Reads the report that pytest writes with `junit_family=xunit1`.
@@ -71,7 +66,7 @@ def of_gradle(folder: Path) -> Iterator[Result]:
 def may_be_flaky(results: list[Result]) -> list[Result]:
     """The failed tests that a second run may tell more about: those that have failed in no other way too."""
     failures = [result for result in results if result.outcome == "failed"]
-    others = {failure.test for failure in failures if not failure.may_be_flaky}
+    others = {failure.test for failure in failures if failure.kind != "test"}
     return [failure for failure in failures if failure.test not in others]
 
 

@@ -26,8 +26,6 @@ from tensorflow_ignite.testing import LocalCluster
 
 ROWS = 3_000
 PARTITIONS = 32
-# Longer than the time after which nodes know all changes.
-SETTLED_SECONDS = 2.5
 VERSIONS = 1_000_000
 
 

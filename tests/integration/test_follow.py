@@ -18,7 +18,7 @@ import pytest
 from jobs import LIMIT
 from pyignite import GenericObjectMeta
 from pyignite.datatypes import LongObject
-from test_changing_rows import PARTITIONS, ROWS, SETTLED_SECONDS, Rows, made, put
+from test_changing_rows import PARTITIONS, ROWS, Rows, made, put
 from thin_client import thin_client
 from waiting import await_true
 
@@ -33,6 +33,8 @@ from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.testing import LocalCluster
 
 WRITERS = 3
+# Longer than the time after which nodes know all changes.
+SETTLED_SECONDS = 2.5
 # A removed row, among versions.
 REMOVED = -1
 VERSION: Any = GenericObjectMeta("Version", (), {}, schema=OrderedDict(id=LongObject))
