@@ -100,24 +100,27 @@ class Run:
         begin, processor = time.monotonic(), _processor_seconds()
         running: list[_Running] = []
         results: list[tuple[Command, list[Result]]] = []
+        loads = _Loads()
+        # An interrupted phase is in the summary, too.
         try:
-            with _Loads() as loads:
-                for command in phase.commands:
-                    running.append(_Running(command, self._limited(command), hides_output=len(phase.commands) > 1))
+            try:
+                with loads:
+                    for command in phase.commands:
+                        running.append(_Running(command, self._limited(command), hides_output=len(phase.commands) > 1))
+                    for each in running:
+                        each.wait()
+            finally:
+                _end(running)
                 for each in running:
-                    each.wait()
+                    results.append((each.command, each.results()))
+                    self._summary.add(results[-1][1])
+            for command, of_command in results:
+                for failure in may_be_flaky(of_command):
+                    self._run_again(command, failure, loads.mean)
         finally:
-            _end(running)
-            # Also those of an interrupted phase.
-            for each in running:
-                results.append((each.command, each.results()))
-                self._summary.add(results[-1][1])
-        for command, of_command in results:
-            for failure in may_be_flaky(of_command):
-                self._run_again(command, failure, loads.mean)
-        seconds, processor_seconds = time.monotonic() - begin, _processor_seconds() - processor
-        tests = sum(len(of_command) for _, of_command in results)
-        self._summary.phases.append(PhaseFigures(phase.name, seconds, processor_seconds, loads.mean, tests))
+            seconds, processor_seconds = time.monotonic() - begin, _processor_seconds() - processor
+            tests = sum(len(of_command) for _, of_command in results)
+            self._summary.phases.append(PhaseFigures(phase.name, seconds, processor_seconds, loads.mean, tests))
 
     def _limited(self, command: Command) -> tuple[str, ...]:
         if command.tool != "pytest" or self._keeps_going:
@@ -230,7 +233,8 @@ class _Running:
         """Why the command has failed, if not by the tests that its reports name as failed alone; else empty."""
         code, tool = self._process.returncode, self.command.tool
         if code == 0:
-            return "" if results or tool == "command" else "no test ran"
+            ran = tool == "command" or any(result.outcome != "skipped" for result in results)
+            return "" if ran else "all tests were skipped" if results else "no test ran"
         output = self._log.read_text(errors="replace")
         reasons = (_STOPPED if tool == "pytest" else _NO_TEST).findall(output)
         # pytest exits with 2 if it ends before the last test, also after the most failures.

@@ -122,7 +122,7 @@ class Summary:
         if self.flakes:
             counts.append(f"{len(self.flakes)} flaky (at most {self._most_flakes} may be)")
         if self.ended_early:
-            counts.append("ended before the last phase")
+            counts.append("ended early")
         if not counts:
             return f"{self._command}: ok"
         return f"{self._command}: {'ok' if self.passed else 'FAILED'}, {', '.join(counts)}; see build/reports"

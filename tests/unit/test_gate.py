@@ -108,7 +108,7 @@ def test_a_run_that_ended_early_is_not_green() -> None:
     summary = Summary("make test", most_flakes=2)
     summary.ended_early = True
     assert not summary.passed
-    assert list(summary.lines())[-1] == "make test: FAILED, ended before the last phase; see build/reports"
+    assert list(summary.lines())[-1] == "make test: FAILED, ended early; see build/reports"
 
 
 def test_a_node_id_has_the_module_that_was_collected_and_a_failed_collection_has_its_error(tmp_path: Path) -> None:
@@ -144,6 +144,7 @@ def test_a_test_that_ends_several_workers_is_one_failure(tmp_path: Path) -> None
 TO_PYTEST = "cat > ${!##--junitxml=} <<< '<testsuite>%s</testsuite>'; "
 TO_GRADLE = "mkdir -p $RESULTS/test; cat > $RESULTS/test/TEST-A.xml <<< '<testsuite>%s</testsuite>'; "
 OK = '<testcase classname="io.test_a" name="a"/>'
+SKIPPED = '<testcase classname="io.test_a" name="s"><skipped/></testcase>'
 FAILS = '<testcase classname="io.test_a" name="b"><failure message="no"/></testcase>'
 WENT_WRONG = "echo '* What went wrong:'; echo Execution failed for task {}.; echo '> {}'; "
 TESTS_FAILED = WENT_WRONG.format(":test", "There were failing tests. See the report at: x")
@@ -163,6 +164,7 @@ FLAKY_OF_PYTEST, FLAKY_OF_GRADLE = "io/test_a.py::b: no", "io.test_a.b: no"
         ),
         ("pytest", TO_PYTEST % "" + "echo no tests ran; exit 5", [], ["phase: exit code 5: no tests ran (command)"]),
         ("pytest", "exit 0", [], ["phase: no test ran (command)"]),
+        ("pytest", TO_PYTEST % SKIPPED, [], ["phase: all tests were skipped (command)"]),
         ("pytest", "no-such-program", [], ["phase: exit code 127: *"]),
         ("pytest", TO_PYTEST % "<testcase", [], ["phase.xml: the report is not complete: *"]),
         ("gradle", TO_GRADLE % FAILS + TESTS_FAILED + "exit 1", [FLAKY_OF_GRADLE], []),
@@ -213,6 +215,7 @@ def _fit(lines: list[str], patterns: list[str]) -> bool:
 
 INTERRUPTED = """
 import os, sys
+from collections.abc import Callable
 from pathlib import Path
 sys.path.insert(0, {gate!r})
 import run
@@ -234,9 +237,11 @@ def test_an_interrupted_run_ends_what_it_has_started_and_writes_its_summary(tmp_
     assert code == 1
     assert (tmp_path / "ended").exists()
     assert not (tmp_path / "other").exists()
-    assert (tmp_path / "reports/summary.txt").read_text().splitlines()[-2:] == [
+    lines = (tmp_path / "reports/summary.txt").read_text().splitlines()
+    assert lines[2].startswith("first ")
+    assert lines[-2:] == [
         "FAILED x: exit code 3: no output (command)",
-        "make test: FAILED, 1 failed, ended before the last phase; see build/reports",
+        "make test: FAILED, 1 failed, ended early; see build/reports",
     ]
 
 
